@@ -1,5 +1,6 @@
 import { availableParallelism } from "node:os";
 import { defineConfig } from "vitest/config";
+import { LONG_FILES } from "./tools/test-run/src/suites.ts";
 
 const shared = {
   globalSetup: ["packages/testing/src/vitest-setup.ts"],
@@ -7,11 +8,19 @@ const shared = {
   pool: "forks" as const,
   hookTimeout: 60_000,
 };
+const {
+  "test:system": system,
+  "test:browser": browser,
+  "test:samples": samples,
+  "test:long": long,
+} = LONG_FILES;
 
 export default defineConfig({
   oxc: { jsx: { runtime: "automatic", importSource: "hono/jsx" } },
   test: {
-    maxWorkers: Math.max(2, availableParallelism() - 1),
+    maxWorkers: Number(process.env.KULE_TEST_WORKERS ?? Math.max(2, availableParallelism() - 1)),
+    // What is transformed once is taken from node_modules/.vitest by every other process and run.
+    fsModuleCache: true,
     projects: [
       {
         extends: true,
@@ -19,11 +28,7 @@ export default defineConfig({
           ...shared,
           name: "unit",
           include: ["{apps,packages,tools}/*/src/**/*.test.{ts,tsx}"],
-          exclude: [
-            "packages/testing/src/system/**",
-            "apps/console/src/system/**",
-            "packages/battery/src/samples.test.ts",
-          ],
+          exclude: Object.values(LONG_FILES).flat(),
           testTimeout: 20_000,
           sequence: { groupOrder: 0 },
         },
@@ -32,9 +37,9 @@ export default defineConfig({
         extends: true,
         test: {
           ...shared,
-          name: "system",
-          include: ["{packages/testing,apps/console}/src/system/**/*.test.ts"],
-          testTimeout: 120_000,
+          name: "long",
+          include: [...long],
+          testTimeout: 20_000,
           sequence: { groupOrder: 1 },
         },
       },
@@ -42,11 +47,31 @@ export default defineConfig({
         extends: true,
         test: {
           ...shared,
+          name: "browser",
+          include: [...browser],
+          testTimeout: 20_000,
+          sequence: { groupOrder: 2 },
+        },
+      },
+      {
+        extends: true,
+        test: {
+          ...shared,
+          name: "system",
+          include: [...system],
+          testTimeout: 120_000,
+          sequence: { groupOrder: 3 },
+        },
+      },
+      {
+        extends: true,
+        test: {
+          ...shared,
           name: "battery",
-          include: ["packages/battery/src/samples.test.ts"],
+          include: [...samples],
           // Rows are processes of their own, most of them with several more.
           maxConcurrency: 2,
-          sequence: { groupOrder: 2 },
+          sequence: { groupOrder: 4 },
         },
       },
     ],

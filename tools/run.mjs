@@ -1,5 +1,6 @@
-// The way into the tree: `npm start`, `npm test` and the other scripts of package.json. Plain JavaScript for any
-// Node from 20 on, with nothing but npm: it installs when needed, then hands over to the Node of node_modules.
+// The entry point of the tree: `npm start`, `npm test` and the other scripts of package.json. Plain
+// JavaScript for any Node from 20 on, with nothing but npm: it installs when needed, then starts the Node of
+// node_modules.
 import { spawn, spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -50,7 +51,14 @@ function main() {
   if (!Object.hasOwn(tasks, name))
     fail(`Usage: node tools/run.mjs ${Object.keys(tasks).join("|")} [arguments]`);
 
-  const env = { ...process.env, TURBO_TELEMETRY_DISABLED: "1", REDOCLY_TELEMETRY: "off" };
+  const env = {
+    // V8's compiled code, for all processes from here on: a start of an agent takes two thirds of the time, a
+    // row's half.
+    NODE_COMPILE_CACHE: join(root, "node_modules", ".cache", "compiled"),
+    ...process.env,
+    TURBO_TELEMETRY_DISABLED: "1",
+    REDOCLY_TELEMETRY: "off",
+  };
   for (const key of Object.keys(env)) {
     if (unwanted.includes(key) || unwanted.includes(key.toLowerCase())) delete env[key];
   }
@@ -125,21 +133,23 @@ function readStamp() {
 }
 
 function runTask(program, args, env, { isNode, isStack }) {
-  // The channel tells a Node task that this process is gone, even when it was killed.
+  // A closed channel shows a Node task that this process has ended, even when it was killed.
   const stdio = isNode ? ["inherit", "inherit", "inherit", "ipc"] : "inherit";
   const child = spawn(program, args, { cwd: root, env, stdio });
   const end = () => child.kill("SIGTERM");
   child.on("error", (error) => fail(`${program} could not be run: ${error.message}`));
   child.on("exit", (code, signal) => process.exit(signal === null ? code : 128 + constants.signals[signal]));
-  // A terminal sends Ctrl-C to the child as well, and it decides how to end; kill(1) sends only to us. The stack takes
-  // the two of them for one request.
+  // A terminal sends Ctrl-C to the child as well, which decides how to end; kill(1) sends only to us. The
+  // stack takes the two signals for one request.
   process.on("SIGINT", () => isStack && end());
   process.on("SIGTERM", end);
   process.on("SIGHUP", end);
   if (isStack && "npm_lifecycle_event" in process.env) onceParentIsGone(end);
 }
 
-/** npm passes signals on, unless it was killed; then this process gets another parent, and nothing tells it. */
+/**
+ * npm forwards signals, unless it was killed; then this process gets another parent, without a notification.
+ */
 function onceParentIsGone(end) {
   const parent = process.ppid;
   const timer = setInterval(() => {

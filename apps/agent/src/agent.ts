@@ -1,5 +1,5 @@
-// One agent at work: it makes sure it is in the right region, then reports health and
-// what it sees, and runs jobs until it is stopped.
+// One running agent: it confirms its region, then reports health and scans, and runs jobs until it is
+// stopped.
 
 import { batteryHook } from "@kule/crash-points/crash-hook";
 import { kindsFor } from "@kule/programs/registry";
@@ -16,14 +16,14 @@ import { runHealthLoop } from "./health-loop.ts";
 import { runInventoryLoop } from "./inventory-loop.ts";
 import type { Logger } from "./log.ts";
 import { confirmRegion } from "./own-region.ts";
-import { hypervisorClient, jobRunner, regionEdge, regionLooker, templateVmids } from "./region.ts";
+import { hypervisorClient, jobRunner, regionEdge, regionScanner, templateVmids } from "./region.ts";
 import { regionHealth } from "./region-health.ts";
 import { agentRuntime } from "./runtime.ts";
 import { loadSealingKey } from "./sealing-key.ts";
 import type { AgentSettings } from "./settings.ts";
 import { AGENT_VERSION } from "./version.ts";
 
-/** After this, what is still under way when the agent stops is broken off. */
+/** After this, what is still running when the agent stops is aborted. */
 const GRACE_MILLISECONDS = 1_500;
 
 /**
@@ -96,7 +96,7 @@ export async function runAgent(
         poolPrefix: file.hypervisor.poolPrefix,
         publicNetwork: file.network.public,
         everySeconds: settings.inventorySeconds,
-        look: regionLooker(file, client, runtime),
+        look: regionScanner(file, client, runtime),
       },
       stop,
     );
@@ -119,7 +119,7 @@ export async function runAgent(
   }
 }
 
-/** Takes jobs until the signal, then hands back those that run. Rejects when the claims or another loop break. */
+/** Runs jobs until the signal, then releases those that run. Rejects when the claims or another loop fail. */
 export async function workUntilStopped(
   claims: ClaimLoop,
   log: Logger,
@@ -128,11 +128,11 @@ export async function workUntilStopped(
 ): Promise<void> {
   const claiming = claims.run(stop);
   await untilStopped(stop, [claiming, ...others]);
-  log.info({ jobs: claims.runningJobs }, "stopping: no new jobs are taken, running ones are handed back");
-  await claims.handBack(GRACE_MILLISECONDS);
+  log.info({ jobs: claims.runningJobs }, "stopping: no new jobs are claimed, running ones are released");
+  await claims.releaseJobs(GRACE_MILLISECONDS);
   await claiming;
-  // A claim that was open has been answered meanwhile; its job goes back, too.
-  await claims.handBack(0);
+  // An open claim has been answered in the meantime; its job is released, too.
+  await claims.releaseJobs(0);
 }
 
 /** Resolves at the signal, or rejects when one of the loops breaks. */

@@ -1,7 +1,7 @@
 import { createApiClient } from "@kule/contract/client";
 import type { Schemas } from "@kule/contract/schemas";
 
-/** What came back from one call: `data` of a success, `error` of a refusal. */
+/** The result of one call: `data` of a success, `error` of a refusal. */
 export type CallResult<Data> = {
   readonly data?: Data;
   readonly error?: unknown;

@@ -17,7 +17,7 @@ const check = (runner: Runner = machine, more: object = {}) => {
   return checkEdge({ edge }, agentRuntime, () => ({ edge: new LinuxEdge(runner, wiring), end: () => {} }));
 };
 
-test("an edge that is as the region file says is well, and is left as it is", async () => {
+test("an edge that agrees with the region file is well, and stays unchanged", async () => {
   expect(await check()).toMatchObject([{ check: "edge", ok: true }]);
   expect(machine.journal).toEqual([]);
 });
@@ -31,12 +31,12 @@ test("an interface that is not there is named", async () => {
   expect(found).toMatchObject({ ok: false, found: "has no interface wan7" });
 });
 
-test("an edge that does not answer says so, with what to do", async () => {
+test("an edge that does not answer is reported, with what to do", async () => {
   const [found] = await check(silent);
   expect(found).toMatchObject({ ok: false, found: "no answer from 192.0.2.1", fix: expect.any(String) });
 });
 
-test("health tells whether the edge answers, and of which networks it has a namespace", async () => {
+test("health reports whether the edge answers, and of which networks it has a namespace", async () => {
   machine.execute({ words: ["ip", "netns", "add", "kule-net_1"] });
   machine.execute({ words: ["ip", "netns", "add", "somebody"] });
   expect(await edgeHealth(new LinuxEdge(machine, wiring), agentRuntime)).toEqual({

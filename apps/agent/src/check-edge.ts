@@ -20,7 +20,7 @@ export async function checkEdge(
     router = open(file);
     if (router === null) return [];
     const { edge } = router;
-    // Of nobody, and never made: looking at it takes what every network takes.
+    // A network that does not exist: observing it takes what every network takes.
     const nobody = { networkId: "net_check", generation: 1, subnets: [], gateway: null };
     const { machine } = await withinTime(runtime, LOOK_MILLISECONDS, null, (signal) =>
       edge.observe(nobody, signal),

@@ -1,4 +1,4 @@
-// Looks at everything the agent is going to need, and changes nothing.
+// Checks everything that the agent is going to need, and changes nothing.
 
 import { accessSync, constants, existsSync } from "node:fs";
 import { dirname } from "node:path";
@@ -17,7 +17,7 @@ const CLOCK_SKEW_SECONDS = 60;
 
 export type { Finding } from "@kule/proxmox/preflight";
 
-/** All findings, in the order in which somebody would put them right. */
+/** All findings, in the order in which they should be corrected. */
 export async function checkRegion(
   file: RegionFile,
   stateDirectory: string,
@@ -55,7 +55,7 @@ async function checkControlPlane(
         bad(
           "control plane",
           `${url}: ${answer.message}`,
-          "Check control_plane, the name's address and the way out of this network (HTTPS only). A private certificate authority goes into NODE_EXTRA_CA_CERTS.",
+          "Check control_plane, the name's address and outbound HTTPS from this network. A private certificate authority goes into NODE_EXTRA_CA_CERTS.",
         ),
       ];
     case "refused":
@@ -92,7 +92,7 @@ async function checkControlPlane(
   }
 }
 
-/** The Date header has whole seconds and was written somewhere between asking and answer. */
+/** The Date header has whole seconds and was written at some time between the request and the answer. */
 function checkClock(date: Date | null, askedAt: number, answeredAt: number): Finding {
   if (date === null) return good("clock", "the control plane does not say what time it is");
   const earliest = date.getTime();
@@ -124,7 +124,7 @@ function checkState(directory: string): Finding {
     const key = existsSync(directory) ? existingSealingKey(directory) : null;
     if (key !== null)
       return good("state", `${directory} holds the key pair, ${keyFingerprint(key.publicKey)}`);
-    // The nearest folder that exists is where the agent will have to make it.
+    // The nearest existing folder is where the agent will have to create it.
     let place = directory;
     while (!existsSync(place)) place = dirname(place);
     accessSync(place, constants.W_OK | constants.X_OK);

@@ -46,14 +46,14 @@ function startLoop(run: Run, options: { concurrency?: number; token?: string } =
   });
   const stop = new AbortController();
   const running = loop.run(stop.signal);
-  const handBack = async (graceMilliseconds = 100) => {
+  const releaseJobs = async (graceMilliseconds = 100) => {
     stop.abort();
-    await loop.handBack(graceMilliseconds);
+    await loop.releaseJobs(graceMilliseconds);
     await running;
-    await loop.handBack(0);
+    await loop.releaseJobs(0);
   };
-  endings.push(() => handBack(0));
-  return { handBack, lines: memory.lines, line: memory.line };
+  endings.push(() => releaseJobs(0));
+  return { releaseJobs, lines: memory.lines, line: memory.line };
 }
 
 const stepsOf = (job: FakeJob) =>
@@ -61,7 +61,7 @@ const stepsOf = (job: FakeJob) =>
 const ended = (job: FakeJob) => () => job.outcome !== null;
 
 describe("Claiming", () => {
-  it("runs a job through its phases and reports what was read back", async () => {
+  it("runs a job through its phases and reports what was observed", async () => {
     const region = countingRegion(["shut-down", "tag"]);
     const job = fake.offer("job_1", stopPayload());
     startLoop(region.run);
@@ -101,7 +101,7 @@ describe("Claiming", () => {
     expect(ids[3]).not.toBe(ids[0]);
   });
 
-  it("takes as many jobs as it may run at once, and the next one when there is room", async () => {
+  it("claims as many jobs as it may run at once, and the next one when a place is free", async () => {
     const open = Promise.withResolvers<void>();
     const jobs = [1, 2, 3].map((n) => fake.offer(`job_${n}`, stopPayload(`srv_${n}`)));
     startLoop((job, host) => countingRegion(["shut-down"], () => open.promise).run(job, host), {
@@ -113,7 +113,35 @@ describe("Claiming", () => {
     await fake.until(() => jobs.every((job) => job.outcome?.status === "succeeded"));
   });
 
-  it("stops and raises an alarm while its token is refused, then goes on", async () => {
+  it("claims others while a job waits for its guest, as many as without it", async () => {
+    const guest = Promise.withResolvers<void>();
+    const jobs = [1, 2, 3].map((n) => fake.offer(`job_${n}`, stopPayload(`srv_${n}`)));
+    const [waiting, ...others] = jobs;
+    if (waiting === undefined) throw new Error("no job");
+    let most = 0;
+    let busy = 0;
+    startLoop(
+      async (job, host) => {
+        if (job.id === waiting.id) {
+          host.idles?.(true);
+          await guest.promise;
+          host.idles?.(false);
+        }
+        busy += 1;
+        most = Math.max(most, busy);
+        const observed = await countingRegion(["shut-down"]).run(job, host);
+        busy -= 1;
+        return observed;
+      },
+      { concurrency: 1 },
+    );
+    await fake.until(() => others.every((job) => job.outcome?.status === "succeeded"));
+    expect([waiting.outcome, most]).toEqual([null, 1]);
+    guest.resolve();
+    await fake.until(() => waiting.outcome?.status === "succeeded");
+  });
+
+  it("pauses with an alarm while its token is refused, then continues", async () => {
     const job = fake.offer("job_1", stopPayload());
     fake.failWith = 401;
     const { lines } = startLoop(countingRegion(["shut-down"]).run);
@@ -131,7 +159,7 @@ describe("Claiming", () => {
     expect(job.outcome?.status).toBe("succeeded");
   });
 
-  it("asks at most once a second while the control plane is away, with all its jobs together", async () => {
+  it("polls at most once a second while the control plane is unreachable, with all its jobs together", async () => {
     const open = Promise.withResolvers<void>();
     const jobs = Array.from({ length: 12 }, (_, n) => fake.offer(`job_${n}`, stopPayload(`srv_${n}`)));
     startLoop((job, host) => countingRegion(["shut-down"], () => open.promise).run(job, host), {
@@ -141,7 +169,7 @@ describe("Claiming", () => {
     fake.failWith = 503;
     open.resolve();
     const refused = () => fake.requests.filter(({ status }) => status === 503);
-    // One of each job was on its way before any of them could know.
+    // One report of each job was in transit before the outage was known.
     await fake.until(() => refused().length >= 15);
     const [first, second, third] = refused()
       .slice(12)
@@ -149,7 +177,7 @@ describe("Claiming", () => {
     expect((second ?? 0) - (first ?? 0)).toBeGreaterThan(950);
     expect((third ?? 0) - (second ?? 0)).toBeGreaterThan(950);
 
-    // The first answer lets all of them go on.
+    // The first answer lets all of them continue.
     fake.failWith = null;
     const backAt = performance.now();
     await fake.until(() => jobs.every((job) => job.outcome?.status === "succeeded"));
@@ -216,7 +244,7 @@ describe("Reports", () => {
       }),
       outcome: { status: "failed", error: { code: "template_missing", message: "m".repeat(4_000) } },
     },
-  ])("end a job with what it came to: $how", async ({ error, outcome }) => {
+  ])("end a job with their outcome: $how", async ({ error, outcome }) => {
     const job = fake.offer("job_1", stopPayload());
     startLoop(() => Promise.reject(error));
     await fake.until(ended(job));
@@ -241,7 +269,7 @@ describe("Reports", () => {
 });
 
 describe("A lease", () => {
-  it("that is somebody else's ends the job at once: nothing more is begun or reported", async () => {
+  it("that another agent holds ends the job at once: nothing more is begun or reported", async () => {
     const region = countingRegion(["shut-down", "tag", "protect"]);
     fake.onReport = (job, { step }) => {
       if (step?.name === "shut-down" && step.status === "succeeded") {
@@ -258,7 +286,7 @@ describe("A lease", () => {
     expect(job.outcome).toBeNull();
   });
 
-  it("that turns out to be somebody else's while a step takes long breaks the step off", async () => {
+  it("that another agent has claimed during a long step aborts the step", async () => {
     fake.leaseSeconds = 0.9;
     let brokenOff: unknown;
     const region = countingRegion(["shut-down", "tag"], ({ host }) => {
@@ -279,7 +307,7 @@ describe("A lease", () => {
     expect(region.effects).toEqual(["shut-down"]);
   });
 
-  it("that cannot be renewed lets no effect begin in its last third, and drops the job at its end", async () => {
+  it("that cannot be renewed lets no effect begin in its last third, and ends the job at its end", async () => {
     fake.leaseSeconds = 1.5;
     let acknowledgedAt = 0;
     let lastEffectAt = 0;
@@ -298,7 +326,7 @@ describe("A lease", () => {
     const job = fake.offer("job_1", stopPayload());
     const { line } = startLoop(region.run);
     await line("job dropped");
-    // It went on for as long as it might, and no longer.
+    // It continued for as long as it was allowed, and no longer.
     expect(lastEffectAt - acknowledgedAt).toBeGreaterThan(700);
     expect(lastEffectAt - acknowledgedAt).toBeLessThan(1_000);
     expect(performance.now() - acknowledgedAt).toBeGreaterThan(1_400);
@@ -329,7 +357,7 @@ describe("A lease", () => {
   });
 });
 
-describe("A job that was called off", () => {
+describe("A cancelled job", () => {
   it("stops before its next effect and ends cancelled", async () => {
     const region = countingRegion(["shut-down", "tag", "protect"], async ({ name }) => {
       if (name === "shut-down") (fake.jobs.get("job_1") as FakeJob).cancelRequested = true;
@@ -341,7 +369,7 @@ describe("A job that was called off", () => {
     expect(region.effects).toEqual(["shut-down"]);
   });
 
-  it("is not begun when it was called off before it was claimed", async () => {
+  it("is not begun when it was cancelled before it was claimed", async () => {
     const region = countingRegion(["shut-down"]);
     const job = fake.offer("job_1", stopPayload());
     job.cancelRequested = true;
@@ -363,7 +391,7 @@ describe("A job that was called off", () => {
     expect(region.effects).toEqual(["shut-down"]);
   });
 
-  it("is carried to its end once there is no way back", async () => {
+  it("is completed once it cannot be undone", async () => {
     const region = countingRegion(
       ["shut-down", "destroy", "tidy"],
       async ({ name }) => {
@@ -380,7 +408,7 @@ describe("A job that was called off", () => {
 });
 
 describe("Stopping", () => {
-  it("lets the effect under way end, begins no other and hands the job back", async () => {
+  it("lets the running effect end, begins no other and releases the job", async () => {
     const working = Promise.withResolvers<void>();
     const begun = Promise.withResolvers<void>();
     const region = countingRegion(["shut-down", "tag"], () => {
@@ -388,9 +416,9 @@ describe("Stopping", () => {
       return working.promise;
     });
     const job = fake.offer("job_1", stopPayload());
-    const { handBack } = startLoop(region.run);
+    const { releaseJobs } = startLoop(region.run);
     await begun.promise;
-    const done = handBack(5_000);
+    const done = releaseJobs(5_000);
     working.resolve();
     await done;
     expect(job.outcome).toEqual({ status: "released" });
@@ -398,7 +426,7 @@ describe("Stopping", () => {
     expect(region.effects).toEqual(["shut-down"]);
   });
 
-  it("breaks off what does not end in time and hands the job back", async () => {
+  it("aborts what does not end in time and releases the job", async () => {
     const region = countingRegion(
       ["shut-down"],
       ({ host }) =>
@@ -407,13 +435,13 @@ describe("Stopping", () => {
         ),
     );
     const job = fake.offer("job_1", stopPayload());
-    const { handBack } = startLoop(region.run);
+    const { releaseJobs } = startLoop(region.run);
     await fake.until(() => stepsOf(job).includes("shut-down running"));
-    await handBack(50);
+    await releaseJobs(50);
     expect(job.outcome).toEqual({ status: "released" });
   });
 
-  it("hands back a job that its open claim was given, without beginning it", async () => {
+  it("releases a job that its open claim was given, without beginning it", async () => {
     const region = countingRegion(["shut-down"]);
     const job = fake.offer("job_1", stopPayload());
     const claimed = Promise.withResolvers<void>();
@@ -423,9 +451,9 @@ describe("Stopping", () => {
       fake.loseReply = () => false;
       return true;
     };
-    const { handBack } = startLoop(region.run);
+    const { releaseJobs } = startLoop(region.run);
     await claimed.promise;
-    await handBack();
+    await releaseJobs();
     expect(job.outcome).toEqual({ status: "released" });
     expect(region.effects).toEqual([]);
     const claims = fake.requestsTo("/claim").map(({ body }) => body);

@@ -1,5 +1,5 @@
-// Takes jobs for as long as there is room, one open claim at a time. A claim is repeated with the same id until its
-// reply was read, so that a job whose reply was lost is not held by nobody until its lease ends.
+// Claims jobs for as long as there is capacity, one open claim at a time. A claim is repeated with the same
+// id until its reply was read, so that a job whose reply was lost does not wait for the end of its lease.
 
 import type { JobKind, Schemas } from "@kule/contract/schemas";
 import { Released, StaleLease } from "@kule/programs/errors";
@@ -10,11 +10,15 @@ import { pausedFully, withinTime } from "./runtime.ts";
 
 const WAIT_SECONDS = 20;
 const LONGEST_BACKOFF_MILLISECONDS = 30_000;
-/** A token that is refused is an operator's business; asking more often would only fill the logs. */
+/** A refused token needs an operator; more frequent claims would only fill the logs. */
 const REFUSED_PAUSE_MILLISECONDS = 60_000;
-/** A control plane that answers "nothing" without waiting must not be asked without pause. */
+/** A control plane that answers "nothing" without waiting must not be called without pause. */
 const SHORTEST_EMPTY_CLAIM_MILLISECONDS = 1_000;
-/** For a job whose claim was under way when the agent had to stop. */
+/**
+ * This many jobs that wait for their guests use no place. With more, the agent would hold leases without end.
+ */
+const MOST_IDLE_JOBS = 60;
+/** For a job whose claim was open when the agent had to stop. */
 const SETTLE_CLAIM_MILLISECONDS = 2_000;
 
 export type ClaimLoopOptions = JobDependencies & {
@@ -23,9 +27,9 @@ export type ClaimLoopOptions = JobDependencies & {
   readonly capabilities: readonly JobKind[];
   /** Of the key that this agent opens secrets with. */
   readonly publicKey: string;
-  /** Jobs at the same time. */
+  /** Jobs at the same time, not counting those that wait for their guests. */
   readonly concurrency: number;
-  /** Once, when what keeps the agent from claiming is not going to pass by itself. */
+  /** The pause after a refusal that is not temporary. */
   readonly refusedPauseMilliseconds?: number;
 };
 
@@ -34,6 +38,8 @@ type Claim = { readonly job: ClaimedJob; readonly sentAt: number };
 export class ClaimLoop {
   readonly #options: ClaimLoopOptions;
   readonly #running = new Map<string, { readonly job: RunningJob; readonly ended: Promise<void> }>();
+  /** Settles when a job begins or ends to wait for its guest. */
+  #idleChange = Promise.withResolvers<void>();
 
   constructor(options: ClaimLoopOptions) {
     this.#options = options;
@@ -43,10 +49,10 @@ export class ClaimLoop {
     return this.#running.size;
   }
 
-  /** Claims and runs until the signal; then no new job is begun. Jobs that run go on: see `handBack`. */
+  /** Claims and runs until the signal; then no new job is begun. Running jobs continue: see `releaseJobs`. */
   async run(stop: AbortSignal): Promise<void> {
     while (!stop.aborted) {
-      if (this.#running.size >= this.#options.concurrency) {
+      if (this.#isFull()) {
         await this.#untilRoom(stop);
         continue;
       }
@@ -58,10 +64,10 @@ export class ClaimLoop {
   }
 
   /**
-   * Lets every job stop before its next effect and reports it as released. What is still under way after the grace
-   * is broken off. Resolves when no job is left.
+   * Lets every job stop before its next effect and reports it as released. What is still running after the
+   * grace period is aborted. Resolves when no job is left.
    */
-  async handBack(graceMilliseconds: number): Promise<void> {
+  async releaseJobs(graceMilliseconds: number): Promise<void> {
     const all = () => Promise.all([...this.#running.values()].map(({ ended }) => ended));
     for (const { job } of this.#running.values()) job.stopBeforeNextEffect();
     const timer = this.#options.runtime.pause(graceMilliseconds).then(() => {
@@ -72,9 +78,12 @@ export class ClaimLoop {
   }
 
   #start({ job: claimed, sentAt }: Claim, stopping: boolean): void {
-    const job = new RunningJob(claimed, sentAt, this.#options);
+    const job = new RunningJob(claimed, sentAt, this.#options, () => {
+      this.#idleChange.resolve();
+      this.#idleChange = Promise.withResolvers<void>();
+    });
     if (stopping) job.breakOff(new Released());
-    const ended = job.toTheEnd().finally(() => {
+    const ended = job.run().finally(() => {
       if (this.#running.get(claimed.id)?.job === job) this.#running.delete(claimed.id);
     });
     this.#running.set(claimed.id, { job, ended });
@@ -88,11 +97,17 @@ export class ClaimLoop {
     await earlier.ended;
   }
 
+  #isFull(): boolean {
+    const idle = [...this.#running.values()].filter(({ job }) => job.isIdle).length;
+    return this.#running.size - Math.min(idle, MOST_IDLE_JOBS) >= this.#options.concurrency;
+  }
+
   async #untilRoom(stop: AbortSignal): Promise<void> {
     const stopped = Promise.withResolvers<void>();
     const listener = () => stopped.resolve();
     stop.addEventListener("abort", listener, { once: true });
-    await Promise.race([stopped.promise, ...[...this.#running.values()].map(({ ended }) => ended)]);
+    const ended = [...this.#running.values()].map((each) => each.ended);
+    await Promise.race([stopped.promise, this.#idleChange.promise, ...ended]);
     stop.removeEventListener("abort", listener);
   }
 
@@ -133,8 +148,8 @@ export class ClaimLoop {
   }
 
   /**
-   * The open claim may have been given a job that nobody read. Asked again with its id and no capabilities, the
-   * control plane answers that job and never a new one; it goes straight back.
+   * The open claim may have been given a job whose answer was not read. Repeated with its id and no
+   * capabilities, it is answered that job and never a new one; the job is released at once.
    */
   async #settleClaim(claimId: string): Promise<Claim | null> {
     const { controlPlane, runtime } = this.#options;

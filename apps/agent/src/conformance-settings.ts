@@ -48,10 +48,10 @@ export function conformancePlan(file: RegionFile | null, environment: Environmen
     first?.toString(),
   );
   if (template !== "" && !isVmid(template)) problems.push(`KULE_PVE_TEMPLATE ${template} is not a VM number`);
-  // Never from the file: what may be destroyed is said each time.
+  // Never from the file: what may be destroyed must be named each time.
   const range = needed(
     "KULE_PVE_VMIDS",
-    "VM numbers that nobody has and that may be destroyed, such as 29990-29995",
+    "unused VM numbers that may be destroyed, such as 29990-29995",
     undefined,
   );
   const [, from = "", to = ""] = /^(\d+)-(\d+)$/.exec(range) ?? [];
@@ -75,7 +75,7 @@ export function conformancePlan(file: RegionFile | null, environment: Environmen
 
 const isVmid = (text: string): boolean => /^[1-9]\d{2,8}$/.test(text);
 
-/** The file's trust is of the file's endpoints: another address has one of its own. */
+/** The file's certificate settings are for the file's endpoints: another address has its own. */
 function trust(
   file: RegionFile | null,
   fingerprint: string | null,

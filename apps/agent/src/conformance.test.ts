@@ -33,7 +33,7 @@ const conformance = (changes: Record<string, string> = {}) =>
   startAgent(["conformance"], { ...environment, ...changes });
 
 describe("kule-agent conformance", { timeout: 60_000 }, () => {
-  it("shows each call as it tries it, and ends with what it comes to", async () => {
+  it("shows each call as it tries it, and ends with the result", async () => {
     const { code, output } = await conformance().ended;
     expect(output).toMatch(/^ {2}1 ok {7}GET \/version, a token that is right$/m);
     expect(output).toMatch(/\nas expected: \d+ answers\n$/);
@@ -42,7 +42,7 @@ describe("kule-agent conformance", { timeout: 60_000 }, () => {
     expect(lab.control.vm(29_990)).toBeUndefined();
   });
 
-  it("fails when an answer differs, and says which", async () => {
+  it("fails when an answer differs, and names it", async () => {
     lab.faults.add({
       method: "PUT",
       path: "/firewall/options$",
@@ -66,12 +66,12 @@ describe("kule-agent conformance", { timeout: 60_000 }, () => {
     running.signal("SIGINT");
     lab.faults.tasks.release();
     const { code, output } = await running.ended;
-    expect(output).toContain("called off; what was made has been removed");
+    expect(output).toContain("aborted; what was created has been removed");
     expect(code).toBe(1);
     expect(lab.control.vm(29_990)).toBeUndefined();
   });
 
-  it("refuses a range that somebody has", async () => {
+  it("refuses a range that is in use", async () => {
     lab.control.stealVmid(29_991);
     const { code, output } = await conformance().ended;
     lab.control.deleteVm(29_991);

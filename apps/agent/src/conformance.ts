@@ -1,5 +1,5 @@
-// `kule-agent conformance`: replays every call of the driver against a test cluster and prints where the answers are not
-// what the driver goes by.
+// `kule-agent conformance`: replays every call of the driver against a test cluster and prints where the
+// answers differ from what the driver relies on.
 
 import { ProxmoxClient } from "@kule/proxmox/client";
 import { ConformanceRefused, runConformance } from "@kule/proxmox/conformance/conformance";
@@ -10,7 +10,10 @@ import type { ConformancePlan } from "./conformance-settings.ts";
 
 export type ConformanceEnd = "as expected" | "differs" | "refused" | "called off";
 
-/** Prints a line for each call as it is tried, and what it comes to. What was made is removed before it returns. */
+/**
+ * Prints a line for each call as it is tried, and the result. Everything that it creates is removed before it
+ * returns.
+ */
 export async function conformance(
   plan: ConformancePlan,
   signal: AbortSignal,
@@ -35,7 +38,7 @@ export async function conformance(
     await runConformance(client, stranger, plan, { runtime: systemRuntime, signal, onResult });
   } catch (error) {
     if (signal.aborted) {
-      print("\ncalled off; what was made has been removed, but for what is told above\n");
+      print("\naborted; what was created has been removed, except what is listed above\n");
       return "called off";
     }
     if (!(error instanceof ConformanceRefused) && !(error instanceof ProxmoxError)) throw error;

@@ -1,4 +1,5 @@
-// Takes console sessions beside the jobs: somebody waits at a screen, so they never wait for a job's place.
+// Claims console sessions in parallel with the jobs: a person waits at a screen, so they never wait for a
+// job's place.
 
 import type { ProxmoxConsoles } from "@kule/proxmox/console";
 import { backoffMilliseconds } from "./backoff.ts";
@@ -63,7 +64,7 @@ export async function runConsoleLoop(options: ConsoleLoopOptions, stop: AbortSig
       continue;
     }
     if (answer.kind !== "away")
-      log.warn({ reason: answer.message }, "the control plane gives out no consoles");
+      log.warn({ reason: answer.message }, "the control plane cannot be polled for consoles");
     const pause =
       answer.kind === "away"
         ? backoffMilliseconds(failures, LONGEST_BACKOFF_MILLISECONDS, runtime.random())

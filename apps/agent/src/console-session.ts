@@ -8,7 +8,7 @@ import type { ClaimedConsole } from "./control-plane.ts";
 import type { AgentRuntime } from "./runtime.ts";
 import { greetViewer } from "./viewer-greeting.ts";
 
-/** So much may wait for one side; then the other one is not read any more. */
+/** At most this much may wait for one side; above it the other side is not read any more. */
 const FULL_BYTES = 256 * 1024;
 const DRAINED_BYTES = 64 * 1024;
 /** A person's typing comes in frames of at most 64 KiB. */
@@ -23,7 +23,10 @@ type Options = Pick<
   "consoles" | "region" | "controlPlaneUrl" | "token" | "runtime" | "log"
 >;
 
-/** Runs the session to its end; never rejects. Its reason is told to the control plane, which tells the viewer. */
+/**
+ * Runs the session to its end; never rejects. Its reason is reported to the control plane, which shows it to
+ * the viewer.
+ */
 export async function runConsoleSession(
   claimed: ClaimedConsole,
   options: Options,
@@ -75,7 +78,7 @@ function connect(url: string, token: string): Promise<WebSocket> {
   });
   return new Promise((resolve, reject) => {
     socket.once("open", () => {
-      // Nothing is read before somebody listens.
+      // Nothing is read before there is a listener.
       socket.pause();
       resolve(socket);
     });
@@ -141,7 +144,7 @@ function join(
   });
 }
 
-/** The only thing the control plane says beside bytes; it has looked at the figures. */
+/** The only message of the control plane other than bytes; it has validated the figures. */
 function resize(stream: ConsoleStream, text: Buffer): void {
   // A machine that reads nothing has nothing to show in a new size, and what is sent to it is kept here.
   if (stream.unsentBytes > 2 * FULL_BYTES) return;
@@ -150,11 +153,14 @@ function resize(stream: ConsoleStream, text: Buffer): void {
     if (said.type === "resize" && Number.isInteger(said.cols) && Number.isInteger(said.rows))
       stream.resize(Number(said.cols), Number(said.rows));
   } catch {
-    // A newer control plane may say more.
+    // A newer control plane may send more.
   }
 }
 
-/** Pings, and calls back when nothing comes any more. Who is not read cannot answer, so that time does not count. */
+/**
+ * Pings, and calls back when no answer comes any more. While the other side's data is not being read, its
+ * answer cannot be read either, so that time does not count.
+ */
 function watch(socket: WebSocket, runtime: AgentRuntime, gone: () => void): () => void {
   let missed = 0;
   const heard = () => {

@@ -13,7 +13,10 @@ export type Answer<Value> =
   | { readonly kind: "unauthorized"; readonly message: string }
   /** The same call will be refused again. */
   | { readonly kind: "refused"; readonly status: number; readonly code: string; readonly message: string }
-  /** No answer, an answer that is not the API's, or one that asks to come back later. The call may have been heard. */
+  /**
+   * No answer, an answer that is not the API's, or one that asks to retry later. The call may have been
+   * carried out.
+   */
   | { readonly kind: "away"; readonly message: string; readonly retryAfterSeconds: number | null };
 
 export type ClaimedJob = Schemas["ClaimedJob"]["job"];
@@ -29,7 +32,7 @@ export type ControlPlaneOptions = {
 const CALL_MILLISECONDS = 10_000;
 /** A batch of many servers is one transaction. */
 const INVENTORY_MILLISECONDS = 20_000;
-/** Beyond what a claim asks to be parked. */
+/** In addition to the time that a claim asks to wait. */
 const CLAIM_PATIENCE_MILLISECONDS = 10_000;
 
 export class ControlPlane {
@@ -45,7 +48,7 @@ export class ControlPlane {
     this.#runtime = options.runtime;
   }
 
-  /** Who the token says we are. */
+  /** The token's own data. */
   me(signal: AbortSignal): Promise<Answer<Schemas["Me"]>> {
     return this.#call("me", signal, CALL_MILLISECONDS, (limited) => this.#calls.me(limited));
   }
@@ -76,7 +79,7 @@ export class ControlPlane {
     return this.#call("health", signal, CALL_MILLISECONDS, (limited) => this.#calls.health(body, limited));
   }
 
-  /** Asks for a pass, or tells a batch of one. */
+  /** Begins a scan, or reports a batch of one. */
   inventory(body: Schemas["InventoryReport"], signal: AbortSignal): Promise<Answer<Schemas["InventoryAck"]>> {
     return this.#call("inventory", signal, INVENTORY_MILLISECONDS, (limited) =>
       this.#calls.inventory(body, limited),
@@ -111,7 +114,7 @@ export class ControlPlane {
       this.#pace.silent();
       return { kind: "away", message: describe(error, milliseconds), retryAfterSeconds: null };
     }
-    // The reply is here and nobody has acted on it: what is lost now is a reply that was never read.
+    // The reply has arrived and was not acted upon: a kill here loses a reply that was never read.
     await this.#crashPoint(`agent.${name}.reply-read`);
     const answer = answerOf(result);
     if (answer.kind === "away") this.#pace.silent();
@@ -123,7 +126,7 @@ export class ControlPlane {
 function answerOf<Data>({ data, error, response }: CallResult<Data>): Answer<Data> {
   const { status } = response;
   if (response.ok) {
-    // A captive portal or a wrong address also says 200.
+    // A captive portal or a wrong address also answers 200.
     if (status !== 204 && (typeof data !== "object" || data === null))
       return { kind: "away", message: "the answer is not the control plane's", retryAfterSeconds: null };
     return { kind: "ok", value: data as Data, date: dateOf(response) };
@@ -161,7 +164,7 @@ function retryAfterOf(response: CallResult<never>["response"]): number | null {
   return Number.isFinite(seconds) && seconds >= 0 ? seconds : null;
 }
 
-/** fetch says only "fetch failed"; what failed is in its causes. */
+/** fetch reports only "fetch failed"; what failed is in its causes. */
 function describe(error: unknown, milliseconds: number): string {
   const texts: string[] = [];
   for (let each = error; each instanceof Error && texts.length < 5; each = each.cause) {

@@ -5,7 +5,10 @@ import { type AgentRuntime, withinTime } from "./runtime.ts";
 const LOOK_MILLISECONDS = 15_000;
 const MESSAGE_CHARACTERS = 1_000;
 
-/** What a health report says of the region's edge: whether it answers, and which networks have a namespace there. */
+/**
+ * The part of a health report about the region's edge: whether it answers, and which networks have a
+ * namespace there.
+ */
 export async function edgeHealth(
   edge: Edge | null,
   runtime: AgentRuntime,

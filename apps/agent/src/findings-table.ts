@@ -1,6 +1,6 @@
 import type { Finding } from "@kule/proxmox/preflight";
 
-/** Findings as people read them: one line each, what to do below, and what it comes to at the end. */
+/** Findings for people: one line each, what to do below, and the result at the end. */
 export function findingsTable(findings: readonly Finding[]): string {
   const width = findings.reduce((longest, { check }) => Math.max(longest, check.length), 0);
   const lines = findings.flatMap((finding) => {
@@ -17,7 +17,7 @@ export function findingsTable(findings: readonly Finding[]): string {
   return [...lines, "", `${sum}${advice}`].join("\n");
 }
 
-/** Nothing that keeps jobs from running. */
+/** No finding prevents jobs from running. */
 export function isReady(findings: readonly Finding[]): boolean {
   return findings.every((finding) => finding.ok || finding.severity === "advised");
 }

@@ -12,7 +12,7 @@ export type HealthLoopOptions = {
   readonly agentName: string;
   readonly publicKey: string;
   readonly everySeconds: number;
-  /** Looks at the region; never throws. */
+  /** Checks the region; never throws. */
   readonly look: () => Promise<RegionHealth>;
 };
 

@@ -1,5 +1,5 @@
 import type { Schemas } from "@kule/contract/schemas";
-import type { LookPiece } from "@kule/programs/inventory/look-at-region";
+import type { ScanPart } from "@kule/programs/inventory/scan-region";
 import type { ControlPlane } from "./control-plane.ts";
 import type { Logger } from "./log.ts";
 import { type AgentRuntime, pausedFully } from "./runtime.ts";
@@ -14,16 +14,18 @@ export type InventoryLoopOptions = {
   readonly poolPrefix: string;
   readonly publicNetwork: { readonly bridge: string; readonly vlan: number | null } | null;
   readonly everySeconds: number;
-  /** Looks at the region; throws only for the signal. */
-  readonly look: (pass: number, lookFor: readonly number[], signal: AbortSignal) => AsyncIterable<LookPiece>;
+  /** Scans the region; throws only for the signal. */
+  readonly look: (pass: number, lookFor: readonly number[], signal: AbortSignal) => AsyncIterable<ScanPart>;
 };
 
-/** The first look is soon, but not of all agents of an installation at the same moment. */
+/** The first scan is soon, but not of all agents of an installation at the same moment. */
 const FIRST_WITHIN_MILLISECONDS = 3_000;
 /** Agents that began together drift apart by up to this share. */
 const JITTER = 0.1;
 
-/** Looks at the region again and again and tells what it saw, until the signal. Logs what changes, not what stays. */
+/**
+ * Scans the region repeatedly and reports the result, until the signal. Logs what changes, not what stays.
+ */
 export async function runInventoryLoop(options: InventoryLoopOptions, stop: AbortSignal): Promise<void> {
   const { runtime, log, everySeconds } = options;
   const loop = new InventoryLoop(options);
@@ -39,11 +41,11 @@ export async function runInventoryLoop(options: InventoryLoopOptions, stop: Abor
       nextSeconds = await loop.once(stop);
     } catch (error) {
       if (stop.aborted) return;
-      // Whatever it is, jobs and health must go on.
-      log.error({ err: error }, "a look at the region broke off");
+      // Jobs and health must continue after any error.
+      log.error({ err: error }, "a scan of the region was aborted");
     }
     const jittered = nextSeconds * 1000 * (1 - JITTER + 2 * JITTER * runtime.random());
-    // Even a region that takes longer to look at than the pace leaves some rest between two looks.
+    // Even in a region whose scan takes longer than the interval there is a pause between two scans.
     await pausedFully(runtime, Math.max(500, jittered - (runtime.monotonic() - startedAt)), stop);
   }
 }
@@ -67,7 +69,7 @@ class InventoryLoop {
     let batch = 0;
     for await (const piece of this.#options.look(begun.pass, begun.look_for, stop)) {
       const ack = await this.#send({ pass: begun.pass, batch, ...bodyOf(piece) }, stop);
-      // Not delivered, or another look has begun: this one can say nothing more.
+      // Not delivered, or another scan has begun: this one can report nothing more.
       if (ack === null || !ack.recorded) return everySeconds;
       if ("end" in piece) this.#tell(piece.end);
       batch += 1;
@@ -92,21 +94,21 @@ class InventoryLoop {
       stop,
     );
     if (answer.kind === "ok") return answer.value;
-    log.debug({ reason: answer.message }, "what was seen in the region is not delivered");
+    log.debug({ reason: answer.message }, "the scan of the region is not delivered");
     return null;
   }
 
   #tell({ complete, trouble }: Schemas["InventoryEnd"]): void {
     const said = complete ? "" : (trouble ?? "unknown");
     if (said !== this.#lastTrouble) {
-      if (said !== "") this.#options.log.warn({ trouble: said }, "the region cannot be seen as a whole");
-      else this.#options.log.info("the region is seen as a whole again");
+      if (said !== "") this.#options.log.warn({ trouble: said }, "the region cannot be scanned completely");
+      else this.#options.log.info("the region can be scanned completely again");
     }
     this.#lastTrouble = said;
   }
 }
 
-function bodyOf(piece: LookPiece): object {
+function bodyOf(piece: ScanPart): object {
   if ("vms" in piece) return { vms: piece.vms };
   if ("absent" in piece) return { absent: piece.absent };
   return "hidden" in piece ? { hidden: piece.hidden } : { end: piece.end };

@@ -1,6 +1,7 @@
-// What one running job tells the control plane. Reports go out one at a time, in the order of their numbers, and each
-// is repeated with the same (epoch, seq) until it is acknowledged, the job turns out to be somebody else's, or a try
-// fails with the lease over. Every acknowledgement renews the lease; when a step takes long, empty reports do.
+// The reports of one running job to the control plane. They are sent one at a time, in the order of their
+// numbers, and each is repeated with the same (epoch, seq) until it is acknowledged, the job turns out to
+// belong to another holder, or a try fails after the end of the lease. Every acknowledgement renews the
+// lease; when a step takes long, empty reports do.
 
 import type { Schemas } from "@kule/contract/schemas";
 import { Cancelled, StaleLease } from "@kule/programs/errors";
@@ -25,7 +26,7 @@ export type JobReporterOptions = {
   readonly controlPlane: ControlPlane;
   readonly runtime: AgentRuntime;
   readonly log: Logger;
-  /** Told when the job is no longer ours: whatever is under way has to end. */
+  /** Called when the job is no longer ours: everything that is running has to end. */
   readonly lost: (reason: StaleLease) => void;
 };
 
@@ -60,7 +61,8 @@ export class JobReporter {
       `${event.name} ${event.status}`,
     );
     if ((await this.#deliver(stepReport(event))) === "lost") throw this.#lost ?? new StaleLease();
-    // A wish that came in before this report counts; one that came in after it is the control plane's to refuse.
+    // A request to stop that came before this report counts; for one that came after it the control plane
+    // decides.
     if (!complete) this.throwIfCancelled();
     if (event.irreversible) this.#irreversible = true;
   }
@@ -79,7 +81,7 @@ export class JobReporter {
       if (lease.millisecondsUntilRenewal() > 0) continue;
       const delivery = await this.#deliver({}, () => lease.millisecondsUntilRenewal() > 0);
       if (delivery === "lost") return;
-      // Refused: asking again at once would not change the answer.
+      // Refused: an immediate retry would not change the answer.
       if (delivery === "refused" && !(await pausedFully(runtime, lease.milliseconds / 12, stop))) return;
     }
   }
@@ -89,7 +91,7 @@ export class JobReporter {
     this.#closed.abort();
     const delivery = await this.#deliver({ outcome: fittedOutcome(outcome) });
     if (delivery !== "refused") return delivery === "acknowledged";
-    // What happened matters more than what was read back or said about it.
+    // The status matters more than what was observed or the text about it.
     const { status, error } = outcome;
     const short = error
       ? { error: { code: "internal", message: "The report was too much for the control plane." } }
@@ -97,7 +99,7 @@ export class JobReporter {
     return (await this.#deliver({ outcome: { status, ...short } })) === "acknowledged";
   }
 
-  /** One after the other; `superfluous` is asked when its turn has come. */
+  /** One after the other; `superfluous` is called when its turn has come. */
   #deliver(body: ReportBody, superfluous: () => boolean = () => false): Promise<Delivery> {
     const delivery = this.#last.then(async () =>
       superfluous() ? "acknowledged" : this.#untilAnswered(body),
@@ -117,8 +119,9 @@ export class JobReporter {
     const firstSentAt = runtime.monotonic();
     for (let failures = 0; ; failures++) {
       if (this.#lost) return "lost";
-      // Tried once even so: the lease is counted from before a claim that may have been parked for longer than it
-      // lasts. Whether the job is still ours is the control plane's to say; a report of an old epoch changes nothing.
+      // Tried once even so: the lease is counted from before a claim that may have waited for longer than it
+      // lasts. The control plane decides whether the job is still ours; a report of an old epoch changes
+      // nothing.
       if (failures > 0 && lease.isOver())
         return this.#loseJob("the lease is over and no report was acknowledged");
       const answer = await controlPlane.report(
@@ -149,7 +152,10 @@ export class JobReporter {
 
   #loseJob(reason: string): "lost" {
     if (this.#lost === null) {
-      this.#options.log.warn({ reason }, "the job is not ours any more; nothing more is done or reported");
+      this.#options.log.warn(
+        { reason },
+        "another agent has claimed the job; nothing more is done or reported",
+      );
       this.#lost = new StaleLease(reason);
       this.#closed.abort();
       this.#options.lost(this.#lost);

@@ -28,7 +28,7 @@ describe("A lease", () => {
     expect(lease.millisecondsUntilRenewal()).toBeCloseTo(25_000);
   });
 
-  it("is never shortened by an acknowledgement that comes late", () => {
+  it("is never shortened by a late acknowledgement", () => {
     const runtime = clock();
     const lease = new Lease(runtime, 90, 0);
     lease.renewed(50_000);

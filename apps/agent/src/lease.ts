@@ -4,9 +4,9 @@ import type { AgentRuntime } from "./runtime.ts";
 const RENEW_AT_FRACTION = 2 / 3;
 
 /**
- * How long a claimed job is surely ours. The control plane counts from when it handled our call, which was after we
- * sent it: counting from the sending is the careful side. Only the monotonic clock is asked; the times the control
- * plane writes are its own.
+ * How long a claimed job is certainly ours. The control plane counts from when it handled our call, which was
+ * after we sent it: counting from the sending errs on the safe side. Only the monotonic clock is read; times
+ * from the control plane are by another clock.
  */
 export class Lease {
   readonly #runtime: AgentRuntime;

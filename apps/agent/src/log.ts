@@ -3,7 +3,7 @@ import { type DestinationStream, type Logger, pino } from "pino";
 export type { Logger } from "pino";
 
 export type LogOptions = {
-  /** Cut out of every line, wherever they turn up. */
+  /** Replaced in every line, wherever they occur. */
   readonly secrets: readonly string[];
   readonly level: string;
   /** Standard output when left out. */
@@ -13,8 +13,9 @@ export type LogOptions = {
 const SHORTEST_SECRET = 8;
 
 /**
- * JSON lines on standard output, written at once: the last line before a crash is the one that is needed. Two nets
- * keep secrets out: fields of known names are masked, and the secrets this process knows are cut out of every line.
+ * JSON lines on standard output, written at once: the last line before a crash is the one that is needed. Two
+ * measures keep secrets out: fields of known names are masked, and the secrets that this process has are
+ * replaced in every line.
  */
 export function makeLog(options: LogOptions): Logger {
   const known = options.secrets.filter((secret) => secret.length >= SHORTEST_SECRET);

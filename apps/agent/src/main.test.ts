@@ -8,7 +8,7 @@ import { FakeControlPlane, type FakeJob, TEST_TOKEN } from "./testing/fake-contr
 
 let fake: FakeControlPlane;
 let site: LabSite;
-/** Its tasks take as long as in life: something can be under way when the agent is stopped. */
+/** Its tasks take as long as real ones: something can be running when the agent is stopped. */
 let slowSite: LabSite;
 let agents: AgentProcess[] = [];
 
@@ -54,7 +54,7 @@ const offerCreate = (vmid: number): FakeJob => {
 };
 
 describe("kule-agent run", () => {
-  it("creates a server in its region and says how the region is", async () => {
+  it("creates a server in its region and reports the region's health", async () => {
     const job = offerCreate(20_001);
     agent("run", site);
     await fake.until(() => job.outcome !== null);
@@ -74,7 +74,7 @@ describe("kule-agent run", () => {
     expect(statSync(join(site.directory, ".kule-agent")).mode & 0o777).toBe(0o700);
   });
 
-  it("hands its job back on SIGTERM within ten seconds, and the next agent carries it on", async () => {
+  it("releases its job on SIGTERM within ten seconds, and the next agent continues it", async () => {
     const job = offerCreate(20_002);
     const first = agent("run", slowSite);
     await fake.until(() => job.reports.some(({ step }) => step?.external_ref?.includes(":qmclone:")));
@@ -140,7 +140,7 @@ describe("kule-agent run", () => {
     });
   });
 
-  it("can be killed at a named place by a test build, and by no other", async () => {
+  it("can be killed at a named crash point by a test build, and by no other", async () => {
     const crash = { BATTERY_CRASH: "agent.claim.reply-read@1" };
     const job = offerCreate(20_006);
     const killed = await agent("run", site, { ...crash, KULE_TEST_BUILD: "1" }).ended;
@@ -203,7 +203,7 @@ describe("kule-agent check", () => {
     expect(code).toBe(1);
   });
 
-  it("finds an operator's token in the agent's place", async () => {
+  it("finds an operator's token in the place of an agent's", async () => {
     fake.actor = "operator";
     const { code, output } = await agent("check", site).ended;
     expect(output).toMatch(/^WRONG {3}agent token .*not an agent's but belongs to a operator/m);
@@ -218,7 +218,7 @@ describe("kule-agent check", () => {
 });
 
 describe("kule-agent", () => {
-  it("says its version and how it is called", async () => {
+  it("prints its version and its usage", async () => {
     expect(await startAgent(["--version"]).ended).toMatchObject({ code: 0, output: "0.1.0\n" });
     const help = await startAgent(["--help"]).ended;
     expect(help.code).toBe(0);

@@ -108,14 +108,16 @@ function parse(args: readonly string[]): Call | number {
   return EXIT_USAGE;
 }
 
-/** The first signal calls it off, and what was made is removed; the second one ends it at once. */
+/** The first signal cancels it, and everything it has created is removed; the second one ends it at once. */
 async function tryConformance(path: string | null): Promise<number> {
   const plan = conformancePlan(path === null ? null : loadRegionFile(path, process.env), process.env);
   const stop = new AbortController();
   for (const [signal, number] of STOP_SIGNALS)
     process.on(signal, () => {
       if (stop.signal.aborted) process.exit(128 + number);
-      process.stdout.write("\ncleaning up; once more to end at once, which leaves behind what was made\n");
+      process.stdout.write(
+        "\ncleaning up; press Ctrl+C again to end at once, which leaves what was created\n",
+      );
       stop.abort(new Error("called off"));
     });
   const end = await conformance(plan, stop.signal, (text) => void process.stdout.write(text));
@@ -136,15 +138,15 @@ async function run({ file, settings }: Configuration): Promise<number> {
   }
 }
 
-/** The first signal stops in peace, within ten seconds; the second one at once. */
+/** The first signal stops gracefully, within ten seconds; the second one at once. */
 function stopOnSignals(log: Logger): AbortSignal {
   const stop = new AbortController();
   for (const [signal, number] of STOP_SIGNALS)
     process.on(signal, () => {
       if (stop.signal.aborted) process.exit(128 + number);
-      // The process ends with main, so the timer never keeps it.
+      // The process ends with main, so the timer never delays it.
       agentRuntime.after(STOP_MILLISECONDS, () => {
-        log.warn("not everything could be handed back in time; leases that are left end by themselves");
+        log.warn("not all jobs could be released in time; their leases expire by themselves");
         process.exit(0);
       });
       stop.abort();

@@ -1,11 +1,11 @@
 import { type AgentRuntime, pausedFully } from "./runtime.ts";
 
-/** While the control plane is away, all calls of the agent together are at most one in this time. */
+/** While the control plane is unreachable, all calls of the agent together are at most one in this time. */
 const CALL_EVERY_MILLISECONDS = 1_000;
 
 /**
- * Keeps an agent with many jobs from knocking with all of them at once at a control plane that is down or just
- * coming back. As long as calls are answered, nobody waits; the first answer lets everybody go who does.
+ * Keeps an agent with many jobs from retrying with all of them at once while the control plane is down or
+ * just returning. As long as calls are answered, no job waits; the first answer releases all that do.
  */
 export class OutagePace {
   readonly #runtime: AgentRuntime;

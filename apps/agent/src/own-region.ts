@@ -24,8 +24,9 @@ export function tokenProblem(me: Schemas["Me"], region: string): string | null {
 }
 
 /**
- * Asks the control plane which region the token is bound to, until it answers. Jobs of another region must never be
- * run here: their VM ids mean other machines. Resolves false when the agent is to stop, throws WrongRegion.
+ * Queries which region the token is bound to, until the control plane answers. Jobs of another region must
+ * never be run here: their VM ids mean other machines. Resolves false when the agent is to stop, throws
+ * WrongRegion.
  */
 export async function confirmRegion(
   region: string,

@@ -8,8 +8,8 @@ const CALL_MILLISECONDS = 8_000;
 const MESSAGE_CHARACTERS = 1_000;
 
 /**
- * What a health report says about the region: three cheap calls, never an error. That the templates are templates is
- * all that is looked at here; `check` looks into them.
+ * The part of a health report about the region: three cheap calls, never an error. Of the templates only is
+ * checked here that they are templates; `check` inspects them.
  */
 export async function regionHealth(
   client: ProxmoxClient,

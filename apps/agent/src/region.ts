@@ -4,8 +4,8 @@ import { LinuxEdge } from "@kule/edge/linux-edge";
 import { LocalRunner } from "@kule/edge/local-runner";
 import { SshRunner } from "@kule/edge/ssh-runner";
 import type { Edge } from "@kule/programs/edge";
-import { GuestEyes } from "@kule/programs/inventory/guest-eyes";
-import { type LookPiece, lookAtRegion } from "@kule/programs/inventory/look-at-region";
+import { GuestInspector } from "@kule/programs/inventory/guest-inspector";
+import { type ScanPart, scanRegion } from "@kule/programs/inventory/scan-region";
 import type { Host, Job, Observed, World } from "@kule/programs/program";
 import type { RegionSettings } from "@kule/programs/region-settings";
 import { runJob } from "@kule/programs/registry";
@@ -95,17 +95,17 @@ export function jobRunner(
   return (job, host) => runJob(job, world, host);
 }
 
-/** Guests told of in one report. */
+/** Guests in one report. */
 const GUESTS_PER_BATCH = 50;
 
-/** Looks at this region; what it learns of guests is kept from one look to the next. */
-export function regionLooker(
+/** Scans this region; what it learns of guests is kept from one scan to the next. */
+export function regionScanner(
   file: RegionFile,
   client: ProxmoxClient,
   runtime: AgentRuntime,
-): (pass: number, lookFor: readonly number[], signal: AbortSignal) => AsyncIterable<LookPiece> {
-  const eyes = new GuestEyes(client, runtime);
+): (pass: number, lookFor: readonly number[], signal: AbortSignal) => AsyncIterable<ScanPart> {
+  const inspector = new GuestInspector(client, runtime);
   const settings = { ...regionSettings(file), vmidRange: file.hypervisor.vmidRange };
   return (pass, lookFor, signal) =>
-    lookAtRegion({ client, runtime, settings, eyes, signal }, pass, lookFor, GUESTS_PER_BATCH);
+    scanRegion({ client, runtime, settings, inspector, signal }, pass, lookFor, GUESTS_PER_BATCH);
 }

@@ -1,5 +1,5 @@
-// The contract limits what a report may hold. Texts come from hypervisors and errors and may be anything; a report
-// that is refused for its texts would leave a finished job without its end.
+// The contract limits what a report may contain. Texts come from hypervisors and errors and may be anything;
+// a report that is refused because of its texts would leave a finished job without its end.
 
 import type { Schemas } from "@kule/contract/schemas";
 import type { StepEvent } from "@kule/programs/program";

@@ -1,4 +1,4 @@
-// From a claimed job to its end: the program runs under the lease, and whatever comes of it is reported.
+// A claimed job from start to end: the program runs under the lease, and its outcome is reported.
 
 import type { Schemas } from "@kule/contract/schemas";
 import { validateJobPayload } from "@kule/contract/validate";
@@ -28,11 +28,17 @@ export class RunningJob {
   readonly #reporter: JobReporter;
   readonly #lease: Lease;
   readonly #abort = new AbortController();
+  readonly #idleChanged: () => void;
   #stopping = false;
+  #isIdle = false;
 
-  /** @param sentAt monotonic time at which the claim was sent that answered this job */
-  constructor(claimed: ClaimedJob, sentAt: number, dependencies: JobDependencies) {
+  /**
+   * @param sentAt monotonic time at which the claim was sent that answered this job
+   * @param idleChanged called when it begins or ends to wait for its guest
+   */
+  constructor(claimed: ClaimedJob, sentAt: number, dependencies: JobDependencies, idleChanged: () => void) {
     this.id = claimed.id;
+    this.#idleChanged = idleChanged;
     this.#claimed = claimed;
     const { controlPlane, runtime } = dependencies;
     const log = dependencies.log.child({ job: claimed.id, kind: claimed.kind, epoch: claimed.epoch });
@@ -50,19 +56,24 @@ export class RunningJob {
     });
   }
 
-  /** Begins nothing more; what is under way may end. */
+  /** Waits for its guest, which may take minutes, and does nothing in that time. */
+  get isIdle(): boolean {
+    return this.#isIdle;
+  }
+
+  /** Begins nothing more; what is running may end. */
   stopBeforeNextEffect(): void {
     this.#stopping = true;
   }
 
-  /** Breaks off what is under way. The next run of the job looks at what became of it. */
+  /** Aborts what is running. The next run of the job observes the result. */
   breakOff(reason: Released | StaleLease): void {
     this.#stopping = true;
     this.#abort.abort(reason);
   }
 
   /** Runs the job to its end and reports it. Never throws. */
-  async toTheEnd(): Promise<void> {
+  async run(): Promise<void> {
     const { log, runtime } = this.#dependencies;
     const startedAt = runtime.monotonic();
     log.info({ attempt: this.#claimed.attempt }, "job claimed");
@@ -72,14 +83,14 @@ export class RunningJob {
     const outcome = await this.#outcome();
     const seconds = Math.round(runtime.monotonic() - startedAt) / 1000;
     if (outcome === null) {
-      log.warn({ seconds }, "job dropped: it is somebody else's now");
+      log.warn({ seconds }, "job dropped: another agent has claimed it");
     } else {
       const facts = { outcome: outcome.status, seconds, ...(outcome.error ? { error: outcome.error } : {}) };
       const reported = await this.#reporter.end(outcome).catch((error: unknown) => {
         log.error({ err: error }, "the outcome could not be reported");
         return false;
       });
-      if (!reported) log.warn(facts, "the outcome is not recorded; the job is going to be run again");
+      if (!reported) log.warn(facts, "the outcome is not recorded; the job will run again");
       else if (outcome.status === "succeeded") log.info(facts, "job succeeded");
       else log.warn(facts, `job ended: ${outcome.status}`);
     }
@@ -117,12 +128,16 @@ export class RunningJob {
         this.#reporter.throwIfCancelled();
       },
       throwIfCancelled: () => this.#reporter.throwIfCancelled(),
+      idles: (isIdle) => {
+        this.#isIdle = isIdle;
+        this.#idleChanged();
+      },
       crashPoint: this.#dependencies.crashPoint,
     };
   }
 }
 
-/** The payload is not what this version knows: trying again would read the same. */
+/** This version does not support the payload: a retry would read the same. */
 function notUnderstood(wrong: string): Schemas["JobOutcome"] {
   return {
     status: "failed",

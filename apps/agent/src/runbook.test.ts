@@ -1,5 +1,5 @@
-// The commands of docs/runbooks/agent.md for a node of the cluster, run in their order against a lab that nobody has set
-// up: they end with a check that says ready.
+// The commands of docs/runbooks/agent.md for a node of the cluster, run in their order against a lab that was
+// not prepared: they end with a check that reports ready.
 
 import { execFileSync } from "node:child_process";
 import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -45,7 +45,7 @@ const setUp = (): string => {
   return block;
 };
 
-/** What a shell makes of commands: the words of every call of pveum. */
+/** How a shell parses the commands: the words of every call of pveum. */
 function callsOf(script: string): string[][] {
   const bin = join(directory, "bin");
   const told = join(directory, "told");
@@ -105,7 +105,7 @@ describe("The agent's runbook", { timeout: 60_000 }, () => {
     const { code, output } = await check(`cloud@pve!agent=${secret}`);
     expect(output).not.toMatch(/^WRONG/m);
     expect(output).toMatch(/\nready: \d+ checks, 2 to think about\n$/);
-    // Nothing of the token: what its operator sees to elsewhere.
+    // Without the token: that is configured elsewhere.
     expect([...output.matchAll(/^advice {2}(.*?) {2}/gm)].map(([, what]) => what)).toEqual([
       "hypervisor: next-id range",
       "hypervisor: frames with a tag",
@@ -126,7 +126,7 @@ describe("The agent's runbook", { timeout: 60_000 }, () => {
     expect(callsOf(setUp())).toEqual(callsOf([...roles, ...token, ...made].join("\n")));
   });
 
-  it("is not ready when a command is left out, and says which", async () => {
+  it("is not ready when a command is left out, and names it", async () => {
     const copy = { form: { newid: 9010, full: 1 }, as: "operator" };
     await run(lab, "POST /nodes/pve1/qemu/9005/clone", copy);
     await run(lab, "POST /nodes/pve1/qemu/9010/template", { as: "operator" });
@@ -139,7 +139,7 @@ describe("The agent's runbook", { timeout: 60_000 }, () => {
     expect(code).toBe(1);
   });
 
-  it("has no other command that Proxmox VE would not take", async () => {
+  it("has no other command that Proxmox VE would refuse", async () => {
     onNode(setUp());
     lab.control.stealVmid(20_900);
     for (const poolid of ["accounting", "kule-org_1"])

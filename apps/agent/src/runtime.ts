@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { type Runtime, systemRuntime, type Timers } from "@kule/proxmox/runtime";
 
-/** Time and chance as the agent sees them: the only place it gets them from. */
+/** The agent's only source of time and random numbers. */
 export type AgentRuntime = Runtime &
   /** Leases are measured by the monotonic clock. */
   Timers & {

@@ -12,7 +12,7 @@ beforeEach(() => {
 afterEach(() => rmSync(directory, { recursive: true }));
 
 describe("The region's key pair", () => {
-  it("is made once and opens what was sealed to it, also after a restart", () => {
+  it("is created once and opens what was sealed to it, also after a restart", () => {
     const state = join(directory, "agent", "state");
     const first = loadSealingKey(state);
     const sealed = sealSecret(first.publicKey, "correct horse", "srv_1");
@@ -23,7 +23,7 @@ describe("The region's key pair", () => {
     expect(readdirSync(state)).toEqual(["sealing-key"]);
   });
 
-  it("is not made by looking for it", () => {
+  it("is not created by a check for it", () => {
     expect(existingSealingKey(directory)).toBeNull();
     expect(readdirSync(directory)).toEqual([]);
   });

@@ -1,6 +1,6 @@
-// The region's key pair. Passwords of Windows servers are sealed to its public half, which health reports carry; the
-// private half never leaves this folder. Without it jobs that were already sealed to it cannot run, so it is made
-// once and never replaced by itself.
+// The region's key pair. Passwords of Windows servers are sealed to its public half, which health reports
+// contain; the private half never leaves this folder. Without it jobs that were already sealed to it cannot
+// run, so it is created once and never replaced automatically.
 
 import {
   chmodSync,
@@ -26,7 +26,7 @@ export type SealingKey = {
   open(sealed: string, context: string): string;
 };
 
-/** The agent's state folder or what is in it cannot be used. The message says what to do. */
+/** The agent's state folder or its content cannot be used. The message says what to do. */
 export class StateUnusable extends Error {
   constructor(message: string, options?: ErrorOptions) {
     super(message, options);
@@ -34,7 +34,7 @@ export class StateUnusable extends Error {
   }
 }
 
-/** Reads the key pair in the folder, made with its folder when there is none. Throws StateUnusable. */
+/** Reads the key pair in the folder; creates both when they do not exist. Throws StateUnusable. */
 export function loadSealingKey(directory: string): SealingKey {
   const path = join(directory, FILE_NAME);
   try {
@@ -72,7 +72,7 @@ function readKeyFile(path: string): SealingKey {
   return { publicKey, open: (sealed, context) => openSecret(privateKey, sealed, context) };
 }
 
-/** Whole or not at all, and never over one that another agent has made in the meantime. */
+/** Atomic, and never over one that another agent has created in the meantime. */
 function makeKeyFile(directory: string, path: string): void {
   const draft = join(directory, `${FILE_NAME}.${process.pid}.new`);
   rmSync(draft, { force: true });

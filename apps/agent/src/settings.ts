@@ -8,7 +8,7 @@ export type AgentSettings = {
   /** Jobs at the same time. */
   readonly concurrency: number;
   readonly healthSeconds: number;
-  /** Between two looks at everything in the region. */
+  /** Between two scans of the whole region. */
   readonly inventorySeconds: number;
   readonly stateDirectory: string;
   readonly logLevel: string;
@@ -50,5 +50,5 @@ export function agentSettings(file: RegionFile, environment: Environment): Agent
   return settings;
 }
 
-/** The control plane takes a name of up to 100 visible characters. */
+/** The control plane accepts a name of up to 100 visible characters. */
 const printable = (text: string): string => text.replaceAll(/[^\x21-\x7e]/g, "-").slice(0, 100) || "agent";

@@ -1,4 +1,4 @@
 import manifest from "../package.json" with { type: "json" };
 
-/** Of this build; the control plane and operators are told. */
+/** Of this build; reported to the control plane and shown to operators. */
 export const AGENT_VERSION: string = manifest.version;

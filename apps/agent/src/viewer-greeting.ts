@@ -1,8 +1,8 @@
 /**
- * The server's part of an RFB 3.8 handshake without a password: the sign-in to the hypervisor has been done with a
- * password that no viewer needs to know. Answers what to feed with the viewer's bytes.
+ * The server's part of an RFB 3.8 handshake without a password: the agent has already signed in to the
+ * hypervisor with a password that no viewer needs. Returns the function that gets the viewer's bytes.
  *
- * @param done gets what came behind the handshake, the beginning of the viewer's ClientInit
+ * @param done gets what followed the handshake, the beginning of the viewer's ClientInit
  */
 export function greetViewer(
   send: (bytes: Uint8Array) => void,

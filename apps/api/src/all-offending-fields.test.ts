@@ -111,17 +111,14 @@ const bodies: readonly (readonly [
   ],
 ];
 
-it.each(bodies)(
-  "%s is told everything that is wrong with it, in one answer",
-  async (_what, path, body, pointers) => {
-    const answer = await owner.post(path(), body());
-    expect(answer.status).toBe(422);
-    const named = new Set(answer.body.errors.map((error: { pointer: string }) => error.pointer));
-    expect([...named].sort()).toEqual([...pointers].sort());
-  },
-);
+it.each(bodies)("%s gets all errors in one answer", async (_what, path, body, pointers) => {
+  const answer = await owner.post(path(), body());
+  expect(answer.status).toBe(422);
+  const named = new Set(answer.body.errors.map((error: { pointer: string }) => error.pointer));
+  expect([...named].sort()).toEqual([...pointers].sort());
+});
 
-it("operators are told of everything that is wrong with a region", async () => {
+it("operators see all problems of a region", async () => {
   const answer = await world.operator.post("/regions", {
     slug: "A",
     name: "",

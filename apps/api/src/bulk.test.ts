@@ -44,13 +44,13 @@ it("of very many wrong fields a hundred are named, with how many are left out", 
   expect(answer.bytes).toBeLessThan(100_000);
 });
 
-it("a few wrong fields are all named, and none is said to be left out", async () => {
+it("a few wrong fields are all named, and none is left out", async () => {
   const answer = await post("/ssh-keys", fields(90), asOwner());
   expect(answer.body.errors).toHaveLength(92);
   expect(answer.body).not.toHaveProperty("errors_left_out");
 });
 
-it("a field's name of half a megabyte is not sent back", async () => {
+it("a field's name of half a megabyte is not returned", async () => {
   const name = "x".repeat(500_000);
   const answer = await post("/servers", `{"${name}":1}`, asOwner());
   expect(answer.status).toBe(422);
@@ -65,7 +65,7 @@ it("numbers without end under a name of half a megabyte cost no more than others
   expect(performance.now() - startedAt).toBeLessThan(2_000);
 });
 
-it("a list that is too long is named itself, and its items are not looked at", async () => {
+it("a list that is too long is named itself, and its items are not checked", async () => {
   const answer = await post(
     "/servers",
     `{"name":"a","image":"debian-12","package":"s","ssh_key_ids":${list(15_000, "1")}}`,
@@ -81,7 +81,7 @@ it.each([
   ["servers with keys", "/servers", `{"ssh_key_ids":${list(200_000, "1")}}`],
   ["firewalls with rules", "/firewalls", `{"name":"f","rules":${list(200_000, "1")}}`],
   ["anything", "/networks", list(200_000, "[]")],
-])("%s by the hundred thousand are refused before anybody reads them", async (_what, path, text) => {
+])("%s by the hundred thousand are refused before they are parsed", async (_what, path, text) => {
   const answer = await post(path, text, asOwner());
   expect(answer.status).toBe(413);
   expect(answer.body.code).toBe("payload_too_large");
@@ -92,7 +92,7 @@ it("commas and brackets in texts are no values", async () => {
   expect((await post("/ssh-keys", text, asOwner())).status).toBe(422);
 });
 
-it("a field that is given twice is named", async () => {
+it("a repeated field is named", async () => {
   const twice = async (text: string) => {
     const { status, body } = await post("/ssh-keys", text, asOwner());
     expect([status, body.code]).toEqual([400, "malformed_json"]);
@@ -117,7 +117,7 @@ it.each([
   ["a charset", { "Content-Type": "application/json; charset=utf-16" }],
   ["a charset in quotes", { "Content-Type": 'application/json;charset="iso-8859-9"' }],
   ["two charsets", { "Content-Type": "application/json; charset=utf-8; charset=utf-7" }],
-])("a body in %s that nobody reads here is 415", async (_what, headers) => {
+])("an unsupported body in %s is 415", async (_what, headers) => {
   const text = '{"name":"a","public_key":"x"}';
   const answer = await post("/ssh-keys", text, { ...asOwner(), ...headers });
   expect([answer.status, answer.body.code]).toEqual([415, "unsupported_media_type"]);

@@ -8,7 +8,7 @@ import { callOperation } from "./testing/proofs/operation-call.ts";
 import { openTwoOrganisations, type TwoOrganisations } from "./testing/proofs/two-organisations.ts";
 import { tasksOf } from "./worker/run.ts";
 
-/** Writes with one statement, which Postgres does whole or not at all. */
+/** Writes with one statement, which Postgres executes completely or not at all. */
 const withoutTransaction = new Set<string>(["reportHealth"]);
 
 describe("crash points", () => {

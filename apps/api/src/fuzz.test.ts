@@ -1,16 +1,13 @@
-import { worldCheck } from "@kule/testing/world-check/world-check";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { destroyNow } from "./testing/proofs/destroy-server.ts";
 import { fuzzCases } from "./testing/proofs/fuzz-cases.ts";
 import { type FuzzPools, fuzzPools } from "./testing/proofs/fuzz-pools.ts";
 import { FuzzTally, fuzzOnce } from "./testing/proofs/fuzz-run.ts";
-import { missingInAudit } from "./testing/proofs/refusals-in-audit.ts";
 import { openTwoOrganisations, type TwoOrganisations } from "./testing/proofs/two-organisations.ts";
 
-const requests = Number(process.env.KULE_FUZZ_REQUESTS ?? "1500");
-const seed = process.env.KULE_FUZZ_SEED === undefined ? undefined : Number(process.env.KULE_FUZZ_SEED);
-const path = process.env.KULE_FUZZ_PATH;
+/** The same in every run; row C9 of the battery sends tens of thousands of requests with a new seed each time. */
+const SEED = 1;
 
 let all: TwoOrganisations;
 let pools: FuzzPools;
@@ -23,53 +20,7 @@ beforeAll(async () => {
 });
 afterAll(() => all?.close());
 
-describe("whatever is sent", () => {
-  it(`is answered as the contract says, ${requests} times`, { timeout: 60_000 + requests * 60 }, async () => {
-    const tally = new FuzzTally();
-    const property = fc.asyncProperty(fuzzCases(pools), (fuzz) =>
-      fuzzOnce(all.world.app, fuzz, pools, tally),
-    );
-    const run = await fc.check(property, {
-      numRuns: requests,
-      ...(seed === undefined ? {} : { seed }),
-      ...(path === undefined ? {} : { path }),
-    });
-    if (run.failed)
-      throw new Error(
-        `replay: KULE_FUZZ_SEED=${run.seed} KULE_FUZZ_PATH=${run.counterexamplePath} KULE_FUZZ_REQUESTS=${requests}` +
-          ` node_modules/.bin/vitest run apps/api/src/fuzz.test.ts\n${String(run.errorInstance)}`,
-      );
-    console.info(`fuzz: ${requests} requests, seed ${run.seed}; ${tally.summary()}`);
-    if (path !== undefined) return;
-    expect(await worldCheck({ ownerUrl: all.world.database.ownerUrl })).toEqual([]);
-    expect(await missingInAudit(all.world.database.ownerUrl, tally.refusedMutations)).toEqual([]);
-    expect(tally.refusedMutations.size).toBeGreaterThan(requests * 0.1);
-    expect(tally.count(/^503$/)).toBe(0);
-    // A fuzz that is turned away at the door proves nothing: enough must get through to the work itself.
-    expect(tally.count(/^2/)).toBeGreaterThan(requests * 0.15);
-    expect(tally.count(/^20[12]$/)).toBeGreaterThan(requests * 0.04);
-    expect(tally.count(/^422$/)).toBeGreaterThan(requests * 0.1);
-    expect(tally.allDefectsNamed).toBeGreaterThan(requests * 0.05);
-    expect(tally.statuses()).toEqual(
-      expect.arrayContaining([
-        "200",
-        "201",
-        "202",
-        "204",
-        "400",
-        "401",
-        "403",
-        "404",
-        "405",
-        "409",
-        "415",
-        "422",
-      ]),
-    );
-  });
-});
-
-describe("an API with one thing wrong is found out", () => {
+describe("an API with one defect is detected", () => {
   type Change = (response: Response, text: string) => Response;
   const problem = (response: Response, text: string, change: (body: Record<string, unknown>) => unknown) => {
     const body = JSON.parse(text) as Record<string, unknown>;
@@ -120,7 +71,7 @@ describe("an API with one thing wrong is found out", () => {
     const property = fc.asyncProperty(fuzzCases(pools), (fuzz) =>
       fuzzOnce(app, fuzz, pools, new FuzzTally()),
     );
-    const run = await fc.check(property, { numRuns: 2_000, endOnFailure: true });
+    const run = await fc.check(property, { seed: SEED, numRuns: 2_000, endOnFailure: true });
     expect(run.failed).toBe(true);
   });
 });

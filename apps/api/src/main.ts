@@ -1,5 +1,6 @@
 import { argv, env, stderr } from "node:process";
 import { batteryHook } from "@kule/crash-points/crash-hook";
+import { UnknownMigrations } from "@kule/database/unknown-migrations";
 import { RegionFileError } from "@kule/region-config/region-file-error";
 import { migrateCommand } from "./commands/migrate.ts";
 import { seedCommand } from "./commands/seed.ts";
@@ -37,9 +38,9 @@ async function main(command: string | undefined, options: readonly string[]): Pr
   }
 }
 
-/** What is wrong with how the process was started says so itself. */
+/** An error in how the process was started explains itself. */
 function isExplained(error: unknown): error is Error {
-  return [BadSettings, RegionFileError].some((kind) => error instanceof kind);
+  return [BadSettings, RegionFileError, UnknownMigrations].some((kind) => error instanceof kind);
 }
 
 main(argv[2], argv.slice(3)).catch((error: unknown) => {

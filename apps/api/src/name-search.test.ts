@@ -17,7 +17,7 @@ beforeAll(async () => {
 });
 afterAll(() => world?.close());
 
-/** Makes one of the list with this name. */
+/** Creates an entry of the list with this name. */
 const makers: Partial<Record<OperationId, (name: string) => Promise<unknown>>> = {
   listServers: async (name) => made(await tenant.owner.post("/servers", { ...tenant.serverBody(), name })),
   listSshKeys: async (name) => made(await tenant.owner.post("/ssh-keys", { ...tenant.sshKeyBody(), name })),
@@ -91,7 +91,8 @@ test("a search reads the rows of the one organisation, by an index", async () =>
     public_ip: searchCondition("web", { texts: ["public_ip.ptr"], labels: "public_ip.labels" }),
   };
   for (const [table, condition] of Object.entries(conditions)) {
-    // Small tables are read whole whatever indexes there are: what is asked is whether there is one that serves.
+    // Small tables are read sequentially whatever indexes there are: the test checks that a suitable index
+    // exists.
     const { rows } = await db.transaction().execute(async (tx) => {
       await sql`set local enable_seqscan = off; set local enable_sort = off`.execute(tx);
       return sql<{ "QUERY PLAN": string }>`explain select id from ${sql.table(table)}

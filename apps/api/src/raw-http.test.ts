@@ -26,7 +26,10 @@ const head = (start: string, ...headers: string[]) =>
 const auth = () => `Authorization: Bearer ${token}`;
 const json = "Content-Type: application/json";
 
-/** Bytes that no client library sends. The status that must come back; null when closing without a word is fine. */
+/**
+ * Bytes that no client library sends. The status that must be answered; null when closing without an answer
+ * is fine.
+ */
 const requests: {
   readonly [what: string]: readonly [bytes: () => string | Buffer, statuses: readonly (number | null)[]];
 } = {
@@ -131,11 +134,11 @@ describe("bytes on the wire", () => {
   it.each(Object.entries(requests))("%s: are answered", async (_what, [bytes, statuses]) => {
     const answer = await exchange(bytes());
     expect(statuses, answer.slice(0, 400)).toContain(statusOf(answer));
-    // And the process goes on serving.
+    // And the process continues to serve.
     expect(statusOf(await exchange(head("GET /api/v1/healthz HTTP/1.1")))).toBe(200);
   });
 
-  it("that stop halfway hold up nobody else", async () => {
+  it("that stop halfway delay no others", async () => {
     const halfway = Array.from({ length: 50 }, () => {
       const socket = connect(port, "127.0.0.1");
       socket.on("error", () => {});
@@ -152,7 +155,10 @@ function statusOf(answer: string): number | null {
   return status === undefined ? null : Number(status);
 }
 
-/** Sends the bytes and reads until the server closes, or has said all that it will say without more of them. */
+/**
+ * Sends the bytes and reads until the server closes, or has sent everything that it will send without more of
+ * them.
+ */
 function exchange(bytes: string | Buffer): Promise<string> {
   return new Promise((resolve) => {
     let answer = "";

@@ -1,8 +1,10 @@
 import { announce } from "./announce.ts";
 
-// What goes on is on every page, and how it ended is said wherever the person is by then.
+// Every page shows the running jobs, and announces the result of a job wherever the person is by then.
 const turnMilliseconds = 5_000;
-/** With nothing going on, each so many turns: a page that lies open must not use up its owner's calls to the API. */
+/**
+ * Without running jobs the page polls only every so many turns: an open page must not use up its owner's rate limit.
+ */
 const quietTurns = 6;
 const toastMilliseconds = 8_000;
 const memory = "kule-open-jobs";
@@ -30,10 +32,10 @@ async function turn(activity: HTMLElement): Promise<void> {
   try {
     const known = sessionStorage.getItem(memory) ?? "";
     const answer = await fetch(`/activity?known=${encodeURIComponent(known)}`, { redirect: "error" });
-    // Without a text for roles that may not see jobs.
+    // Empty for roles that may not read jobs.
     if (answer.status === 200) show(activity, await answer.text());
   } catch {
-    // The page's own banner says when nobody answers; here the last word stands until the next turn.
+    // The page's own banner reports an API that does not answer; the last known text stays here until the next poll.
   } finally {
     isAsking = false;
   }
@@ -45,7 +47,7 @@ function show(activity: HTMLElement, html: string): void {
   if (link === null) return;
   const open = (link.dataset.open ?? "").split(" ").filter(Boolean).slice(0, mostKnown);
   sessionStorage.setItem(memory, open.join(" "));
-  // The link keeps the focus that it may have: only what it says changes.
+  // The link keeps the focus if it has it: only its text changes.
   const standing = activity.querySelector(".activity-link");
   if (standing === null) activity.replaceChildren(link);
   else if (standing.outerHTML !== link.outerHTML) {
@@ -60,7 +62,7 @@ function pop(toast: HTMLElement): void {
   document.getElementById("toasts")?.append(toast);
   announce(toast.querySelector(".status")?.textContent ?? "");
   if (toast.dataset.stays !== undefined) return;
-  // Not from under the pointer or the focus.
+  // A note is not removed while the pointer is over it or the focus is in it.
   const leave = () => {
     if (toast.matches(":hover, :focus-within")) setTimeout(leave, toastMilliseconds);
     else toast.remove();

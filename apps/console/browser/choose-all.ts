@@ -1,4 +1,5 @@
-// The box in the head of a list ticks those of all rows. What is ticked stays so when the list refreshes itself.
+// The checkbox in the head of a list checks those of all rows. Checked rows stay checked when the list refreshes
+// itself.
 const boxesOf = (form: string) =>
   document.querySelectorAll<HTMLInputElement>(`input[type=checkbox][name=ids][form="${CSS.escape(form)}"]`);
 

@@ -1,7 +1,7 @@
 import { openTerminal } from "./console-terminal.ts";
 import { openViewer } from "./console-viewer.ts";
 
-/** What the page needs of a console, text or picture. */
+/** The interface that the page uses for a console, whether text or screen. */
 export type Screen = {
   paste(text: string): void;
   focus(): void;
@@ -13,7 +13,7 @@ type Texts = { readonly states: Record<string, string>; readonly reasons: Record
 type Ticket = { readonly url: string; readonly protocol: string; readonly ticket: string };
 type Refusal = { readonly code: string; readonly text?: string };
 
-/** After these a new connection is likely to do. */
+/** Close reasons after which a new connection is likely to succeed. */
 const passing = new Set(["", "restarting", "region_lost", "region_silent"]);
 const longestWaitMs = 15_000;
 
@@ -65,7 +65,7 @@ function run(place: HTMLElement, state: HTMLElement): void {
       { once: true },
     );
     socket.addEventListener("close", ({ reason }) => {
-      // A later connection has taken its place.
+      // A later connection has replaced this one.
       if (screen !== opened) return;
       if (reason === "serial_unsupported") location.replace(`${location.pathname}?type=vnc`);
       else if (passing.has(reason)) again(reason === "" ? "failed" : reason);
@@ -110,7 +110,7 @@ function run(place: HTMLElement, state: HTMLElement): void {
     const act = (target as Element | null)?.closest<HTMLElement>("[data-act]")?.dataset.act;
     if (act !== undefined) acts[act]?.();
   });
-  // The machine gets every other key, Tab included, so there must be one way out.
+  // The machine receives every other key, Tab included, so one key must leave the console.
   document.addEventListener(
     "keydown",
     (event) => {
@@ -129,7 +129,7 @@ function run(place: HTMLElement, state: HTMLElement): void {
     if (field !== null) field.value = "";
     screen?.focus();
   });
-  /** From the clipboard where the browser lets us read it, otherwise by way of a field to paste into. */
+  /** Reads the clipboard where the browser permits it, otherwise opens a field to paste into. */
   async function paste(): Promise<void> {
     const text = await navigator.clipboard?.readText().catch(() => null);
     if (text) {
@@ -141,7 +141,7 @@ function run(place: HTMLElement, state: HTMLElement): void {
   void connect();
 }
 
-/** Hoisted, since the page begins before the end of this file. */
+/** A hoisted function: the page starts before the end of this file is evaluated. */
 function button(act: string): HTMLElement | null {
   return document.querySelector<HTMLElement>(`[data-act="${act}"]`);
 }
@@ -158,7 +158,7 @@ async function askForTicket(
   });
   try {
     const answer = await fetch(place.dataset.ticket ?? "", { method: "POST", body });
-    // Signed out: the page that says so is the server's.
+    // Signed out: the server renders the page for that.
     if (answer.redirected || answer.status === 401) location.reload();
     if (answer.status !== 200 && answer.status !== 409) return null;
     return (await answer.json()) as Ticket | Refusal;
@@ -167,7 +167,7 @@ async function askForTicket(
   }
 }
 
-/** The terminal makes stylesheets of its own, which the page's policy allows with this nonce and not otherwise. */
+/** The terminal creates its own stylesheets, which the page's policy permits only with this nonce. */
 function allowOwnStylesheets(nonce: string): void {
   const make = document.createElement.bind(document);
   document.createElement = ((name: string, options?: ElementCreationOptions) => {

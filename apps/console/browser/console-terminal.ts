@@ -26,13 +26,13 @@ export function openTerminal(place: HTMLElement, socket: WebSocket): Screen {
     if (socket.readyState === socket.OPEN) socket.send(JSON.stringify(message));
   };
   const type = (text: string) => {
-    // In parts: one frame has a longest length, and a long paste should not wait behind itself.
+    // Sent in parts: a frame has a maximum length, and a long paste must not block later input.
     for (let at = 0; at < text.length; at += partLength)
       if (socket.readyState === socket.OPEN) socket.send(encoder.encode(text.slice(at, at + partLength)));
   };
   const resize = () => say({ type: "resize", cols: terminal.cols, rows: terminal.rows });
 
-  // What was shown is said, so that a machine that talks faster than this page draws has to wait.
+  // Acknowledges what was drawn, so that a machine that writes faster than this page draws has to wait.
   let shown = 0;
   let said = 0;
   const acknowledge = () => {
@@ -56,7 +56,7 @@ export function openTerminal(place: HTMLElement, socket: WebSocket): Screen {
   terminal.onResize(resize);
   const watch = new ResizeObserver(() => fit.fit());
   watch.observe(place);
-  // The browser's own shortcut for copying is Ctrl+C to a terminal; with Shift it stays one.
+  // Ctrl+C is input for a terminal; Ctrl+Shift+C copies.
   terminal.attachCustomKeyEventHandler((event) => {
     if (event.type !== "keydown" || !event.ctrlKey || !event.shiftKey) return true;
     if (event.code === "KeyC") {

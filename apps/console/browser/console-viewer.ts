@@ -3,7 +3,7 @@ import type { Screen } from "./console-screen.ts";
 
 const enterKey = 0xff0d;
 const tabKey = 0xff09;
-/** Typed as keys, which every system understands; a machine without a guest tool has no clipboard. */
+/** Text is typed as key events, which every system understands: a machine without guest tools has no clipboard. */
 const longestPaste = 2000;
 
 /** A screen over a socket that is about to open. */
@@ -26,7 +26,7 @@ export function openViewer(place: HTMLElement, socket: WebSocket): Screen {
   };
 }
 
-/** X11's number for a character: its own up to Latin-1, and Unicode's with a mark beyond. */
+/** X11's keysym of a character: its code up to Latin-1, and its Unicode code point with a flag beyond. */
 function keysymOf(character: string): number {
   if (character === "\n") return enterKey;
   if (character === "\t") return tabKey;

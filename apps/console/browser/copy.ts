@@ -1,6 +1,6 @@
 import { announce } from "./announce.ts";
 
-// Buttons with data-copy put the text of the element they name, or their own value, on the clipboard.
+// Buttons with data-copy copy the text of the element that they name, or their own value, to the clipboard.
 document.addEventListener("click", async (event) => {
   const button = (event.target as Element | null)?.closest<HTMLButtonElement>("button[data-copy]");
   if (!button) return;
@@ -9,7 +9,7 @@ document.addEventListener("click", async (event) => {
   try {
     await navigator.clipboard.writeText(text);
   } catch {
-    // Without the permission (or over plain http) the text is at least selected, ready for the keyboard.
+    // Without the permission, or over plain http, the text is selected, ready for the keyboard.
     if (source) getSelection()?.selectAllChildren(source);
     return;
   }

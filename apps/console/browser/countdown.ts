@@ -1,4 +1,4 @@
-// <time data-countdown datetime="…"> shows what is left until its time, in the page's language.
+// <time data-countdown datetime="…"> shows the time that remains, in the page's language.
 const language = document.documentElement.lang || "en";
 
 type Durations = { format(duration: Record<string, number>): string };
@@ -17,7 +17,7 @@ function tick(): void {
   }
 }
 
-/** The two largest units that say something. */
+/** The two largest units that are not zero. */
 function parts(seconds: number): Record<string, number> {
   const days = Math.floor(seconds / 86_400);
   const hours = Math.floor((seconds % 86_400) / 3600);

@@ -1,4 +1,4 @@
-// Who comes to a form by a link wants to fill it in: its first field has the focus.
+// A link to a form moves the focus to the first field of the form.
 function focusForm(hash: string): void {
   const target = hash.length > 1 ? document.getElementById(decodeURIComponent(hash.slice(1))) : null;
   const around = target?.closest("section, form, details") ?? target;
@@ -10,7 +10,7 @@ function focusForm(hash: string): void {
 
 document.addEventListener("click", (event) => {
   const link = (event.target as Element).closest<HTMLAnchorElement>("a[href^='#']");
-  // After the browser has gone to the place, which takes the focus there.
+  // Runs after the browser has scrolled to the fragment, which moves the focus there.
   if (link !== null && !event.defaultPrevented) setTimeout(() => focusForm(link.hash));
 });
 if (location.hash !== "") focusForm(location.hash);

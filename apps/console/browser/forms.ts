@@ -1,6 +1,6 @@
-// Two small things that forms do better with a script. Each works without one, only less well.
+// Two additions to forms. Each form also works without a script.
 
-// 1. A form is sent once. A second click would be answered by the same Idempotency-Key, but why ask.
+// 1. A form is sent once. The Idempotency-Key would make a second click harmless; this saves the request.
 document.addEventListener("submit", (event) => {
   const form = event.target as HTMLFormElement;
   if (form.method !== "post" || event.defaultPrevented || form.hasAttribute("hx-post")) return;
@@ -10,12 +10,12 @@ document.addEventListener("submit", (event) => {
   }
   form.dataset.sent = "true";
 });
-// The page may come back from the browser's cache, and then it may be sent again.
+// The browser may restore the page from its cache, and then the form may be sent again.
 addEventListener("pageshow", () => {
   for (const form of document.querySelectorAll<HTMLFormElement>("form[data-sent]")) delete form.dataset.sent;
 });
 
-// 2. Where the name must be typed to confirm, the button waits for it.
+// 2. Where a name must be typed to confirm, the button is disabled until it matches.
 function checkConfirmation(input: HTMLInputElement): void {
   const button = input.form?.querySelector<HTMLButtonElement>("button[type=submit]");
   if (button) button.disabled = input.value.trim() !== input.dataset.confirm;

@@ -1,9 +1,9 @@
 import { attributesInForce, processAttributes } from "./htmx.ts";
 
 /**
- * What was typed into forms that did not arrive, until their person is back at the page: a session that ends, or a page
- * that failed, must not cost anybody their work. It lies in this tab alone, for one person and one hour. Passwords, codes
- * and what confirms a loss are typed again.
+ * Keeps what was typed into forms whose request did not succeed, until the person is back on the page: a session that
+ * ends, or a page that fails, must not lose input. The copy is kept in this tab only, for one person and one hour.
+ * Passwords, codes and confirmations of a deletion are not kept.
  */
 type Kept = {
   readonly person: string;
@@ -15,7 +15,7 @@ type Kept = {
 
 type KeptForm = {
   readonly action: string;
-  /** Which of the page's forms of that action. */
+  /** The index among the page's forms with that action. */
   readonly nth: number;
   readonly fields: readonly (readonly [name: string, value: string])[];
 };
@@ -32,10 +32,10 @@ document.addEventListener("input", (event) => {
   if (form instanceof HTMLFormElement && form.method === "post") typed.add(form);
 });
 
-/** The forms of this page into which somebody typed and which change something when they are sent. */
+/** The forms of this page that change something when sent and into which text was typed. */
 export const typedForms = (): HTMLFormElement[] => [...document.forms].filter((form) => typed.has(form));
 
-/** Keeps what is typed on this page for when its person comes back to it. */
+/** Keeps what is typed on this page until the person returns to it. */
 export function keepTypedForms(): void {
   keep(typedForms(), "lost");
 }
@@ -71,7 +71,7 @@ const isSecret = (control: Element): boolean =>
     "[type=password], [type=file], [autocomplete=one-time-code], [data-confirm], [name=form_token], [name=idempotency_key]",
   );
 
-/** By its attribute: a control may have the name `action`. */
+/** Read from the attribute: a control may have the name `action`. */
 const actionOf = (form: HTMLFormElement): string => form.getAttribute("action") ?? "";
 const sameAction = (action: string): HTMLFormElement[] =>
   [...document.forms].filter((form) => form.method === "post" && actionOf(form) === action);
@@ -88,7 +88,7 @@ function remembered(): Kept | null {
   }
 }
 
-/** On each page: the sign-in and a page that failed keep what was sent, the page of the form gives it back. */
+/** Runs on each page: the sign-in page and a failed page store what was sent, and the page of the form restores it. */
 async function arrive(): Promise<void> {
   const kept = remembered();
   if (kept === null) return;
@@ -98,7 +98,7 @@ async function arrive(): Promise<void> {
     return;
   }
   const whose = person();
-  // Steps of the sign-in: nobody is here yet.
+  // Steps of the sign-in: no person is signed in yet.
   if (whose === null) return;
   if (whose !== kept.person || kept.state === "sent" || Date.now() - kept.at > longestMilliseconds) {
     forget();
@@ -117,7 +117,7 @@ async function arrive(): Promise<void> {
 async function giveBack(form: HTMLFormElement, { fields }: KeptForm): Promise<void> {
   const { redraw } = form.dataset;
   if (redraw !== undefined && form.id !== "") {
-    // The panel draws these from what is typed: rows and choices differ with it.
+    // The panel renders these from the input: rows and choices depend on it.
     const body = new URLSearchParams(fields.map(([name, value]) => [name, value]));
     for (const control of form.querySelectorAll<HTMLInputElement>(
       "[name=form_token], [name=idempotency_key]",
@@ -127,7 +127,7 @@ async function giveBack(form: HTMLFormElement, { fields }: KeptForm): Promise<vo
     if (drawn !== null) {
       form.replaceWith(drawn);
       processAttributes(drawn);
-      // What follows a form's fields, such as the ticks beside a name, follows a swap.
+      // What depends on a form's fields, such as the marks beside a name, is updated after a swap.
       document.dispatchEvent(new CustomEvent("htmx:after:swap"));
       say(drawn);
       return;

@@ -1,6 +1,6 @@
-// A menu is a `details`, which by itself stays open until its summary is pressed again. People expect of a menu that
-// it goes away when they turn to something else: by a click beside it, by Escape, by going on with the Tab key. The
-// same holds for a question before an act, so that no two of them ever lie over each other.
+// A menu is a `details` element, which by itself stays open until its summary is pressed again. People expect a menu to
+// close when they click beside it, press Escape or move on with the Tab key. The same holds for a confirmation, so that
+// no two of them are open at once.
 const openMenus = () =>
   document.querySelectorAll<HTMLDetailsElement>("details:is(.menu, .account, .organisation, .confirm)[open]");
 
@@ -8,7 +8,7 @@ function closeAllBut(place: Element): void {
   for (const menu of openMenus()) if (!menu.contains(place)) menu.open = false;
 }
 
-// Not when the button goes down: what lies below an open menu on a phone moves when it closes, away from under the finger.
+// Not on pointerdown: closing an open menu moves what is below it on a phone, away from under the finger.
 document.addEventListener("click", (event) => closeAllBut(event.target as Element));
 
 document.addEventListener("keyup", (event) => {

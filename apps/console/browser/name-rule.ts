@@ -1,4 +1,4 @@
-// The rules of a name are listed beside its field; each gets its tick or its cross while one types.
+// The rules of a name are listed beside its field; each is marked as met or not met while the person types.
 type Rule = (name: string) => boolean;
 const rules: { readonly [name: string]: Rule | undefined } = {
   characters: (name) => /^[a-z0-9-]+$/.test(name),

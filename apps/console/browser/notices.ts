@@ -1,5 +1,5 @@
-// A notice says that something is under way. When the page has seen that nothing is any more, the notice is old: it goes,
-// and with it its name in the address, which would bring it back with the next load.
+// A notice says that a job is running. When the page finds that no job is open any more, the notice is removed, and its
+// name is removed from the address, so that a reload does not show it again.
 document.addEventListener("htmx:after:swap", () => {
   const live = document.querySelector("main [data-poll][id$='-live']");
   if (live === null || live.querySelector(".status[data-tone=busy]") !== null) return;

@@ -1,6 +1,6 @@
-/** What we use of noVNC, which comes without types. */
+/** The part of noVNC that the panel uses; noVNC has no types. */
 declare module "@novnc/novnc" {
-  // biome-ignore lint/style/noDefaultExport: theirs
+  // biome-ignore lint/style/noDefaultExport: noVNC exports it so
   export default class RFB extends EventTarget {
     constructor(target: Element, channel: WebSocket | string, options?: { shared?: boolean });
     scaleViewport: boolean;

@@ -1,10 +1,10 @@
 import { attributesInForce } from "./htmx.ts";
 
-// The palette is the search page's results in a dialog over any page. Without a script the same link opens the page.
+// The palette shows the search page's results in a dialog over any page. Without a script the same link opens the page.
 const dialog = document.querySelector<HTMLDialogElement>("#palette");
 const input = dialog?.querySelector<HTMLInputElement>("input[type=search]") ?? null;
 
-/** Opens the palette, with what was typed last selected; on the search page the page's own field takes its place. */
+/** Opens the palette with the last text selected; on the search page it focuses the page's own field instead. */
 export function openPalette(): void {
   const own = document.querySelector<HTMLInputElement>("main form[action='/search'] input[type=search]");
   if (own !== null) {
@@ -25,12 +25,12 @@ document.addEventListener("click", (event) => {
   openPalette();
 });
 
-// A click beside it closes it, as it does a menu: what lies around a dialog is the dialog itself.
+// A click beside the dialog closes it, as with a menu: the backdrop belongs to the dialog element.
 dialog?.addEventListener("click", (event) => {
   if (event.target === dialog) dialog.close();
 });
 
-// What is found anew may leave out the link that has the focus: whoever goes on means the field then.
+// New results may no longer contain the focused link: typing then continues in the field.
 dialog?.addEventListener("htmx:after:swap", () => {
   const { activeElement } = document;
   if (dialog.open && (activeElement === dialog || !dialog.contains(activeElement))) input?.focus();
@@ -43,7 +43,7 @@ document.addEventListener("keydown", (event) => {
   const target = event.target as HTMLElement;
   const around = target.closest<HTMLElement>("#palette, main:has(form[action='/search'])");
   if (around === null || event.ctrlKey || event.metaKey || event.altKey) return;
-  // A search field would take the first Escape to empty itself, and the dialog only the second.
+  // A search field would use the first Escape to clear itself, and the dialog would close only with the second.
   if (event.key === "Escape" && around === dialog) {
     event.preventDefault();
     dialog.close();
@@ -56,7 +56,7 @@ document.addEventListener("keydown", (event) => {
   if (event.key === "ArrowDown") all[Math.min(index + 1, all.length - 1)]?.focus();
   else if (event.key === "ArrowUp") (index > 0 ? all[index - 1] : field)?.focus();
   else if (event.key === "Enter" && target === field && all.length > 0) all[0]?.click();
-  // Who goes on typing means the field, wherever the arrows have led.
+  // Typing continues in the field, whichever result has the focus.
   else if (index !== -1 && event.key.length === 1 && event.key !== " ") {
     field?.focus();
     return;

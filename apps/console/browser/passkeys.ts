@@ -6,14 +6,14 @@ import {
   startRegistration,
 } from "@simplewebauthn/browser";
 
-// Forms with data-passkey ask the browser for a passkey first, and are sent with what it answered.
+// Forms with data-passkey request a passkey from the browser first, and are sent with its answer.
 document.addEventListener(
   "submit",
   async (event) => {
     const form = (event.target as Element | null)?.closest<HTMLFormElement>("form[data-passkey]");
     const answer = form?.querySelector<HTMLInputElement>("input[name=response]");
     if (!form || !answer || answer.value !== "") return;
-    // Nobody else may take it for sent yet.
+    // Stops other listeners: the form has not been sent yet.
     event.preventDefault();
     event.stopImmediatePropagation();
     const problem = form.querySelector<HTMLElement>("[data-passkey-problem]");
@@ -27,7 +27,7 @@ document.addEventListener(
           : await startAuthentication({ optionsJSON: options as PublicKeyCredentialRequestOptionsJSON });
       answer.value = JSON.stringify(given);
     } catch {
-      // Cancelled, timed out, or not to be had: the person may try again.
+      // Cancelled, timed out or not available: the person may try again.
       if (problem) problem.hidden = false;
       return;
     }

@@ -1,6 +1,6 @@
 import { openPalette } from "./palette.ts";
 
-// Keys for people who have them in their fingers. All of it is in reach without them; `?` says which there are.
+// Keyboard shortcuts. Everything is reachable without them; `?` lists them.
 const withinMilliseconds = 1_200;
 let waitsForPlaceUntil = 0;
 
@@ -33,7 +33,7 @@ function follow(selector: string, event: Event): void {
   link.click();
 }
 
-// The slash key goes to the search field of the list, as people expect; where there is none, to the palette.
+// The slash key focuses the search field of the list; on a page without one, it opens the palette.
 function focusFilter(event: Event): void {
   event.preventDefault();
   const search = document.querySelector<HTMLInputElement>("main input[type=search]");

@@ -4,9 +4,10 @@ import { isPoll, setStale } from "./polling.ts";
 import { signInAddress } from "./session-end.ts";
 
 /**
- * What an answer may replace, for every request that a page sends by itself. An error page in place of a form would take
- * what a person typed with it, so: an answer comes in when it is a success or the form's own refusal, and when it holds
- * the part that was asked for. Of everything else the page says what happened, beside the form, and nothing changes.
+ * Decides which answers may replace a part of the page, for every request that a page sends by itself. An error page in
+ * place of a form would delete the input, so an answer is swapped in only when it is a success or the form's own
+ * refusal, and contains the requested part. For every other answer a message beside the form says what happened, and
+ * nothing changes.
  */
 type RequestEvent = CustomEvent<{
   ctx: {
@@ -19,7 +20,7 @@ type RequestEvent = CustomEvent<{
 
 type Trouble = "ended" | "forbidden" | "gone" | "away" | "broken";
 
-/** Forms are shown again with these: they say themselves what is wrong. */
+/** Forms are rendered again with these statuses: they contain their own errors. */
 const refusals: ReadonlySet<number> = new Set([409, 412, 422]);
 
 document.addEventListener("htmx:before:swap", (event) => {
@@ -53,7 +54,7 @@ function troubleOf(status: number, isWhole: boolean): Trouble | null {
   return isWhole ? null : "broken";
 }
 
-/** A page that a redirect led to has not what was asked for: in place of the form there would be nothing. */
+/** A page reached by a redirect lacks the requested part: swapping it in would leave the form's place empty. */
 function holdsSelected(html: string, select: string | null): boolean {
   return select === null || !select.startsWith("#") || html.includes(`id="${select.slice(1)}"`);
 }
@@ -65,7 +66,7 @@ function show(trouble: Trouble, source: Element, status: number): void {
     return;
   }
   if (poll) {
-    // What the page is about is no more, and would stand here for ever as it was seen last.
+    // The page's resource is deleted; without this the page would show its last state for ever.
     const { gone } = (source as HTMLElement).dataset;
     if (status === 404 && gone !== undefined && typedForms().length === 0) location.assign(gone);
     if (trouble !== "ended") return;

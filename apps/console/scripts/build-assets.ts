@@ -8,7 +8,7 @@ import subsetFont from "subset-font";
 const require = createRequire(import.meta.url);
 const root = join(import.meta.dirname, "..");
 
-// Latin, Latin-1 and the letters of Turkish and its neighbours. Text beyond these falls back to the system's font.
+// Latin, Latin-1 and the letters of Turkish and neighbouring languages. Other text uses the system's font.
 const latin = String.fromCodePoint(
   ...Array.from({ length: 0xff - 0x20 }, (_, index) => 0x20 + index + 1),
   0x20,
@@ -17,8 +17,8 @@ const punctuation = "ıŒœ–—‘’“”„•…€™←↑→↓−≥�
 const latinExtended = "ĞğİŞşŠšŽžĀāĒēĪīŌōŪū₺";
 
 /**
- * Builds what browsers load into `directory`: a script, a stylesheet and two font files for all pages, and the parts
- * that only some load (`PagePart` in `src/assets.ts`), with the hash of their content in their names.
+ * Builds the browser assets into `directory`: a script, a stylesheet and two font files for all pages, and the parts
+ * that only some pages load (`PagePart` in `src/assets.ts`), with a hash of the content in each name.
  *
  * @param plugins of esbuild, for the scripts
  */
@@ -51,7 +51,7 @@ export async function buildAssets(directory: string, plugins: readonly Plugin[] 
       logLevel: "warning",
       plugins: [...plugins],
     });
-    // Modules: noVNC finds out by an await what the browser can decode.
+    // ES modules: noVNC detects by a top-level await what the browser can decode.
     await build({
       absWorkingDir: root,
       entryPoints: { screen: "browser/console-screen.ts", passkeys: "browser/passkeys.ts" },

@@ -3,7 +3,7 @@ import { join, resolve } from "node:path";
 import { build } from "esbuild";
 import { buildAssets } from "./build-assets.ts";
 
-// dist/main.js and dist/assets are all that a machine needs beside Node. Another directory may be named.
+// A machine needs only dist/main.js and dist/assets beside Node. Another output directory may be named.
 const root = join(import.meta.dirname, "..");
 const dist = resolve(process.argv[2] ?? join(root, "dist"));
 
@@ -19,11 +19,12 @@ await build({
   target: "node26",
   jsx: "automatic",
   jsxImportSource: "hono/jsx",
-  // Of qrcode's modules some still ask for Node's own by require.
+  // Some modules of qrcode load Node's built-in modules by require.
   banner: {
     js: 'import { createRequire } from "node:module"; const require = createRequire(import.meta.url);',
   },
-  sourcemap: true,
+  sourcemap: "linked",
+  sourcesContent: false,
   legalComments: "none",
   logLevel: "warning",
 });

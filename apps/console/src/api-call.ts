@@ -1,6 +1,6 @@
 /**
- * A call to the API as a line for a POSIX shell. The token stays a variable, so that the line can be shown, copied
- * and sent on.
+ * A call to the API as a command for a POSIX shell. The token stays a variable, so that the command can be shown,
+ * copied and shared.
  *
  * @param body sent as JSON
  */

@@ -16,7 +16,7 @@ test("a call has the method and the path that the contract has for its operation
   ).toContain(`-X PATCH ${api}/members/mem_1`);
 });
 
-test("a part of the path that is not given is a mistake, not a call to somewhere else", () => {
+test("a missing path parameter is an error, not a call to another path", () => {
   expect(() => operationCall(api, { operation: "getServer" })).toThrow("getServer needs server_id");
 });
 

@@ -14,10 +14,10 @@ export type CalledOperation = {
 const methods = { get: "GET", post: "POST", put: "PUT", patch: "PATCH", delete: "DELETE" } as const;
 
 /**
- * The call of an operation as a line for a shell. Method and path are the contract's, so that what a page shows cannot
- * differ from what the API has.
+ * The call of an operation as a shell command. Method and path come from the contract, so that the command on a page
+ * cannot differ from the API.
  *
- * @throws Error when a part of the path is not given
+ * @throws Error when a path parameter is missing
  */
 export function operationCall(
   apiUrl: string,
@@ -38,7 +38,7 @@ export function operationCall(
   });
 }
 
-/** Where the reference page tells of the operation. */
+/** The operation's address in the API reference. */
 export function referenceAddress(apiUrl: string, operation: OperationId): string {
   return `${apiUrl}/docs#/${operations[operation].tag}/${operation}`;
 }

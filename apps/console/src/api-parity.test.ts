@@ -4,7 +4,7 @@ import { bodySchema, type JsonSchema, resolved } from "@kule/testing/contract/co
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { type ConsoleWorld, startConsoleWorld } from "./testing/console-world.ts";
 import type { SentCall } from "./testing/fake-api.ts";
-import { formsIn, type PostedForm, waysToSend } from "./testing/forms-in.ts";
+import { formsIn, formVariants, type PostedForm } from "./testing/forms-in.ts";
 import type { Visitor } from "./testing/visitor.ts";
 import { visitWholePanel } from "./testing/whole-panel.ts";
 
@@ -16,7 +16,7 @@ afterEach(async () => {
   await world.stop();
 });
 
-/** Why no form sends an operation, or one property of its body with all that is in it. */
+/** The reason why no form sends an operation, or one property of its body with its children. */
 const exceptions: Readonly<Record<string, string>> = {
   addPasskey: "what a passkey answers with, a browser's script alone can make and send",
   "proveIdentity.passkey": "what a passkey answers with, a browser's script alone can make and send",
@@ -33,11 +33,11 @@ const exceptions: Readonly<Record<string, string>> = {
   removeFirewallRule: "the page of rules saves all of them at once with If-Match (setFirewallRules)",
 };
 
-/** The exception that a name falls under: its own, or of what it is a part. */
+/** The exception that covers a name: its own, or that of a parent. */
 const exceptionOf = (name: string) =>
   Object.keys(exceptions).find((each) => name === each || name.startsWith(`${each}.`));
 
-/** What changes something for people: not the agents' calls, and not what is done without an account. */
+/** Operations by which people change something: without the agents' calls and without calls that need no account. */
 const changes = Object.values(operations).filter(
   ({ audit, permission }) => audit !== null && permission !== "public" && !permission.startsWith("agent:"),
 );
@@ -55,7 +55,7 @@ function propertiesOf(schema: JsonSchema | null): string[] {
   ];
 }
 
-/** The properties that a body has, by the same paths. */
+/** The properties that a body contains, by the same paths. */
 function propertiesIn(body: unknown): string[] {
   if (Array.isArray(body)) return body.flatMap(propertiesIn);
   if (typeof body !== "object" || body === null) return [];
@@ -67,7 +67,7 @@ function propertiesIn(body: unknown): string[] {
 
 function operationOf({ method, path }: SentCall): OperationId | undefined {
   const parts = path.split("/");
-  // An address without a parameter goes before one that has it.
+  // An address without a parameter precedes one with a parameter.
   return Object.values(operations)
     .filter((each) => each.method.toUpperCase() === method)
     .filter((each) => {
@@ -80,13 +80,13 @@ function operationOf({ method, path }: SentCall): OperationId | undefined {
     .sort((a, b) => a.pathParameters.length - b.pathParameters.length)[0]?.id;
 }
 
-/** Forms that end the session that they are sent with come last. */
+/** Forms that end the session that sends them come last. */
 const ending = ["/leave-organisation", "/switch-organisation", "/join", "/sign-out"];
 
 test("whatever the API lets people change, a form of the panel sends: every operation, and all that its body may say", async () => {
   const forms = new Map<string, { readonly visitor: Visitor; readonly form: PostedForm }>();
   await visitWholePanel(world, (visitor, _path, page) => {
-    // How a browser likes to see pages is no matter of the API.
+    // Display preferences are stored in the browser, not in the API.
     for (const form of formsIn(page))
       if (form.action !== "/preferences") forms.set(kindOf(form), { visitor: visitor.twin(), form });
   });
@@ -96,7 +96,7 @@ test("whatever the API lets people change, a form of the panel sends: every oper
     (a, b) => ending.indexOf(a.form.action) - ending.indexOf(b.form.action),
   );
   for (const { visitor, form } of inOrder)
-    for (const { action, fields } of waysToSend(form, ["123456", "a-b", ""]))
+    for (const { action, fields } of formVariants(form, ["123456", "a-b", ""]))
       await visitor.twin().post(action, fields);
 
   const arrived = new Set<string>();
@@ -109,19 +109,19 @@ test("whatever the API lets people change, a form of the panel sends: every oper
   const wanted = changes.flatMap(({ id, queryParameters }) => [
     id,
     ...propertiesOf(bodySchema(id)).map((name) => `${id}.${name}`),
-    // A dry run asks what would happen: whoever sends the form finds out.
+    // A dry run checks the request that the form would send.
     ...queryParameters.filter((name) => name !== "dry_run").map((name) => `${id}.${name}`),
   ]);
   const missing = wanted.filter((name) => !arrived.has(name));
   expect(missing.filter((name) => exceptionOf(name) === undefined)).toEqual([]);
-  // An exception that is none any more says something that is not so.
+  // An exception that no longer applies is an error.
   const needed = new Set(missing.map(exceptionOf));
   expect(Object.keys(exceptions).filter((each) => !needed.has(each))).toEqual([]);
 }, 240_000);
 
 const withoutIds = (text: string) => text.replaceAll(/[a-z]+_[0-9a-z]{10,}/g, "*");
 
-/** Forms of one kind are sent once: those that go to the same place with the same controls, whatever is in them. */
+/** Sends forms of one kind once: those with the same action and the same controls, whatever their values. */
 function kindOf({ action, controls }: PostedForm): string {
   const said = controls.map(({ kind, name, values }) => {
     const isSaying = kind === "button" || (kind === "kept" && /^[a-z_]+$/.test(values[0] ?? ""));

@@ -7,12 +7,12 @@ import type { ConsoleSettings } from "./settings.ts";
 
 export type Problem = Schemas["Problem"];
 
-/** The API does not know the session any more: expired, revoked, signed out elsewhere. */
+/** The API does not accept the session any more: expired, revoked or signed out elsewhere. */
 export class SessionEnded extends Error {
   override readonly name = "SessionEnded";
 }
 
-/** Nobody answered, or the API asked to come back later. Nothing is known of what a mutation did. */
+/** The API did not answer, or answered with a temporary failure. Whether a mutation took effect is unknown. */
 export class ApiAway extends Error {
   override readonly name = "ApiAway";
   readonly requestId: string | null;
@@ -23,7 +23,7 @@ export class ApiAway extends Error {
   }
 }
 
-/** The API said no, and why. */
+/** The API refused the request, with its reason. */
 export class ApiRefused extends Error {
   override readonly name = "ApiRefused";
   readonly problem: Problem;
@@ -34,20 +34,20 @@ export class ApiRefused extends Error {
   }
 }
 
-/** How an attempt to change something ended; what a form must be able to show beside its fields. */
+/** The result of a change, with what a form must show beside its fields. */
 export type Outcome<Data> =
   | { readonly kind: "done"; readonly data: Data; readonly replayed: boolean }
   | { readonly kind: "refused"; readonly problem: Problem }
   | {
       readonly kind: "away";
       readonly requestId: string | null;
-      /** It was asked too often, rather than not there. */
+      /** A rate limit, rather than an outage. */
       readonly tooMany: boolean;
     };
 
 type Answer<Data> = { readonly data?: Data; readonly error?: unknown; readonly response: Response };
 
-/** A client that acts as the session's user, or as nobody, for whoever has sent the request. */
+/** A client that acts as the session's user, or without a user, on behalf of the visitor. */
 export function clientFor(
   settings: Pick<ConsoleSettings, "apiUrl" | "visitorKey" | "trustedProxies">,
   session: Session | null,
@@ -60,18 +60,19 @@ export function clientFor(
       ? { organisationId: session.organisation.id }
       : {}),
     timeoutMs: 15_000,
-    // A page that waits is worse than a page that says so: the browser's own next poll is the retry.
+    // No retries: an early error page is better than a page that hangs, and the next poll of the browser is the retry.
     readRetries: 0,
     headers: { "x-request-id": context.get("requestId"), ...forwarded(context, settings) },
   });
 }
 
-/** Beyond so many no choice is one, and what is named is named by its identifier. */
+/** A longer list is not usable as a choice; its entries are then shown by their identifiers. */
 const mostOfAList = 2000;
 const pageLength = 200;
 
 /**
- * A list as a whole, page by page, for what a page must choose from or name. At most 2,000 items of it.
+ * A complete list, read page by page, for a page that must offer it as a choice or needs its names. At most 2,000
+ * items.
  *
  * @throws SessionEnded, ApiAway, ApiRefused
  */
@@ -114,7 +115,7 @@ export async function readOrNull<Data>(call: Promise<Answer<Data>>): Promise<Dat
 }
 
 /**
- * How a change ended.
+ * Sends a change and returns its result.
  *
  * @throws SessionEnded when the token is refused
  */
@@ -123,7 +124,7 @@ export async function attempt<Data>(call: Promise<Answer<Data>>): Promise<Outcom
   try {
     answer = await call;
   } catch {
-    // No connection, a timeout, or an answer that is not the API's: for the user all the same.
+    // No connection, a timeout, or an answer that is not the API's: the same for the user.
     return { kind: "away", requestId: null, tooMany: false };
   }
   const { response } = answer;
@@ -135,7 +136,7 @@ export async function attempt<Data>(call: Promise<Answer<Data>>): Promise<Outcom
     };
   const problem = asProblem(answer.error);
   if (response.status === 401) throw new SessionEnded();
-  // A region that is silent is not the API that is away: what it says is shown.
+  // An unreachable region is not an unreachable API: its refusal is shown.
   const isAway = response.status >= 500 && problem?.code !== "region_unavailable";
   if (problem === null || isAway || response.status === 429)
     return {
@@ -147,7 +148,7 @@ export async function attempt<Data>(call: Promise<Answer<Data>>): Promise<Outcom
 }
 
 /**
- * The problem of an attempt that a page can go on from: a conflict or wrong fields.
+ * The problem of an attempt that the page can show: a conflict or wrong fields.
  *
  * @throws ApiAway, ApiRefused for everything else
  */

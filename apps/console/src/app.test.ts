@@ -31,7 +31,7 @@ async function createServer(visitor: Visitor, name: string): Promise<string> {
 }
 
 describe("sessions", () => {
-  test("every page asks a stranger to sign in and leads back to where they wanted to go", async () => {
+  test("every page without a session leads to the sign-in page and back afterwards", async () => {
     const response = await ada.get("/jobs?status=failed");
     expect(response.status).toBe(303);
     const location = response.headers.get("location") ?? "";
@@ -46,7 +46,7 @@ describe("sessions", () => {
     expect(signedIn.headers.get("location")).toBe("/jobs?status=failed");
   });
 
-  test("a wrong password says so, keeps the e-mail and says nothing of which was wrong", async () => {
+  test("a wrong password is refused, keeps the e-mail and does not say which of the two was wrong", async () => {
     const response = await ada.submit("/sign-in", "/sign-in", {
       email: "ada@example.org",
       password: "guess",
@@ -58,7 +58,7 @@ describe("sessions", () => {
     expect(page).not.toContain("guess");
   });
 
-  test("the cookie is sealed, not for scripts, and holds nothing readable", async () => {
+  test("the cookie is encrypted, hidden from scripts, and holds nothing readable", async () => {
     await ada.signIn();
     const token = [...world.api.state.sessions.keys()][0] ?? "";
     const cookie = ada.cookies.get("kule_session") ?? "";
@@ -82,7 +82,7 @@ describe("sessions", () => {
     expect(await ada.page("/sign-in?return_to=%2Fssh-keys&why=ended")).toContain("Your session has ended");
   });
 
-  test("a part of a page says that the session has ended, and leaves the page to its script", async () => {
+  test("a partial request after the session's end is refused, and its page stays for the script", async () => {
     await ada.signIn();
     world.api.state.sessions.clear();
     const response = await ada.get("/servers?q=a", { "hx-request": "true" });
@@ -126,7 +126,7 @@ describe("sessions", () => {
     try {
       const moved = new Visitor(rotated);
       moved.cookies.set("kule_session", ada.cookies.get("kule_session") ?? "");
-      // The other world's API does not know the token, but the cookie was opened: the page knows who it was.
+      // The other world's API does not know the token, but the cookie opens: the page knows whose session it was.
       expect((await moved.get("/servers")).headers.get("location")).toContain("why=ended");
     } finally {
       await rotated.stop();
@@ -157,7 +157,7 @@ describe("forged requests", () => {
     expect(world.api.state.sshKeys).toEqual([]);
   });
 
-  test("a token of one session is no good in another", async () => {
+  test("a token of one session is refused in another", async () => {
     await ada.signIn();
     const other = await new Visitor(world).signIn();
     const token = tokenIn(await other.page("/ssh-keys"));
@@ -168,7 +168,7 @@ describe("forged requests", () => {
     );
   });
 
-  test("sign-in is protected too: nobody is signed in as somebody else from afar", async () => {
+  test("sign-in is protected too: another site cannot sign a browser in", async () => {
     const response = await ada.post("/sign-in", { email: "ada@example.org", password: "correct horse" });
     expect(response.status).toBe(303);
     expect(response.headers.get("location")).toBe("/sign-in?why=cookies");
@@ -177,7 +177,7 @@ describe("forged requests", () => {
 });
 
 describe("headers", () => {
-  test("pages allow no inline code, no framing and no keeping", async () => {
+  test("pages allow no inline code, no framing and no caching", async () => {
     await ada.signIn();
     const response = await ada.get("/servers");
     const policy = response.headers.get("content-security-policy") ?? "";
@@ -190,7 +190,7 @@ describe("headers", () => {
     expect(response.headers.get("x-content-type-options")).toBe("nosniff");
     const page = await response.text();
     expect(page).not.toMatch(/<script(?![^>]*src=)/);
-    // As many as there are, and each with what this answer's policy asks for.
+    // Every script has the nonce of this answer's policy.
     const loaded = [...page.matchAll(/<script[^>]*>|<link rel="stylesheet"[^>]*>/g)].map(([tag]) => tag);
     expect(loaded.length).toBeGreaterThanOrEqual(2);
     expect(loaded.filter((tag) => !tag.includes(`nonce="${nonce}"`))).toEqual([]);
@@ -198,7 +198,7 @@ describe("headers", () => {
     expect(page).not.toMatch(/\sstyle=|\son\w+=/);
   });
 
-  test("a form that is far too large is refused before it is read", async () => {
+  test("a form that is too large is refused before it is read", async () => {
     await ada.signIn();
     const response = await ada.submit("/ssh-keys", "/ssh-keys", {
       name: "k",
@@ -237,7 +237,7 @@ describe("usage", () => {
 });
 
 describe("creating a server", () => {
-  test("the password is on the next page once, and in no log, address or second look", async () => {
+  test("the password is on the next page once, and in no log, address or reload", async () => {
     await ada.signIn();
     const id = await createServer(ada, "web-1");
     const first = await ada.page(`/servers/${id}`);
@@ -256,7 +256,7 @@ describe("creating a server", () => {
     expect(await ada.page(`/servers/${id}`)).toContain("Galata-7f3k");
   });
 
-  test("the same form sent twice makes one server, and only the first answer holds the password", async () => {
+  test("the same form sent twice creates one server, and only the first answer holds the password", async () => {
     await ada.signIn();
     const page = await ada.page("/servers/new");
     const fields = {
@@ -273,7 +273,7 @@ describe("creating a server", () => {
     expect(await ada.page(second.headers.get("location") ?? "")).toContain("cannot be shown again");
   });
 
-  test("two clicks at once make one server, and both answers can show the password", async () => {
+  test("two concurrent clicks create one server, and both answers can show the password", async () => {
     await ada.signIn();
     const page = await ada.page("/servers/new");
     const fields = {
@@ -290,7 +290,7 @@ describe("creating a server", () => {
     expect(await ada.page(location)).toContain("Galata-7f3k");
   });
 
-  test("wrong fields are shown beside themselves, with everything else as it was", async () => {
+  test("field errors are shown beside their fields, with all other values kept", async () => {
     await ada.signIn();
     const response = await ada.submit("/servers/new", "/servers/new", {
       ...choices,
@@ -309,7 +309,7 @@ describe("creating a server", () => {
     expect(world.api.state.servers).toEqual([]);
   });
 
-  test("what stands in the way is said before anything is sent, and writes nothing", async () => {
+  test("refusals are listed before anything is sent, and nothing is written", async () => {
     await ada.signIn();
     const response = await ada.submit("/servers/new", "/servers/new/preview", {
       ...choices,
@@ -318,7 +318,7 @@ describe("creating a server", () => {
     });
     const page = await response.text();
     expect(page).toContain("Region ank1 is not reachable");
-    // The button waits, beside the reason, until the check finds nothing in the way.
+    // The button is disabled, with the reason beside it, until the check finds no refusal.
     const buttons = (html: string) =>
       [...html.matchAll(/<button[^>]*value="create"[^>]*>/g)].map(([tag]) => tag);
     expect(buttons(page)).toHaveLength(2);
@@ -329,7 +329,7 @@ describe("creating a server", () => {
     expect(world.api.state.servers).toEqual([]);
   });
 
-  test("a package that an image is not offered with says which one is the smallest", async () => {
+  test("a package that is too small for an image names the smallest one that fits", async () => {
     await ada.signIn();
     const response = await ada.submit("/servers/new", "/servers/new/preview", {
       ...choices,
@@ -342,7 +342,18 @@ describe("creating a server", () => {
     expect(page).not.toContain('of memory</span><span class="why"');
   });
 
-  test("a text of the wrong form is explained by an example, in both languages", async () => {
+  test("a Windows server that is not started gets no password, and the form says so", async () => {
+    await ada.signIn();
+    const preview = async (start: object) => {
+      const { start: _, ...others } = choices as Record<string, string>;
+      const fields = { ...others, name: "win-1", image: "windows-2025", package: "l", ...start };
+      return (await ada.submit("/servers/new", "/servers/new/preview", fields)).text();
+    };
+    expect(await preview({ start: "on" })).toContain("an administrator password is made and shown once");
+    expect(await preview({})).toContain("a server that is not started gets no password");
+  });
+
+  test("a text in the wrong format is explained by an example, in both languages", async () => {
     await ada.signIn();
     const send = async (headers: Record<string, string>) => {
       const visitor = await new Visitor(world, headers).signIn();
@@ -358,7 +369,7 @@ describe("creating a server", () => {
     expect(await ada.page("/servers/new")).toMatch(/<input[^>]*name="name"[^>]*autofocus/);
   });
 
-  test("while the API is away nothing is lost, and sending again makes one server", async () => {
+  test("while the API does not answer nothing is lost, and a repeat creates one server", async () => {
     await ada.signIn();
     const page = await ada.page("/servers/new");
     const idempotencyKey = fieldIn(page, "idempotency_key") ?? "";
@@ -384,7 +395,7 @@ describe("creating a server", () => {
     expect(world.api.state.servers).toHaveLength(1);
   });
 
-  test("what people type is text, never markup", async () => {
+  test("user input is rendered as text, never as markup", async () => {
     await ada.signIn();
     const nasty = '"><img src=x onerror=alert(1)>';
     const response = await ada.submit("/servers/new", "/servers/new", { ...choices, name: nasty });
@@ -395,12 +406,12 @@ describe("creating a server", () => {
 });
 
 describe("a server's page", () => {
-  test("a viewer is offered nothing that its role may not do", async () => {
+  test("a viewer is offered only what its role permits", async () => {
     await ada.signIn();
     const id = await createServer(ada, "web-1");
     const vera = await new Visitor(world).signIn("vera@example.org", "only looking");
     const offers = (page: string) =>
-      ["/power", "/rename", "/delete", "/resize", 'id="confirm-name"', 'id="danger"'].filter((part) =>
+      ["/power", "/settings", "/delete", "/resize", 'id="confirm-name"', 'id="danger"'].filter((part) =>
         page.includes(part.startsWith("/") ? `/servers/${id}${part}"` : part),
       );
     expect(offers(await ada.page(`/servers/${id}`))).toHaveLength(6);
@@ -413,7 +424,7 @@ describe("a server's page", () => {
     expect(await form.text()).not.toContain('id="create-form"');
   });
 
-  test("a server that is off has no guest agent that answers", async () => {
+  test("a stopped server has no guest agent that answers", async () => {
     await ada.signIn();
     const id = await createServer(ada, "web-1");
     const guest = {
@@ -432,7 +443,7 @@ describe("a server's page", () => {
     expect(page).toContain("Not running: the server is off");
   });
 
-  test("a protected server says why it cannot be deleted, and the API has the last word", async () => {
+  test("a protected server shows why it cannot be deleted, and the API decides", async () => {
     await ada.signIn();
     const id = await createServer(ada, "web-1");
     await ada.submit(`/servers/${id}`, `/servers/${id}/protection`, { protect: "true" });
@@ -443,7 +454,7 @@ describe("a server's page", () => {
     expect(world.api.state.server(id)?.deletion).toBe(null);
   });
 
-  test("a member can put protection on, and is told why it does not come off", async () => {
+  test("a member can set protection, and sees why it cannot be removed", async () => {
     await ada.signIn();
     const id = await createServer(ada, "web-1");
     const mia = await new Visitor(world).signIn("mia@example.org", "making things");
@@ -454,7 +465,7 @@ describe("a server's page", () => {
     expect(await ada.page(`/servers/${id}`)).not.toContain(missing);
   });
 
-  test("an unknown server is a 404 that leads on", async () => {
+  test("an unknown server is a 404 with a link to the list", async () => {
     await ada.signIn();
     const response = await ada.get("/servers/srv_nothing");
     expect(response.status).toBe(404);
@@ -463,7 +474,7 @@ describe("a server's page", () => {
 });
 
 describe("following a job", () => {
-  test("many browsers share one stream to the API, and it closes behind the last", async () => {
+  test("many browsers share one stream to the API, which closes with the last of them", async () => {
     await ada.signIn();
     const id = await createServer(ada, "web-1");
     const jobId = world.api.state.server(id)?.job_id ?? "";
@@ -477,7 +488,7 @@ describe("following a job", () => {
     await expect.poll(() => world.jobStreams.upstreams).toBe(0);
   });
 
-  test("a person has at most thirty streams at once, and the next as soon as one has ended", async () => {
+  test("a person has at most thirty streams at once, and the next when one has ended", async () => {
     await ada.signIn();
     const id = await createServer(ada, "web-1");
     const path = `/jobs/${world.api.state.server(id)?.job_id}/events`;
@@ -499,7 +510,7 @@ describe("following a job", () => {
     for (const { body } of streams) await body?.cancel();
   });
 
-  test("a stranger to the organisation gets no stream, although one is open", async () => {
+  test("a non-member of the organisation gets no stream, although one is open", async () => {
     await ada.signIn();
     const id = await createServer(ada, "web-1");
     const jobId = world.api.state.server(id)?.job_id ?? "";
@@ -515,7 +526,7 @@ describe("following a job", () => {
     });
     const eve = await new Visitor(world).signIn("eve@example.org");
     const stream = await eve.get(`/jobs/${jobId}/events`);
-    // The stand-in has one world for all, so what counts is that eve did not join ada's stream.
+    // The fake API has one world for all, so the test checks that eve did not join ada's stream.
     const hers = stream.body?.getReader();
     await hers?.read();
     expect(world.jobStreams.upstreams).toBe(2);
@@ -560,7 +571,7 @@ test("asking for markup in the language of the browser", async () => {
 });
 
 describe("public IPs", () => {
-  test("are taken, attached to a server of the region and released, and a refusal says whom to ask", async () => {
+  test("are reserved, attached to a server of the region and released, and a refusal names the contact", async () => {
     await ada.signIn();
     const id = await createServer(ada, "web-1");
     world.api.state.changeServer(id, { status: "running" });
@@ -582,13 +593,13 @@ describe("public IPs", () => {
     expect(await ada.page("/public-ips")).toContain(`href="/servers/${id}"`);
     const after = await ada.page(own);
     expect(after).toContain(`href="/servers/${id}"`);
-    // What may not be done says why.
+    // An unavailable action shows its reason.
     expect(after).toContain("The address is attached to a server");
-    await ada.submit(`/public-ips/${other.id}`, `/public-ips/${other.id}/release`, {});
+    await ada.submit(`/public-ips/${other.id}`, `/public-ips/${other.id}/delete`, {});
     expect(world.api.state.publicIps).toHaveLength(2);
   });
 
-  test("of a region are the operators' to fill: others do not see the page", async () => {
+  test("of a region are managed by operators: others do not see the page", async () => {
     await ada.signIn();
     expect(await ada.page("/servers")).not.toContain('href="/ip-pools"');
     expect((await ada.get("/ip-pools")).status).not.toBe(200);

@@ -42,7 +42,7 @@ export function createConsole(services: ConsoleServices, log: Log): Hono<Console
     context.set("requestId", crypto.randomUUID());
     await next();
     context.header("x-request-id", context.get("requestId"));
-    // The path alone: addresses may hold what people typed.
+    // Only the path: queries may contain user input.
     log("request", {
       request_id: context.get("requestId"),
       method: context.req.method,
@@ -51,7 +51,7 @@ export function createConsole(services: ConsoleServices, log: Log): Hono<Console
       ms: Math.round(performance.now() - startedAt),
     });
   });
-  // Outside of the headers of every page, which it widens for one.
+  // Not under the headers of every page: this route widens the policy for one page.
   app.use(async (context, next) => {
     await next();
     const origin = context.get("socketOrigin");
@@ -66,7 +66,7 @@ export function createConsole(services: ConsoleServices, log: Log): Hono<Console
     secureHeaders({
       contentSecurityPolicy: {
         defaultSrc: ["'none'"],
-        // Not even our own files, except where the page itself names them.
+        // No source is permitted by default, not even our own; the page names each file.
         scriptSrc: [NONCE],
         styleSrc: [NONCE],
         fontSrc: ["'self'"],
@@ -101,7 +101,7 @@ export function createConsole(services: ConsoleServices, log: Log): Hono<Console
   app.route("/", switchRoutes(services));
   app.route("/", accountRoutes(services));
   app.route("/", organisationRoutes(services));
-  // Before the products, which take everything else below a resource for a form's address.
+  // Before the products, whose routes treat every other path below a resource as a form's address.
   app.route("/", resourceRoutes());
   app.route("/", serverRoutes(services));
   app.route("/", consoleRoutes(services));

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import type { Handler } from "hono";
 
-/** What only some pages load beside the script and the stylesheet of all: so that the first page is light. */
+/** The assets that only some pages load beside the common script and stylesheet, so that the first page stays small. */
 export const pageParts = ["jobs", "networks", "operator", "passkeys", "screen", "usage"] as const;
 export type PagePart = (typeof pageParts)[number];
 
@@ -15,7 +15,7 @@ export type Assets = {
   readonly parts: {
     readonly [part in PagePart]: { readonly scriptPath: string | null; readonly stylePath: string | null };
   };
-  /** Fetched early so that text does not change its look after it was painted. */
+  /** Preloaded, so that text does not change its font after the first paint. */
   readonly fontPath: string;
   readonly handler: Handler;
 };
@@ -29,9 +29,9 @@ const types: { readonly [extension: string]: string | undefined } = {
 };
 
 /**
- * Loads what `scripts/build-assets.ts` made.
+ * Loads the output of `scripts/build-assets.ts`.
  *
- * @throws Error when the directory does not hold a script, a stylesheet and all parts
+ * @throws Error when the directory lacks a script, a stylesheet or one of the parts
  */
 export function loadAssets(directory: string): Assets {
   const assets = new Map<string, Asset>();
@@ -74,7 +74,7 @@ export function loadAssets(directory: string): Assets {
       if (asset === undefined) return context.notFound();
       const headers: Record<string, string> = {
         "content-type": asset.type,
-        // The name holds the content's hash, so what a name stands for never changes.
+        // The name contains the content's hash, so the content of a name never changes.
         "cache-control": "public, max-age=31536000, immutable",
         vary: "accept-encoding",
       };

@@ -19,7 +19,7 @@ import { seedNetworks } from "./testing/seed-networks.ts";
 const part = await requirePart("chromium", probeChromium, import.meta.filename);
 
 describe.skipIf(part.missing)(
-  "what an organisation did and may have, in a browser",
+  "the audit trail and the quotas of an organisation, in a browser",
   { timeout: 240_000 },
   () => {
     let browser: Browser;
@@ -73,7 +73,7 @@ describe.skipIf(part.missing)(
     }
 
     test.each([["en-GB"], ["tr-TR"]])(
-      "the trail is cut down to what was refused, and quotas say what is full (%s)",
+      "the trail is filtered by refusals, and quotas show which are full (%s)",
       async (locale) => {
         await open(locale);
         world.api.state.limits.set("servers", world.api.state.servers.length);

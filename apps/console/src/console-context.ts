@@ -2,11 +2,11 @@ import type { ApiClient } from "@kule/contract/client";
 import type { Context } from "hono";
 import type { Assets } from "./assets.ts";
 import type { View } from "./layout/view.ts";
-import type { JobStreams } from "./products/jobs/job-streams.ts";
+import type { JobStreams } from "./products/jobs/streams.ts";
 import type { Cookies, Session } from "./session.ts";
 import type { ConsoleSettings } from "./settings.ts";
 
-/** What lives as long as the process. None of it is state that a second console would miss. */
+/** What lives as long as the process. Another replica of the console needs none of this state. */
 export type ConsoleServices = {
   readonly settings: Pick<
     ConsoleSettings,
@@ -25,9 +25,9 @@ export type ConsoleEnv = {
     session: Session | null;
     /** Base of the tokens in this visitor's forms. */
     formSecret: string;
-    /** Of this answer alone: what has it, its policy lets run. Set by hono's secureHeaders. */
+    /** The nonce of this answer: its policy runs only elements that carry it. Set by hono's secureHeaders. */
     secureHeadersNonce?: string;
-    /** What a page with a terminal may do beyond all others: connect there. */
+    /** The extra sources that a page with a terminal may connect to. */
     socketOrigin?: string;
     /** Acts as the session's user. */
     api: ApiClient;
@@ -45,7 +45,7 @@ export function sessionOf(context: ConsoleContext): Session {
   return session;
 }
 
-/** What separates the streams of one organisation from another's. */
+/** The key that separates the streams of one organisation from another's. */
 export function streamScope(session: Session): string {
   return session.organisation?.id ?? `token ${session.formSecret}`;
 }

@@ -51,7 +51,7 @@ describe.skipIf(part.missing)("the console in a browser", { timeout: 60_000 }, (
     return page.url().split("/").at(-1) ?? "";
   }
 
-  test("a person signs in, creates a server, follows it live, deletes it and takes that back", async () => {
+  test("a person signs in, creates a server, follows it live, deletes it and cancels the deletion", async () => {
     await signIn(page, world.url);
     const id = await createServer("web-1");
 
@@ -149,7 +149,7 @@ describe.skipIf(part.missing)("the console in a browser", { timeout: 60_000 }, (
     }
   }
 
-  test("a server that is out of date or changed says so, and operators see all regions", async () => {
+  test("an out-of-date or changed server is marked, and operators see all regions", async () => {
     const [ada] = world.api.state.users;
     if (ada !== undefined)
       world.api.state.users[0] = {
@@ -206,18 +206,18 @@ describe.skipIf(part.missing)("the console in a browser", { timeout: 60_000 }, (
     await page.waitForSelector(`#${creating?.id} .status[data-tone=good]`);
     expect(await page.evaluate("document.activeElement.id")).toBe(`open-${creating?.id}`);
     expect(await page.evaluate("scrollY")).toBe(60);
-    // The very same element: changed in place, not replaced.
+    // The same element: changed in place, not replaced.
     expect(await page.evaluate(`document.getElementById("${creating?.id}").marked`)).toBe(true);
     expect(watched.complaints).toEqual([]);
   });
 
-  test("filters narrow the list while one types and stay in the address", async () => {
+  test("filters narrow the list while the person types and stay in the address", async () => {
     await seedServers();
     await signIn(page, world.url);
     await page.keyboard.press("/");
     await page.keyboard.type("shop", { delay: 20 });
     const asked = (name: string) => new URL(page.url()).searchParams.get(name);
-    // Where letters come slowly a part of them is asked for first, and leaves the same servers.
+    // When typing is slow the request for a prefix is sent first; it finds the same servers.
     await expect.poll(() => asked("q")).toBe("shop");
     await expect.poll(() => page.locator("#server-list tbody tr").count()).toBe(3);
     expect(await page.inputValue("input[type=search]")).toBe("shop");
@@ -232,7 +232,7 @@ describe.skipIf(part.missing)("the console in a browser", { timeout: 60_000 }, (
     expect(watched.complaints).toEqual([]);
   });
 
-  test("the first page of an empty organisation says what to do", async () => {
+  test("the first page of an empty organisation shows the first step", async () => {
     await page.goto(`${world.url}/servers`);
     await page.waitForURL("**/sign-in");
     expect(await accessibilityProblems(page)).toEqual([]);
@@ -244,7 +244,7 @@ describe.skipIf(part.missing)("the console in a browser", { timeout: 60_000 }, (
     expect(watched.complaints).toEqual([]);
   });
 
-  test("choosing Windows greys out what is too small and says why, and the check follows every choice", async () => {
+  test("choosing Windows disables packages that are too small with the reason, and the check follows every choice", async () => {
     await seedServers();
     await signIn(page, world.url);
     await page.goto(`${world.url}/servers/new`);
@@ -259,7 +259,7 @@ describe.skipIf(part.missing)("the console in a browser", { timeout: 60_000 }, (
     await page.click("#advanced > summary");
     await page.check("#image-windows-2025");
     await page.waitForSelector("#package-s:disabled", { state: "attached" });
-    // What was opened stays open, although the console did not know of it.
+    // An open section stays open, although the console does not know its state.
     expect(await page.locator("#advanced").evaluate((details) => details.hasAttribute("open"))).toBe(true);
     expect(await page.textContent("label:has(#package-s)")).toContain(
       "Windows Server 2025 needs package L or larger",
@@ -302,7 +302,7 @@ describe.skipIf(part.missing)("the console in a browser", { timeout: 60_000 }, (
     expect(complaintsBeyond(watched, 422)).toEqual([]);
   });
 
-  test("keys, networks, jobs and what went wrong are shown without a finding of axe", async () => {
+  test("keys, networks, jobs and errors are shown without a finding of axe", async () => {
     await seedServers();
     await signIn(page, world.url);
     const failed = world.api.state.servers.find(({ status }) => status === "error");
@@ -338,7 +338,7 @@ describe.skipIf(part.missing)("the console in a browser", { timeout: 60_000 }, (
     expect(complaintsBeyond(watched, 404)).toEqual([]);
   });
 
-  test("when the API goes away the page stays, says that it is old, and catches up by itself", async () => {
+  test("when the API is unreachable the page stays, is marked as old, and recovers by itself", async () => {
     await seedServers();
     await signIn(page, world.url);
     world.api.away = true;
@@ -363,7 +363,7 @@ describe.skipIf(part.missing)("the console in a browser", { timeout: 60_000 }, (
     expect(complaintsBeyond(watched, 503)).toEqual([]);
   });
 
-  test("the theme changes in place and stays; the language is the browser's until one chooses", async () => {
+  test("the theme changes in place and stays; the language is the browser's until another is chosen", async () => {
     await watched.context.close();
     watched = await openPage(browser, { locale: "tr-TR" });
     page = watched.page;
@@ -390,7 +390,7 @@ describe.skipIf(part.missing)("the console in a browser", { timeout: 60_000 }, (
     expect(watched.complaints).toEqual([]);
   });
 
-  test("usage and quotas are shown by month, and can be taken along as files", async () => {
+  test("usage and quotas are shown by month, and can be downloaded as files", async () => {
     await signIn(page, world.url);
     await page.goto(`${world.url}/usage`);
     await page.waitForSelector("text=Nothing ran in this month");
@@ -413,7 +413,7 @@ describe.skipIf(part.missing)("the console in a browser", { timeout: 60_000 }, (
     expect(complaintsBeyond(watched)).toEqual([]);
   });
 
-  test("without JavaScript a server is created all the same", async () => {
+  test("a server can be created without JavaScript", async () => {
     await watched.context.close();
     watched = await openPage(browser, { javaScriptEnabled: false });
     page = watched.page;
@@ -434,7 +434,7 @@ describe.skipIf(part.missing)("the console in a browser", { timeout: 60_000 }, (
     expect(world.api.state.servers[0]?.deletion).toBe(null);
   });
 
-  test("public addresses are looked at, with what may not be done and why", async () => {
+  test("public addresses show which actions are unavailable and why", async () => {
     await signIn(page, world.url);
     const server = fakeServer(
       { name: "web-1", image: "ubuntu-24.04", package: "s" },

@@ -4,8 +4,8 @@ import { createHmac, randomBytes, timingSafeEqual } from "node:crypto";
 export const formTokenField = "form_token";
 
 /**
- * A token for one rendered form, bound to the session by its form secret. It is different each time, so that a
- * compressed page gives nothing away about it.
+ * A token for one rendered form, bound to the session by its form secret. It differs each time, so that the size of a
+ * compressed page reveals nothing about it.
  */
 export function mintFormToken(formSecret: string): string {
   const nonce = randomBytes(12).toString("base64url");
@@ -27,8 +27,8 @@ function signature(formSecret: string, nonce: string): string {
 }
 
 /**
- * Whether a browser says that a page of this very console sent the request. Browsers send `Sec-Fetch-Site` or at
- * least `Origin` with every form post; a request with neither is not from a browser that we serve.
+ * Whether a browser says that a page of this console sent the request. Browsers send `Sec-Fetch-Site` or at least
+ * `Origin` with every form post; a request with neither does not come from a supported browser.
  *
  * @param host the request's Host header; the scheme is not compared, since TLS may end at a proxy
  */

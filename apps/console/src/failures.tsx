@@ -6,12 +6,12 @@ import { safeReturnPath } from "./session.ts";
 
 const wrongAddress: ReadonlySet<number> = new Set([400, 422]);
 
-/** What a failure looks like to the person, or null for one that nobody foresaw. */
+/** The page for a failure, or null for an unexpected one. */
 export function answerFailure(error: Error, context: ConsoleContext): Response | Promise<Response> | null {
   if (error instanceof SessionEnded) return toSignIn(context);
   if (error instanceof ApiAway) return away(context);
   if (error instanceof ApiRefused && error.problem.status === 404) return notFound(context);
-  // No form leads to such an address: it asks for a region, a month or a page of a list that cannot be.
+  // No form leads to such an address: its region, month or page of a list cannot exist.
   if (error instanceof ApiRefused && context.req.method === "GET" && wrongAddress.has(error.problem.status))
     return notFound(context);
   if (error instanceof ApiRefused && error.problem.status === 403)
@@ -19,7 +19,9 @@ export function answerFailure(error: Error, context: ConsoleContext): Response |
   return null;
 }
 
-/** To the sign-in page, which leads back to where the person was. A part of a page stays: its script says why it asks. */
+/**
+ * Redirects to the sign-in page, which leads back. For a partial request the page stays: its script shows the reason.
+ */
 function toSignIn(context: ConsoleContext): Response | Promise<Response> {
   if (context.req.header("hx-request") === "true") return context.body(null, 401);
   const address = new URL("/sign-in", context.req.url);
@@ -29,7 +31,7 @@ function toSignIn(context: ConsoleContext): Response | Promise<Response> {
   return context.redirect(address.pathname + address.search, 303);
 }
 
-/** The page that a person was on: of a form, the one that held it, with what can be carried along. */
+/** The page of the request: for a form, the one that contained it; for a new server with its values in the query. */
 function whereFrom(context: ConsoleContext): string {
   const url = new URL(context.req.url);
   if (context.req.method === "GET") return safeReturnPath(url.pathname + url.search);
@@ -44,7 +46,7 @@ function whereFrom(context: ConsoleContext): string {
   return safeReturnPath(`/servers/new?${carried}`);
 }
 
-/** The page that the form of this request stood on; null for a request that is of no form. */
+/** The page that contains the form of this request; null when the request is not from a form. */
 function formPage(context: ConsoleContext): string | null {
   if (context.req.method !== "POST") return null;
   const from = URL.parse(context.req.header("referer") ?? "");
@@ -58,7 +60,7 @@ export function notFound(context: ConsoleContext) {
   return context.html(renderPage(<ErrorPage view={view} title={title} hint={hint} />), 404);
 }
 
-/** That the role does not allow this, and who can change that. */
+/** States that the role does not permit this, and who can change the role. */
 export function forbidden(context: ConsoleContext, required: readonly string[]) {
   const view = context.get("view");
   const { errors } = view.messages;
@@ -76,7 +78,7 @@ export function forbidden(context: ConsoleContext, required: readonly string[]) 
   );
 }
 
-/** Forms that have one of these are typed again: no page holds what only its person may know. */
+/** Forms with one of these fields are typed again: a page never contains passwords or codes. */
 const secretFields = new Set([
   "password",
   "current_password",
@@ -113,7 +115,7 @@ export function broken(context: ConsoleContext) {
 
 export function badForm(context: ConsoleContext) {
   const view = context.get("view");
-  // The sign-in form fails like this when the browser keeps no cookies.
+  // The sign-in form fails like this when the browser stores no cookies.
   if (context.req.path === "/sign-in" && context.req.header("cookie") === undefined)
     return context.redirect("/sign-in?why=cookies", 303);
   const { badForm: title, badFormHint: hint } = view.messages.errors;

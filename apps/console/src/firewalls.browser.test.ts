@@ -41,7 +41,7 @@ describe.skipIf(part.missing)("firewalls in a browser", { timeout: 120_000 }, ()
       await page.setViewportSize({ width, height: 844 });
       await signIn(page, world.url);
       await page.goto(`${world.url}/servers/new`);
-      // Without any it says what one is for, and leads there.
+      // Without any firewall the form explains what one is for, and links to the create form.
       expect(await page.getAttribute("#firewalls .hint a", "href")).toBe("/firewalls");
       expect(await accessibilityProblems(page)).toEqual([]);
       const web = fakeFirewall({
@@ -63,7 +63,7 @@ describe.skipIf(part.missing)("firewalls in a browser", { timeout: 120_000 }, ()
       expect(await accessibilityProblems(page)).toEqual([]);
       await takeScreenshots(page, `create-firewalls-${language}`);
       await page.setViewportSize({ width, height: 844 });
-      // Another region has others.
+      // Another region has other firewalls.
       await page.check("#region-ank1");
       await page.waitForSelector(`#firewall-${away.id}`);
       expect(await page.locator("#create-summary dd >> text=web").count()).toBe(0);
@@ -78,7 +78,7 @@ describe.skipIf(part.missing)("firewalls in a browser", { timeout: 120_000 }, ()
       expect(watched.complaints).toEqual([]);
     });
 
-  test("a firewall that goes while a server is being filled in is said to be gone beside the choice", async () => {
+  test("a firewall that is deleted while a server's form is filled in is an error at the choice", async () => {
     const { state } = world.api;
     const web = fakeFirewall({ name: "web" });
     state.firewalls.push(web);
@@ -95,7 +95,7 @@ describe.skipIf(part.missing)("firewalls in a browser", { timeout: 120_000 }, ()
     expect(complaintsBeyond(watched, 422)).toEqual([]);
   });
 
-  /** A firewall with something of everything in it. */
+  /** A firewall with rules of every kind. */
   function seedFirewall(): string {
     const { state } = world.api;
     const [network] = state.networks;
@@ -143,7 +143,7 @@ describe.skipIf(part.missing)("firewalls in a browser", { timeout: 120_000 }, ()
     return web.id;
   }
 
-  test("rules are added, changed, moved and removed as one form, and saved as a whole", async () => {
+  test("rules are added, changed, moved and removed as one form, and saved together", async () => {
     const id = seedFirewall();
     await signIn(page, world.url);
     await page.goto(`${world.url}/firewalls`);
@@ -173,9 +173,9 @@ describe.skipIf(part.missing)("firewalls in a browser", { timeout: 120_000 }, ()
     await page.click("#rule-2-up");
     await expect.poll(() => page.inputValue("#rule-1-ports")).toBe("80, 443");
     expect(await page.evaluate("document.activeElement.id")).toBe("rule-1-up");
-    // What denies is asked first on the same footing, so it had to go behind.
+    // A deny rule precedes an allow rule of the same priority, so its priority had to change.
     expect(await page.inputValue("#rule-2-priority")).toBe("1001");
-    // What was typed and not saved is still there.
+    // Unsaved input is kept.
     expect(await page.inputValue("#rule-5-ports")).toBe("5432");
     await page.click("tbody:has(#rule-2-ports) .rule-remove button");
     await expect.poll(() => page.locator(".rule-editor tbody").count()).toBe(5);
@@ -192,7 +192,7 @@ describe.skipIf(part.missing)("firewalls in a browser", { timeout: 120_000 }, ()
     expect(complaintsBeyond(watched, 422)).toEqual([]);
   });
 
-  test("a question is answered in place, and names the rule that decides", async () => {
+  test("a test is answered in place, and names the deciding rule", async () => {
     const id = seedFirewall();
     await signIn(page, world.url);
     await page.goto(`${world.url}/firewalls/${id}`);
@@ -215,7 +215,7 @@ describe.skipIf(part.missing)("firewalls in a browser", { timeout: 120_000 }, ()
     expect(watched.complaints).toEqual([]);
   });
 
-  test("a server's page says what filters it, and attaches another firewall", async () => {
+  test("a server's page shows its firewalls, and attaches another", async () => {
     seedFirewall();
     await signIn(page, world.url);
     await page.goto(`${world.url}/servers/${world.api.state.servers[0]?.id}`);

@@ -9,9 +9,9 @@ afterEach(() => world.stop());
 const visitorsOf = ({ api }: ConsoleWorld) =>
   new Set(api.visitors.map((header) => (header === null ? null : visitorOf([testSecret], header))));
 
-test("every call says for whom it is, before and after signing in", async () => {
+test("every call names its visitor, before and after signing in", async () => {
   world = await startConsoleWorld({ trustedProxies: 1 });
-  // The nearest proxy has seen the last; whatever is before it the visitor may have written.
+  // The nearest proxy added the last address; the visitor may have written those before it.
   const ada = new Visitor(world, { "x-forwarded-for": "198.51.100.1, 203.0.113.7" });
   await ada.page("/sign-in/passkey");
   await ada.page("/join?invitation=kule_inv_x");
@@ -29,7 +29,7 @@ test("every call says for whom it is, before and after signing in", async () => 
   expect(visitorsOf(world)).toEqual(new Set(["203.0.113.7"]));
 });
 
-test("nobody is whom they say without a proxy that says so", async () => {
+test("X-Forwarded-For counts only from a trusted proxy", async () => {
   world = await startConsoleWorld();
   const eve = new Visitor(world, { "x-forwarded-for": "203.0.113.7", "kule-visitor": "203.0.113.7 forged" });
   await eve.signIn();

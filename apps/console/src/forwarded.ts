@@ -4,7 +4,7 @@ import { signedVisitor, visitorHeader } from "@kule/contract/visitor";
 import type { Context } from "hono";
 import type { ConsoleSettings } from "./settings.ts";
 
-/** Who is behind this console: for the API's limits, its audit trail, and the person's list of sessions. */
+/** The visitor's address and browser: for the API's limits, its audit trail, and the person's list of sessions. */
 export function forwarded(
   context: Context,
   settings: Pick<ConsoleSettings, "visitorKey" | "trustedProxies">,
@@ -20,7 +20,7 @@ export function forwarded(
   };
 }
 
-/** As far as the proxies before this console say; null where there is no socket (in-process requests of tests). */
+/** The address that the proxies before this console report; null without a socket (in-process requests of tests). */
 function addressOf(context: Context, trustedProxies: number): string | null {
   const hops = (context.req.header("x-forwarded-for") ?? "").split(",").map((hop) => hop.trim());
   const claimed = trustedProxies === 0 ? undefined : hops.at(-trustedProxies);

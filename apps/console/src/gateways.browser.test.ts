@@ -26,7 +26,7 @@ describe.skipIf(part.missing)("gateways in a browser", { timeout: 120_000 }, () 
     await signIn(page, world.url);
   });
 
-  test("a network gets a gateway, which forwards a port and says when the edge has it", async () => {
+  test("a network gets a gateway, which forwards a port and shows when the edge has applied it", async () => {
     await page.goto(`${world.url}/gateways`);
     await page.click("#content a[href^='/gateways/new']");
     await page.waitForSelector("input[name=network_id]", { state: "attached" });

@@ -10,10 +10,10 @@ import { seedEverything } from "./testing/seed-everything.ts";
 
 const part = await requirePart("chromium", probeChromium, import.meta.filename);
 
-/** What can come in place of the answer that a form asked for. */
+/** The failures that can replace the answer to a form's request. */
 const failures = ["ended", "forbidden", "away", "broken", "no connection", "another page"] as const;
 
-/** What sends a request from within a form by itself, and where it stands. */
+/** An element within a form that sends requests by itself, and its page. */
 type Sender = {
   readonly name: string;
   readonly path: string;
@@ -26,7 +26,7 @@ const senders =
 const typedInto =
   "input:is([type=text], [type=search], [type=number], [type=email]):not([readonly]), textarea";
 
-describe.skipIf(part.missing)("what a person typed", { timeout: 600_000 }, () => {
+describe.skipIf(part.missing)("the input of a form", { timeout: 600_000 }, () => {
   let world: ConsoleWorld;
   let page: Page;
 
@@ -55,7 +55,7 @@ describe.skipIf(part.missing)("what a person typed", { timeout: 600_000 }, () =>
     },
   );
 
-  test("is still in the create form after the session ended under it and its person signed in again", async () => {
+  test("is restored in the create form after the session ended and the person signed in again", async () => {
     await signIn(page, world.url);
     await page.goto(`${world.url}/servers/new`);
     await page.click("#add-key > summary");
@@ -76,7 +76,7 @@ describe.skipIf(part.missing)("what a person typed", { timeout: 600_000 }, () =>
     expect(await page.inputValue("textarea[name=new_key_text]")).toBe("ssh-ed25519 AAAA");
   });
 
-  test("is still there when a plain form found that the session had ended, and is sent once", async () => {
+  test("is restored after a plain form found that the session had ended, and is sent once", async () => {
     await signIn(page, world.url);
     await page.goto(`${world.url}/networks`);
     await page.fill("#create input[name=name], form[action='/networks'] input[name=name]", "between");
@@ -96,7 +96,7 @@ describe.skipIf(part.missing)("what a person typed", { timeout: 600_000 }, () =>
     expect(await page.inputValue(name)).toBe("");
   });
 
-  test("comes back with the rows that a firewall's rules had, and keeps them against a change of the firewall", async () => {
+  test("is restored with the rows of a firewall's rules, and survives a change of the firewall", async () => {
     await signIn(page, world.url);
     const [firewall] = world.api.state.firewalls;
     await page.goto(`${world.url}/firewalls/${firewall?.id}/rules`);
@@ -113,7 +113,7 @@ describe.skipIf(part.missing)("what a person typed", { timeout: 600_000 }, () =>
     expect(await ports.inputValue()).toBe("8443");
   });
 
-  test("is not shown to another person who signs in, and passwords are kept nowhere", async () => {
+  test("is not shown to another person who signs in, and passwords are not stored", async () => {
     await signIn(page, world.url);
     await page.goto(`${world.url}/account/security`);
     const secret = "a word that nobody may keep";
@@ -149,7 +149,10 @@ describe.skipIf(part.missing)("what a person typed", { timeout: 600_000 }, () =>
     expect(new URL(page.url()).pathname).toContain("/firewalls/");
   });
 
-  /** The first sender of a form that changes something meets all failures; of the others, many and alike, each meets one. */
+  /**
+   * The first sender of a form that changes something is tried with all failures; the others, many and alike, with one
+   * each.
+   */
   let turn = 0;
   const met = new Set<string>();
   function failuresFor({ method, name }: Sender): readonly (typeof failures)[number][] {
@@ -171,8 +174,8 @@ describe.skipIf(part.missing)("what a person typed", { timeout: 600_000 }, () =>
   }
 
   /**
-   * Every kind of sender of the panel, by following its links; each at the first page that has it. Pages are read and not
-   * shown: to draw the whole panel takes longer than everything that is asked of it here.
+   * Finds every kind of sender of the panel by following its links; each at the first page that has it. Pages are
+   * read without a browser: rendering the whole panel would take longer than the test itself.
    */
   async function sendersFrom(first: string): Promise<Map<string, Sender>> {
     const found = new Map<string, Sender>();
@@ -198,9 +201,11 @@ describe.skipIf(part.missing)("what a person typed", { timeout: 600_000 }, () =>
     return found;
   }
 
-  /** Types into the sender's form, lets it ask, and answers with a failure. What was lost, or null. */
+  /**
+   * Types into the sender's form, triggers its request, and answers with a failure. Returns the lost input, or null.
+   */
   async function tryFailure(sender: Sender, failure: (typeof failures)[number]): Promise<string | null> {
-    // What is asked about waits for the script itself, and for no font.
+    // The test waits for the script only, not for fonts.
     await page.goto(world.url + sender.path, { waitUntil: "domcontentloaded" });
     let asked = 0;
     const answer = async (route: Route) => {
@@ -213,7 +218,7 @@ describe.skipIf(part.missing)("what a person typed", { timeout: 600_000 }, () =>
     };
     const inForce = `document.querySelectorAll(${JSON.stringify(senders)})[${sender.index}]?.matches("[data-htmx-powered]")`;
     await expect.poll(() => page.evaluate(inForce), { timeout: 20_000 }).toBe(true);
-    // Polls wait: the page's own clock is not what is asked about here.
+    // Polls are suspended: they are not part of this test.
     await page.evaluate("for (const each of document.querySelectorAll('[data-poll]')) each.remove()");
     await page.route("**/*", answer);
     try {

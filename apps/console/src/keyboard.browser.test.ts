@@ -37,9 +37,9 @@ describe.skipIf(part.missing)("the panel without a mouse", { timeout: 240_000 },
       return here.id || here.getAttribute("href") || here.getAttribute("aria-label") || here.textContent.trim();
     })()`) as Promise<string>;
 
-  test("somebody signs in, and skips what every page has", async () => {
+  test("a person signs in, and skips the navigation", async () => {
     await page.goto(`${world.url}/sign-in`);
-    // The field for the e-mail has the focus already.
+    // The e-mail field has the focus already.
     await expect.poll(() => page.evaluate(`document.activeElement.name`)).toBe("email");
     await page.keyboard.type("ada@example.org");
     await page.keyboard.press("Tab");
@@ -56,7 +56,7 @@ describe.skipIf(part.missing)("the panel without a mouse", { timeout: 240_000 },
     expect(watched.complaints).toEqual([]);
   });
 
-  test("a question before an act opens by Enter, goes away by Escape, and never stays beside another", async () => {
+  test("a confirmation opens by Enter, closes by Escape, and only one is open at a time", async () => {
     await signIn(page, world.url);
     await page.goto(`${world.url}/members`);
     const questions = page.locator(".list details.confirm");
@@ -68,18 +68,18 @@ describe.skipIf(part.missing)("the panel without a mouse", { timeout: 240_000 },
     expect(await focused()).toMatch(/^role-mem_/);
     await page.keyboard.press("Escape");
     expect(await isOpen(0)).toBe(false);
-    // Back where it was asked.
+    // The focus returns to the button.
     expect(await focused()).toMatch(/^Change role/);
 
     await page.keyboard.press("Enter");
     await questions.nth(1).locator("summary").first().focus();
     await page.keyboard.press("Enter");
-    // The click that Enter makes is beside the first one.
+    // The click that Enter triggers is outside of the first confirmation.
     expect([await isOpen(0), await isOpen(1)]).toEqual([false, true]);
     expect(watched.complaints).toEqual([]);
   });
 
-  test("menus and the palette give the focus back to what opened them", async () => {
+  test("menus and the palette return the focus to what opened them", async () => {
     await signIn(page, world.url);
     await page.focus(".organisation > summary");
     await page.keyboard.press("Enter");
@@ -93,13 +93,13 @@ describe.skipIf(part.missing)("the panel without a mouse", { timeout: 240_000 },
     await page.waitForSelector("#palette-results a[href='/networks']");
     await page.keyboard.press("Escape");
     expect(await focused()).toMatch(/Acme Hosting$/);
-    // Also when what is found comes after the arrow, and without what the arrow led to.
+    // Also when the results arrive after the arrow key, and no longer contain the focused link.
     await page.keyboard.press("Control+k");
     await page.keyboard.press("ArrowDown");
     await page.waitForSelector("#palette-results a[href='/networks#create-title']");
     await page.waitForSelector("#palette-results a[href='/servers/new']", { state: "detached" });
     await page.keyboard.press("Enter");
-    // The first of what was found: to create one.
+    // The first result: to create one.
     await page.waitForURL("**/networks#create-title");
     expect(watched.complaints).toEqual([]);
   });

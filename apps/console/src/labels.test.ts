@@ -17,7 +17,10 @@ afterEach(async () => {
 
 type Labelled = { readonly id: string; labels: Record<string, string> };
 
-/** The first of each product with labels: where its editor is, where its forms go, and the list that tags lead to. */
+/**
+ * The first resource of each product with labels: the page of its editor, the action of its forms, and the list that
+ * tags link to.
+ */
 const places = {
   server: () => place(world.api.state.servers, ({ id }) => [`/servers/${id}`, `/servers/${id}`, "/servers"]),
   network: () =>
@@ -53,7 +56,7 @@ function place<Resource extends Labelled>(
 }
 
 describe.each(Object.entries(places))("the labels of a %s", (_name, placeOf) => {
-  test("are added, changed and removed one by one, and seen where it is", async () => {
+  test("are added, changed and removed one by one, and shown on the resource's page", async () => {
     const { resource, page, action, list, now } = placeOf();
     resource.labels = { tier: "gold" };
     const send = (fields: Record<string, string>) => ada.submit(page, action, fields);
@@ -73,7 +76,7 @@ describe.each(Object.entries(places))("the labels of a %s", (_name, placeOf) => 
     }
   });
 
-  test("of two people who change different ones, neither undoes the other", async () => {
+  test("two people who change different labels do not undo each other's change", async () => {
     const { resource, page, action, now } = placeOf();
     resource.labels = { env: "prod", tier: "gold" };
     const other = await new Visitor(world).signIn();
@@ -85,7 +88,7 @@ describe.each(Object.entries(places))("the labels of a %s", (_name, placeOf) => 
     expect(now()).toEqual({ env: "test", tier: "iron" });
   });
 
-  test("come back with what is wrong beside the field, in both languages", async () => {
+  test("are shown again with the error beside the field, in both languages", async () => {
     const { resource, page, action, now } = placeOf();
     resource.labels = { env: "prod" };
     const turkish = await new Visitor(world, { "accept-language": "tr" }).signIn();
@@ -112,7 +115,7 @@ describe.each(Object.entries(places))("the labels of a %s", (_name, placeOf) => 
     expect(now()).toEqual({ env: "prod" });
   });
 
-  test("are 64 at most, which the API says itself", async () => {
+  test("are limited to 64, by the API's refusal", async () => {
     const { resource, page, action } = placeOf();
     resource.labels = Object.fromEntries(Array.from({ length: 64 }, (_, at) => [`k${at}`, ""]));
     const answer = await ada.submit(page, action, { key: "one-more", value: "", intent: "set" });
@@ -120,7 +123,7 @@ describe.each(Object.entries(places))("the labels of a %s", (_name, placeOf) => 
     expect(await answer.text()).toContain("There would be 65 labels; at most 64 are accepted.");
   });
 
-  test("are shown without the forms to somebody who may only look", async () => {
+  test("are shown without the forms to a viewer", async () => {
     const { resource, page, action } = placeOf();
     resource.labels = { env: "prod" };
     const vera = await new Visitor(world).signIn("vera@example.org", "only looking");
@@ -130,7 +133,7 @@ describe.each(Object.entries(places))("the labels of a %s", (_name, placeOf) => 
   });
 });
 
-/** The forms that make something with labels, each as it would be sent, and what they make. */
+/** The create forms with labels, each with valid values, and the resources that they create. */
 const makers = {
   network: () => maker("/networks", "/networks", { name: "lab", region: "ist1" }, world.api.state.networks),
   subnet: () => {
@@ -174,7 +177,7 @@ function maker(page: string, action: string, fields: Record<string, string>, mad
 }
 
 describe.each(Object.entries(makers))("the form of a new %s", (_name, makerOf) => {
-  test("takes labels as they are typed", async () => {
+  test("accepts labels as typed", async () => {
     const { page, action, fields, made } = makerOf();
     const before = made.length;
     const answer = await ada.submit(page, action, { ...fields, labels: "env=prod, role = web\nspare" });
@@ -183,7 +186,7 @@ describe.each(Object.entries(makers))("the form of a new %s", (_name, makerOf) =
     expect(made.at(-1)?.labels).toEqual({ env: "prod", role: "web", spare: "" });
   });
 
-  test("says what is wrong with them beside their field, in both languages, and makes nothing", async () => {
+  test("shows invalid labels beside their field, in both languages, and creates nothing", async () => {
     const { page, action, fields, made } = makerOf();
     const before = made.length;
     const turkish = await new Visitor(world, { "accept-language": "tr" }).signIn();

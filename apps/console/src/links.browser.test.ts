@@ -21,7 +21,7 @@ afterEach(async () => {
   expect(world.api.defects).toEqual([]);
 });
 
-/** Pages that must be among those that are found: without them the crawl would be of something smaller. */
+/** Pages that the crawl must find: without them it would not cover the panel. */
 const landmarks = {
   owner: [
     "/servers",
@@ -58,7 +58,7 @@ describe.each([
   ["operator", "en-GB"],
   ["operator", "tr-TR"],
 ] as const)("for an %s whose browser speaks %s", (role, locale) => {
-  test("no link of any page is broken, and no page makes a browser complain, without a script", async () => {
+  test("no link of any page is broken, and no page causes a browser error, without a script", async () => {
     const { page, context, complaints } = await openPage(browser, { locale, javaScriptEnabled: false });
     if (role === "owner") await signIn(page, world.url);
     else await signInAsOperator(page, world.url);
@@ -67,7 +67,7 @@ describe.each([
     const parts = await stylesOfParts(browser, world);
     const found = await crawl(role === "owner" ? "/servers" : "/operator", async ({ path, from }) => {
       const before = complaints.length;
-      // What a browser saves is no page; it is asked for all the same.
+      // A download is not a page; it is requested all the same.
       if (path.startsWith("/usage/export")) {
         const file = await context.request.get(world.url + path);
         if (file.status() >= 400) broken.push(`${file.status()} ${path} (on ${from})`);
@@ -92,7 +92,7 @@ describe.each([
 
 const white = "rgb(255, 255, 255)";
 
-test("what is printed is the page's content: no rail, no buttons, nothing that pops up", async () => {
+test("print shows the page's content only: no rail, no buttons, no overlays", async () => {
   const { page, context } = await openPage(browser);
   await signIn(page, world.url);
   const [server] = world.api.state.servers;
@@ -114,7 +114,7 @@ test("what is printed is the page's content: no rail, no buttons, nothing that p
     ])
       expect(await seen(selector), `${selector} on ${path}`).toBe(0);
     expect(await seen("h1"), path).toBe(1);
-    // Paper is white, whatever the screen was.
+    // Paper is white, whatever the theme.
     expect(await page.evaluate("getComputedStyle(document.body).backgroundColor"), path).toBe(white);
     expect(await page.evaluate("getComputedStyle(document.querySelector('h1')).color"), path).not.toBe(white);
     await takeScreenshots(page, `print${path.replaceAll(/\/[a-z]+_[^/]+|\//g, "-")}`);
@@ -134,7 +134,7 @@ test("script and style of the first page are within their budget", async () => {
       (async () => {
         const { responseBodySize: wire } = await request.sizes();
         const raw = (await (await request.response())?.body())?.length ?? 0;
-        // From the cache, later, it costs nothing.
+        // Later loads come from the cache without a transfer.
         if (!sizes.has(request.url())) sizes.set(request.url(), { wire, raw });
       })(),
     );

@@ -31,7 +31,7 @@ describe.skipIf(part.missing)("a list that people work in, in a browser", { time
   const idOf = (name: string) => world.api.state.servers.find((server) => server.name === name)?.id ?? "";
   const heads = async (of: Page) => (await of.locator("#server-list thead th").allTextContents()).join(" ");
 
-  test("a row's menu stays open, with the keyboard in it, while the list refreshes itself", async () => {
+  test("a row's menu stays open, with the focus in it, while the list refreshes itself", async () => {
     const { state } = world.api;
     const id = idOf("app-1");
     const menu = page.locator(`#acts-${id}`);
@@ -42,13 +42,13 @@ describe.skipIf(part.missing)("a list that people work in, in a browser", { time
     expect(await accessibilityProblems(page)).toEqual([]);
     await takeScreenshots(page, "servers-row-menu");
 
-    // Another row changes first: the list came anew, and the hand stays where it was.
+    // Another row changes first: the list was replaced, and the focus stays.
     state.changeServer(idOf("app-2"), { status: "stopping" });
     await page.waitForSelector(`#${idOf("app-2")} >> text=stopping`);
     expect(await menu.getAttribute("open")).not.toBeNull();
     expect(await menu.locator("a:focus").textContent()).toBe("Reboot");
 
-    // Then its own: what cannot be asked for any more is grey and says why.
+    // Then its own row: an action that is no longer available is disabled with the reason.
     state.changeServer(id, { status: "stopped" });
     await page.waitForSelector(`#${id} >> text=stopped`);
     expect(await menu.getAttribute("open")).not.toBeNull();
@@ -63,9 +63,9 @@ describe.skipIf(part.missing)("a list that people work in, in a browser", { time
     expect(complaintsBeyond(watched)).toEqual([]);
   });
 
-  test("Escape closes the menu and gives the keyboard back to its button; another menu closes it too", async () => {
+  test("Escape closes the menu and returns the focus to its button; opening another menu closes it too", async () => {
     const first = page.locator(`#acts-${idOf("app-1")}`);
-    // The first row: the menu of the last one lies over those above it.
+    // The first row: the menu of the last row covers those above it.
     const second = page.locator(".row-menu").first();
     await first.locator("summary").click();
     await second.locator("summary").click();
@@ -87,7 +87,7 @@ describe.skipIf(part.missing)("a list that people work in, in a browser", { time
       expect((box?.x ?? 0) + (box?.width ?? 0)).toBeLessThanOrEqual(size.width);
       expect(box?.y).toBeGreaterThan(0);
       expect((box?.y ?? 0) + (box?.height ?? 0)).toBeLessThanOrEqual(size.height);
-      // Nothing lies over any of it.
+      // Nothing covers any part of it.
       const links = await menu.locator("a").all();
       for (const link of links) await link.click({ trial: true });
       expect(links.length).toBeGreaterThan(0);
@@ -95,7 +95,7 @@ describe.skipIf(part.missing)("a list that people work in, in a browser", { time
     }
   });
 
-  test("chosen columns stay through refreshes, and choosing them keeps a filter that was just typed", async () => {
+  test("chosen columns survive refreshes, and choosing them keeps a filter that was just typed", async () => {
     await page.fill("input[name=q]", "app");
     await page.waitForURL("**/servers?q=app**");
     await page.click("#view-servers > summary");
@@ -117,7 +117,7 @@ describe.skipIf(part.missing)("a list that people work in, in a browser", { time
     expect(complaintsBeyond(watched)).toEqual([]);
   });
 
-  test("without a script the columns, the order and a row's menu do the same", async () => {
+  test("without a script the columns, the order and a row's menu work too", async () => {
     const plain = await openPage(browser, { javaScriptEnabled: false });
     const without = plain.page;
     await signIn(without, world.url);

@@ -13,7 +13,7 @@ import {
 } from "./testing/browser.ts";
 
 const part = await requirePart("chromium", probeChromium, import.meta.filename);
-/** A world of nine processes on whatever machine runs this. */
+/** Nine processes start, also on a slow machine. */
 const slowly = { timeout: 60_000 };
 
 describe.skipIf(part.missing)("consoles of living machines in a browser", { timeout: 240_000 }, () => {
@@ -28,7 +28,7 @@ describe.skipIf(part.missing)("consoles of living machines in a browser", { time
     world = await startLivingWorld();
     browser = await openBrowser();
     person = await world.addPerson("Ada");
-    // The agent has said its public key by then, which the password of a Windows is sealed with.
+    // By then the agent has reported its public key, to which the password of a Windows server is sealed.
     linux = await create("web-1");
     windows = await create("win-1", { image: "windows-2022", package: "l" });
   }, 240_000);
@@ -64,7 +64,7 @@ describe.skipIf(part.missing)("consoles of living machines in a browser", { time
 
   const untilState = (page: Page, state: "again" | "open" | "closed") =>
     page.waitForSelector(`#console-state[data-state=${state}]`);
-  /** What stands on the terminal, line by line; its blanks are no-break spaces. */
+  /** The text of the terminal, line by line; its spaces are no-break spaces. */
   const linesOf = (page: Page): Promise<string> =>
     page
       .locator(".xterm-rows > div")
@@ -84,7 +84,7 @@ describe.skipIf(part.missing)("consoles of living machines in a browser", { time
     await untilShown(page, promptAtEnd);
   }
 
-  /** The colours of a place on the drawn screen, which is 800 by 600 however large it is shown. */
+  /** The colours at a point of the drawn screen, which is 800 by 600 however large it is shown. */
   const pixelAt = (page: Page, x: number, y: number): Promise<string> =>
     page.evaluate(
       `Array.from(document.querySelector("#console-screen canvas").getContext("2d").getImageData(${x}, ${y}, 1, 1).data.slice(0, 3)).join()`,
@@ -121,7 +121,7 @@ describe.skipIf(part.missing)("consoles of living machines in a browser", { time
     await page.click("#console-paste button[value=send]");
     await untilShown(page, /\nfrom the field\n/);
 
-    // The whole screen is the machine's, and the machine learns how much that is.
+    // The machine has the whole screen, and is informed of its size.
     await page.click("[data-act=full-screen]");
     await expect.poll(() => page.evaluate("document.fullscreenElement !== null"), slowly).toBe(true);
     await page.keyboard.type("echo still typing\n");
@@ -130,7 +130,7 @@ describe.skipIf(part.missing)("consoles of living machines in a browser", { time
     await expect.poll(() => page.evaluate("document.fullscreenElement === null"), slowly).toBe(true);
   });
 
-  test("a cut tunnel and a lost agent are overcome without a click", async () => {
+  test("the console reconnects without a click after a cut tunnel and a lost agent", async () => {
     const page = await openConsole(linux.id);
     await signInOnLine(page);
     const cutAt = performance.now();
@@ -152,14 +152,14 @@ describe.skipIf(part.missing)("consoles of living machines in a browser", { time
     await untilShown(page, /\nwith a new agent\n/);
   });
 
-  test("whoever looks at the server sees the session, and ends it", async () => {
+  test("viewers of the server see the session, and can end it", async () => {
     const page = await openConsole(linux.id);
     await signInOnLine(page);
     const { page: other } = await signedIn();
     await other.goto(`${world.url}/servers/${linux.id}`);
     const panel = other.locator("#console-sessions");
     await expect.poll(() => panel.textContent(), slowly).toMatch(/Ada \(you\) · text/);
-    // The page asks again by itself; the figures are noted every few seconds.
+    // The page polls; the figures are recorded every few seconds.
     await expect
       .poll(() => panel.textContent(), slowly)
       .toMatch(/[1-9][\d.]* k?B typed, [1-9][\d.]* k?B shown/);
@@ -182,11 +182,11 @@ describe.skipIf(part.missing)("consoles of living machines in a browser", { time
     await untilPixel(page, 5, 5, sky);
     expect(await accessibilityProblems(page)).toEqual([]);
     await takeScreenshots(page, "living-screen-locked");
-    // It stands in the middle of all the room that there is.
+    // It is in the middle of the available space.
     const shown = await page.locator("#console-screen canvas").boundingBox();
     const width = page.viewportSize()?.width ?? 0;
     expect(Math.abs((shown?.x ?? 0) * 2 + (shown?.width ?? 0) - width)).toBeLessThan(4);
-    // The lock screen has no field for a password; the one after Ctrl+Alt+Del has, and it is white.
+    // The lock screen has no password field; the screen after Ctrl+Alt+Del has one, and it is white.
     expect(await pixelAt(page, 540, 295)).toBe(sky);
     await page.click("[data-act=ctrl-alt-del]");
     await untilPixel(page, 540, 295, white);
@@ -219,7 +219,7 @@ describe.skipIf(part.missing)("consoles of living machines in a browser", { time
     await untilOther(page, before);
   });
 
-  test("a console that nobody uses ends, and says so in words, in both languages", async () => {
+  test("an idle console ends, with a text in both languages", async () => {
     await world.restartApi({ KULE_CONSOLE_IDLE_SECONDS: "5" });
     const page = await openConsole(linux.id, { locale: "tr-TR" });
     await untilState(page, "closed");

@@ -1,4 +1,4 @@
-/** Writes one line of JSON. Callers pass only what may be read by anyone who reads logs: no forms, no tokens. */
+/** Writes one line of JSON. Callers pass only what any reader of the logs may see: no forms, no tokens. */
 export type Log = (event: string, fields: Readonly<Record<string, unknown>>) => void;
 
 export function createLog(write: (line: string) => void): Log {

@@ -40,7 +40,7 @@ async function listening(child: ChildProcess): Promise<string> {
   throw new Error(`the console ended without listening: ${child.stderr?.read()}`);
 }
 
-test("what the build makes runs by itself, serves its assets and stops when asked", async () => {
+test("the built panel runs without other files, serves its assets and stops on a signal", async () => {
   const child = start(environment);
   const url = await listening(child);
   expect(await (await fetch(`${url}/healthz`)).json()).toEqual({ status: "ok" });
@@ -56,7 +56,7 @@ test("what the build makes runs by itself, serves its assets and stops when aske
   expect(await exited).toEqual([0, null]);
 });
 
-test("who connects and never ends their headers is cut off", { timeout: 30_000 }, async () => {
+test("a connection that never completes its headers is closed", { timeout: 30_000 }, async () => {
   const url = new URL(await listening(start(environment)));
   const socket = connect(Number(url.port), url.hostname);
   socket.write("GET /sign-in HTTP/1.1\r\nHost: x\r\n");
@@ -67,7 +67,7 @@ test("who connects and never ends their headers is cut off", { timeout: 30_000 }
   expect(performance.now() - startedAt).toBeLessThan(20_000);
 });
 
-test("an environment that cannot work is refused with every name and no value", async () => {
+test("an invalid environment is refused with every name and no value", async () => {
   const child = start({ KULE_CONSOLE_SECRET: "hunter2" });
   let said = "";
   child.stderr?.on("data", (chunk) => {
@@ -79,8 +79,8 @@ test("an environment that cannot work is refused with every name and no value", 
   expect(said).not.toContain("hunter2");
 });
 
-test("a first visit loads little: script and style stay under 45 kB compressed, with fonts under 80", () => {
-  // A server's screen is loaded by its own page, by those who open one.
+test("a first visit is small: script and style stay under 45 kB compressed, with fonts under 80", () => {
+  // The code of a server's screen is loaded only by the screen's own page.
   const first = readdirSync(join(dist, "assets")).filter((name) => !name.startsWith("screen-"));
   expect(first.length).toBeGreaterThan(3);
   const sizes = first.map((name) => {

@@ -3,12 +3,12 @@ import { serve } from "@hono/node-server";
 import { createConsole } from "./app.tsx";
 import { loadAssets } from "./assets.ts";
 import { createLog } from "./log.ts";
-import { createJobStreams } from "./products/jobs/job-streams.ts";
+import { createJobStreams } from "./products/jobs/streams.ts";
 import { createSealer } from "./sealed-value.ts";
 import { createCookies } from "./session.ts";
 import { readSettings, SettingsError } from "./settings.ts";
 
-/** Who connects and then says nothing, or a byte now and then, is cut off: the first is for the headers. */
+/** Slow clients are disconnected: the first timeout is for the headers. */
 const patience = { headersTimeout: 10_000, requestTimeout: 30_000, connectionsCheckingInterval: 1_000 };
 
 const log = createLog((line) => process.stdout.write(line));
@@ -47,7 +47,7 @@ function start(): void {
     process.once(signal, () => {
       log("stopping", { signal });
       server.close(() => process.exit(0));
-      // Event streams never end by themselves; browsers open them again elsewhere.
+      // Event streams do not end by themselves; browsers reopen them at another replica.
       if ("closeAllConnections" in server) setTimeout(() => server.closeAllConnections(), 1000).unref();
     });
 }

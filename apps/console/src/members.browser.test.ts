@@ -29,7 +29,7 @@ describe.skipIf(part.missing)("people of an organisation in a browser", { timeou
 
   test.each([
     ["en-GB", "grete@example.org", "the role is changed"],
-    // No browser takes it for an e-mail.
+    // No browser accepts it as an e-mail.
     ["tr-TR", "çağrı@örnek.example", "rol değişti"],
   ])("a colleague is invited, joins, signs in and gets another role (%s)", async (locale, email, changed) => {
     await watched.context.close();
@@ -78,7 +78,7 @@ describe.skipIf(part.missing)("people of an organisation in a browser", { timeou
     expect(complaintsBeyond(watched)).toEqual([]);
   });
 
-  test("without JavaScript one goes from one organisation to another, and sees the way on a phone", async () => {
+  test("a person switches organisations without JavaScript, and sees the link on a phone", async () => {
     await watched.context.close();
     watched = await openPage(browser, { javaScriptEnabled: false });
     page = watched.page;

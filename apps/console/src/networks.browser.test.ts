@@ -26,7 +26,7 @@ describe.skipIf(part.missing)("the map of a network in a browser", { timeout: 12
   });
 
   test.each(["en", "tr"])(
-    "no letter of the map leaves the drawing or its box in %s, on a desk and on a phone",
+    "every text of the map is inside of the drawing and its box in %s, on desktop and phone",
     async (language) => {
       await page.click(".account > summary");
       await Promise.all([
@@ -55,14 +55,14 @@ describe.skipIf(part.missing)("the map of a network in a browser", { timeout: 12
             .map((text) => text.textContent);
         });
         expect(outside).toEqual([]);
-        // Letters are as large as the page's small ones, or nearly.
+        // The font size is that of the page's small text, or nearly.
         const letters = await page
           .locator(`.map[data-size=${size}] .map-name`)
           .first()
           .evaluate((text) => text.getBoundingClientRect().height);
         expect(letters).toBeGreaterThan(11);
         expect(await page.evaluate("document.documentElement.scrollWidth <= innerWidth")).toBe(true);
-        // The menu's words are whole, and none is in another's place.
+        // The menu's words are complete, and none overlaps another.
         const cut = await page.locator(".sections a").evaluateAll((links) => {
           const words = links.map((link) => {
             const range = link.ownerDocument.createRange();
@@ -76,7 +76,7 @@ describe.skipIf(part.missing)("the map of a network in a browser", { timeout: 12
     },
   );
 
-  test("the map follows what changes without a reload, and leads to servers", async () => {
+  test("the map follows changes without a reload, and links to servers", async () => {
     await page.goto(path);
     await page.waitForSelector(".map[data-size=wide] .map-internet");
     const [subnet] = world.api.state.subnets;
@@ -95,7 +95,7 @@ describe.skipIf(part.missing)("the map of a network in a browser", { timeout: 12
     expect(watched.complaints).toEqual([]);
   });
 
-  test("a question is answered in place, in words", async () => {
+  test("a reachability check is answered in place, as text", async () => {
     await page.goto(path);
     await page.selectOption("#explain-to", "address");
     await page.fill("input[name=to_address]", "198.51.100.7");

@@ -21,7 +21,7 @@ describe.skipIf(part.missing)("a notice above a page", { timeout: 120_000 }, () 
   const refresh = () =>
     page.evaluate("document.querySelector('[data-poll]').dispatchEvent(new CustomEvent('refresh'))");
 
-  test("stays while what it tells of is under way, and goes when that has ended, also after a new load", async () => {
+  test("stays while its job is open, and is removed when the job has ended, also after a reload", async () => {
     await signIn(page, world.url);
     const { state } = world.api;
     const id = state.servers[0]?.id ?? "";
@@ -39,7 +39,7 @@ describe.skipIf(part.missing)("a notice above a page", { timeout: 120_000 }, () 
     expect(page.url()).toBe(`${world.url}/servers/${id}`);
   });
 
-  test("who comes to a form by a link can type at once", async () => {
+  test("a link to a form focuses its first field", async () => {
     await signIn(page, world.url);
     await page.goto(`${world.url}/networks`);
     await page.locator(".page-acts a[href='#create-title']").first().click();

@@ -31,7 +31,7 @@ describe.skipIf(part.missing)("the operators' pages in a browser", { timeout: 24
     world = await startConsoleWorld({ listen: true });
     watched = await openPage(browser);
     page = watched.page;
-    // Each page here asks the API for a lot, and the machine may be busy with other suites.
+    // Each page here makes many requests, and the machine may be busy with other suites.
     page.setDefaultTimeout(40_000);
   });
   afterEach(async () => {
@@ -58,7 +58,7 @@ describe.skipIf(part.missing)("the operators' pages in a browser", { timeout: 24
       });
   }
 
-  /** The page as it is: nothing for axe to find, and no wider than a phone. */
+  /** Checks the page as it is: no finding of axe, and no wider than a phone. */
   async function expectSound(name: string): Promise<void> {
     const broken = world
       .logged()
@@ -72,7 +72,7 @@ describe.skipIf(part.missing)("the operators' pages in a browser", { timeout: 24
     await takeScreenshots(page, `operator-${name}`);
   }
 
-  test("every page is sound: regions, differences, import, pools, organisations, a lock", async () => {
+  test("every page is free of findings: regions, drift, import, pools, organisations, a lock", async () => {
     seed();
     await signInAsOperator(page, world.url);
     await expectSound("organisations");
@@ -102,7 +102,7 @@ describe.skipIf(part.missing)("the operators' pages in a browser", { timeout: 24
     expect(watched.complaints).toEqual([]);
   });
 
-  test("the list of an import follows the VM that is chosen, and what was typed stays", async () => {
+  test("the lists of an import follow the chosen VM, and the input is kept", async () => {
     seed();
     world.api.state.drift.push({ ...fakeDrift("foreign", 20_500), vm_name: "billing.example.org" });
     await signInAsOperator(page, world.url);
@@ -127,7 +127,7 @@ describe.skipIf(part.missing)("the operators' pages in a browser", { timeout: 24
     expect(watched.complaints).toEqual([]);
   });
 
-  test("without JavaScript a pool is filled, given out, refused with its reasons and taken apart", async () => {
+  test("without JavaScript a pool is filled, allocated, refused with its reasons and deleted", async () => {
     await watched.context.close();
     watched = await openPage(browser, { javaScriptEnabled: false });
     page = watched.page;
@@ -151,16 +151,16 @@ describe.skipIf(part.missing)("the operators' pages in a browser", { timeout: 24
     expect(await page.isDisabled("#delete button")).toBe(true);
     await page.click("#allocations tbody tr:first-child button");
     await page.click("#allocations tbody tr:first-child button");
-    await page.fill("#field-confirm_name", "publik");
+    await page.fill("#confirm-name", "publik");
     await page.click("#delete button");
-    await page.waitForSelector("#confirm_name-problem");
-    await page.fill("#field-confirm_name", "public");
+    await page.waitForSelector("#confirm-name-problem");
+    await page.fill("#confirm-name", "public");
     await page.click("#delete button");
     await page.waitForSelector("text=The pool is deleted");
     expect(world.api.state.ipPools).toEqual([]);
   });
 
-  test("a pool that is in use is drawn, and sound", async () => {
+  test("a pool in use is drawn, without findings", async () => {
     await signInAsOperator(page, world.url);
     await page.goto(`${world.url}/ip-pools`);
     await page.fill("#field-name", "public");
@@ -180,7 +180,7 @@ describe.skipIf(part.missing)("the operators' pages in a browser", { timeout: 24
     expect(watched.complaints).toEqual([]);
   });
 
-  test("quotas are set, and what is no number stays beside its reason", async () => {
+  test("quotas are set, and an invalid number is kept beside its error", async () => {
     seed();
     await signInAsOperator(page, world.url);
     await page.goto(`${world.url}/organisations/${world.api.state.organisations[0]?.id}`);

@@ -1,14 +1,14 @@
 import { type ConsoleContext, noticeOf } from "./console-context.ts";
 import type { Remedy } from "./remedy.ts";
 
-/** What stands above a page's content: what was done, or what stands in the way. */
+/** The banner above a page's content: what was done, or why it was refused. */
 export type PageBanner = {
   readonly kind: "notice" | "problem" | "warning";
   readonly text: string;
   readonly remedy?: Remedy | null;
 } | null;
 
-/** The notice that the address names, as a banner: one of the page's own, or of the labels that it may have. */
+/** The notice that the address names, as a banner: one of the page's own, or one of its labels editor. */
 export function noticeBanner(context: ConsoleContext, notices: Readonly<Record<string, string>>): PageBanner {
   const { labels } = context.get("view").messages;
   const text = noticeOf(context, { ...labels.notices, ...notices });

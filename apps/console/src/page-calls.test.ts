@@ -12,7 +12,7 @@ afterEach(async () => {
   await world.stop();
 });
 
-/** What each form of the panel calls; an id is `*`. Null: it changes this browser's session and nothing else. */
+/** The call of each form of the panel; an id is `*`. Null: it changes only this browser's session. */
 const operationOf: Readonly<Record<string, OperationId | readonly OperationId[] | null>> = {
   "/preferences": null,
   "/sign-out": null,
@@ -21,7 +21,7 @@ const operationOf: Readonly<Record<string, OperationId | readonly OperationId[] 
   "/switch-organisation": "switchOrganisation",
   "/leave-organisation": "leaveOrganisation",
   "/join": "joinOrganisation",
-  // What it sends a browser alone can make.
+  // Only a browser can create the content of its body.
   "/account/passkeys/new": null,
   "/account/password": "changePassword",
   "/account/proof": "proveIdentity",
@@ -54,7 +54,7 @@ const operationOf: Readonly<Record<string, OperationId | readonly OperationId[] 
   "/firewalls/selected": ["applyFirewall", "deleteFirewall"],
   "/public-ips/selected": ["detachPublicIp", "deletePublicIp"],
   "/ssh-keys/selected": "deleteSshKey",
-  "/servers/*/rename": "updateServer",
+  "/servers/*/settings": "updateServer",
   "/servers/*/labels": "updateServer",
   "/servers/*/protection": "updateServer",
   "/servers/*/power": "powerServer",
@@ -73,7 +73,7 @@ const operationOf: Readonly<Record<string, OperationId | readonly OperationId[] 
   "/jobs/*/cancel": "cancelJob",
   "/jobs/*/retry": "retryJob",
   "/ssh-keys": "createSshKey",
-  "/ssh-keys/*/rename": "updateSshKey",
+  "/ssh-keys/*/settings": "updateSshKey",
   "/ssh-keys/*/labels": "updateSshKey",
   "/ssh-keys/*/delete": "deleteSshKey",
   "/networks": "createNetwork",
@@ -107,9 +107,9 @@ const operationOf: Readonly<Record<string, OperationId | readonly OperationId[] 
   "/public-ips": "createPublicIp",
   "/public-ips/*/attach": "attachPublicIp",
   "/public-ips/*/detach": "detachPublicIp",
-  "/public-ips/*/update": "updatePublicIp",
+  "/public-ips/*/settings": "updatePublicIp",
   "/public-ips/*/labels": "updatePublicIp",
-  "/public-ips/*/release": "deletePublicIp",
+  "/public-ips/*/delete": "deletePublicIp",
   "/operator/regions": "createRegion",
   "/operator/regions/*/maintenance": "updateRegion",
   "/operator/regions/*/settings": "updateRegion",
@@ -147,7 +147,7 @@ const formsIn = (page: string) =>
     return tag.includes('method="post"') && action !== undefined ? [shapeOf(action)] : [];
   });
 
-/** Adds the page's forms to those that were seen. */
+/** Records the page's forms as seen. */
 function wrongIn(path: string, page: string, seen: Set<string>): string[] {
   const calls = callsIn(page);
   const shown = new Set(calls.map(({ operation }) => operation));
@@ -164,13 +164,13 @@ function wrongIn(path: string, page: string, seen: Set<string>): string[] {
   return [...refused, ...without];
 }
 
-test("whatever form a page has, it shows the call that the form makes, as the contract takes it", async () => {
+test("every form of a page has its call on the page, and the call is valid by the contract", async () => {
   const seen = new Set<string>();
   const wrong: string[] = [];
   await visitWholePanel(world, (_visitor, path, page) => {
     wrong.push(...wrongIn(path, page, seen));
   });
   expect(wrong).toEqual([]);
-  // A list that names what no page has says nothing.
+  // An entry that no page has is an error.
   expect(Object.keys(operationOf).filter((form) => !seen.has(form))).toEqual([]);
 }, 240_000);

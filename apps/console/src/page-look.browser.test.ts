@@ -3,12 +3,12 @@ import { requirePart } from "@kule/testing/parts";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { openBrowser, openPage } from "./testing/browser.ts";
-import { measured, wordFlaws } from "./testing/page-look.ts";
+import { measured, textFlaws } from "./testing/page-look.ts";
 
 const part = await requirePart("chromium", probeChromium, import.meta.filename);
 
-/** What the tour of every page measures with: each flaw is found, and not where it is mended. */
-describe.skipIf(part.missing)("the measures of a page", { timeout: 60_000 }, () => {
+/** The checks that run on every page: each defect is found, and is not reported where it is fixed. */
+describe.skipIf(part.missing)("the checks of a page's layout", { timeout: 60_000 }, () => {
   let browser: Browser;
   let page: Page;
   beforeAll(async () => {
@@ -130,7 +130,7 @@ describe.skipIf(part.missing)("the measures of a page", { timeout: 60_000 }, () 
     expect(await measured(page, measure)).toEqual([]);
   });
 
-  test("every text that a person reads or hears is taken to be read", async () => {
+  test("every text that a person reads or hears is collected", async () => {
     await show(`<p>seen</p><a href="/" title="hovered" aria-label="heard">x</a><input placeholder="typed over">
       <script>unread()</script><pre>curl</pre>`);
     const texts = await measured(page, "textsOfPage");
@@ -138,11 +138,11 @@ describe.skipIf(part.missing)("the measures of a page", { timeout: 60_000 }, () 
   });
 });
 
-test("a text that was not translated is found, and one that nobody wrote for people", () => {
-  expect(wordFlaws(["Create server", "Sunucu oluştur", "Kule"], "tr")).toEqual([
+test("an untranslated text is found, and so is a text that is not meant for people", () => {
+  expect(textFlaws(["Create server", "Sunucu oluştur", "Kule"], "tr")).toEqual([
     'says "Create server" in English',
   ]);
-  expect(wordFlaws(["Create server"], "en")).toEqual([]);
+  expect(textFlaws(["Create server"], "en")).toEqual([]);
   for (const left of [
     "undefined servers",
     "[object Object]",
@@ -151,5 +151,5 @@ test("a text that was not translated is found, and one that nobody wrote for peo
     "$\u007Bname}",
     "(x) => x",
   ])
-    expect(wordFlaws([left], "en")).toEqual([`says "${left}"`]);
+    expect(textFlaws([left], "en")).toEqual([`says "${left}"`]);
 });

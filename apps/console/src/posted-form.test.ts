@@ -27,7 +27,7 @@ test("a form that is sent twice has one key, and with other contents another", (
   expect(sent({ idempotency_key: "k", form_token: "1", name: "db" })).not.toBe(once);
 });
 
-test("nobody who reads the key can try out what was typed without the visitor's secret", () => {
+test("the key does not let its reader test guesses of the input without the visitor's secret", () => {
   const fields = { idempotency_key: "k", new_password: "correct horse" };
   expect(sent(fields, "of another visitor")).not.toBe(sent(fields));
 });

@@ -15,9 +15,9 @@ export function postedValues<Name extends string>(
 }
 
 /**
- * The form's key together with what was filled in. It makes sending the form again harmless; a form that comes with
- * other contents under the same key, as after the browser's back button, is another request. The digest is keyed,
- * because the API stores the key and a form may hold a password.
+ * The form's key combined with its content. It makes a repeat of the form harmless; a form with other content under the
+ * same key, as after the browser's back button, is another request. The digest is keyed, because the API stores the key
+ * and a form may contain a password.
  */
 export function postedKey(context: ConsoleContext): string {
   const form = context.get("form");
@@ -29,14 +29,14 @@ export function postedKey(context: ConsoleContext): string {
 }
 
 /**
- * A number that somebody typed, for a body. What is no number goes as it is, so that the API refuses it beside its
+ * A typed number, for a body. Text that is not a number is passed on unchanged, so that the API refuses it beside its
  * field: NaN would become null in JSON, and null often means "none" or "no limit".
  */
 export function typedNumber(text: string): number {
   return /^-?\d+(\.\d+)?$/.test(text) ? Number(text) : (text as unknown as number);
 }
 
-/** Things that somebody typed into one field, between commas or spaces. */
+/** The entries of one field, separated by commas or spaces. */
 export function typedList(text: string): string[] {
   return text.split(/[\s,;]+/).filter((each) => each !== "");
 }

@@ -3,10 +3,10 @@ import type { FieldProblems } from "./layout/fields.tsx";
 import type { Messages } from "./messages/messages.ts";
 
 /**
- * The API's field errors for the fields of a form, in the page's language.
+ * Maps the API's field errors to the fields of a form, in the page's language.
  *
- * @param fieldOf the form's field for a JSON pointer of the body; null sends the error to the form as a whole
- * @returns `fields` by name, and under `rest` what belongs to no field
+ * @param fieldOf the form's field for a JSON pointer of the body; null assigns the error to the whole form
+ * @returns `fields` by name, and under `rest` the errors that belong to no field
  */
 export function fieldProblems(
   problem: Problem,
@@ -24,7 +24,7 @@ export function fieldProblems(
       else fields[field] = [...(fields[field] ?? []), example];
       continue;
     }
-    // English shows the API's own words, which know more; other languages say what the code says.
+    // English shows the API's own words, which are more precise; other languages translate the code.
     const text = messages.locale === "en" ? error.message : known;
     const said = sentence(text ?? error.message, messages.locale);
     if (field === null) rest.push(`${error.field}: ${text ?? error.message}`);
@@ -35,14 +35,14 @@ export function fieldProblems(
 
 type FieldError = NonNullable<Problem["errors"]>[number];
 
-/** How a text of the field looks, by an example; null where the API's own words say more, or no example is known. */
+/** An example of the field's format; null where the API's own words are more precise, or no example is known. */
 function formatExample(error: FieldError, messages: Messages): string | null {
   if (error.code !== "invalid_format" || !/required format/.test(error.message)) return null;
   const name = error.pointer.split("/").findLast((part) => part !== "" && !/^\d+$/.test(part)) ?? "";
   return messages.fieldFormats[name] ?? null;
 }
 
-/** What a refusal says to people: the precondition, in their language where its code says it all. */
+/** The text of a refusal: the precondition, translated where its code is sufficient. */
 export function conflictText(
   conflict: { readonly code: string; readonly message: string },
   messages: Messages,
@@ -50,13 +50,13 @@ export function conflictText(
   return messages.conflicts[conflict.code] ?? conflict.message;
 }
 
-/** What stands in the way of a whole form, in words. */
+/** The reasons why a whole form is refused, as text. */
 export function problemText(problem: Problem, messages: Messages): string {
   if (problem.precondition !== undefined) return conflictText(problem.precondition, messages);
   return messages.conflicts[problem.code] ?? problem.detail;
 }
 
-/** As it stands beside a field. */
+/** The text beside a field. */
 export function sentence(text: string, locale: string): string {
   const said = text.charAt(0).toLocaleUpperCase(locale) + text.slice(1);
   return /[.!?…]$/.test(said) ? said : `${said}.`;

@@ -6,43 +6,43 @@ import type { PageBanner } from "./page-banner.ts";
 import { fieldProblems, problemText, sentence } from "./problem-messages.ts";
 import { remedyOf } from "./remedy.ts";
 
-/** A form as it was typed, with what is wrong beside its fields. */
+/** A form with the person's input and the errors beside its fields. */
 export type RefusedForm = {
-  /** Which form of the page. */
+  /** The form's key on the page. */
   readonly of: string;
   readonly values: Readonly<Record<string, string>>;
   readonly problems: FieldProblems;
 };
 
-/** The refused form, if it is the one of that name. */
+/** The refused form, if it has that name. */
 export function refusedForm(form: RefusedForm | null, of: string): RefusedForm | null {
   return form?.of === of ? form : null;
 }
 
-/** The problems of a form, when it is the one that came back. */
+/** The problems of a form, if it is the refused one. */
 export function problemsOf(form: RefusedForm | null, of: string): FieldProblems {
   return refusedForm(form, of)?.problems ?? noProblems;
 }
 
-/** What was typed into a field of the form that came back; the fallback on a fresh page. */
+/** The input of a field of the refused form; the fallback on a fresh page. */
 export function typedIn(form: RefusedForm | null, of: string, field: string, fallback: string): string {
   return refusedForm(form, of)?.values[field] ?? fallback;
 }
 
-/** Keeps what was typed, and what is said about it, while the page around the form refreshes by itself. */
+/** Keeps the input and its errors while the page around the form refreshes by itself. */
 export function keptForm(form: RefusedForm | null, of: string): { readonly "hx-morph-skip"?: "" } {
   return refusedForm(form, of) === null ? {} : { "hx-morph-skip": "" };
 }
 
-/** Where a refusal belongs in a form. What belongs nowhere stands above the page. */
-export type Beside = {
-  /** The fields whose names are in the pointers of the body's errors, or which field a pointer is about. */
+/** Where a refusal belongs in a form. A refusal without a place is shown above the page. */
+export type ErrorPlaces = {
+  /** The fields whose names are in the pointers of the body's errors, or a function from pointer to field. */
   readonly fields?: readonly string[] | ((pointer: string) => string | null);
   /** The field of a conflict, by its code. */
   readonly conflicts?: Readonly<Record<string, string>>;
-  /** The one field that everything is about. */
+  /** The one field that all errors belong to. */
   readonly everything?: string;
-  /** What is said of a wrong field instead of the API's own words, where those leave too much open. */
+  /** The message for a wrong field in place of the API's own words, where those are not precise enough. */
   readonly said?: Readonly<Record<string, string | undefined>>;
 };
 
@@ -58,25 +58,25 @@ export function refuseForm(
   outcome: Exclude<Outcome<unknown>, { readonly kind: "done" }>,
   of: string,
   values: Readonly<Record<string, string>>,
-  beside: Beside,
+  errorPlaces: ErrorPlaces,
 ): Refusal {
-  return refusalOf(conflictOf(outcome), context.get("view"), of, values, beside);
+  return refusalOf(conflictOf(outcome), context.get("view"), of, values, errorPlaces);
 }
 
-/** Sorts what the API said of a form into what belongs beside its fields and what belongs above the page. */
+/** Sorts the API's refusal of a form into messages beside its fields and messages above the page. */
 export function refusalOf(
   problem: Problem,
   view: View,
   of: string,
   values: Readonly<Record<string, string>>,
-  beside: Beside,
+  errorPlaces: ErrorPlaces,
 ): Refusal {
   const { messages } = view;
   if (problem.status === 422) {
-    const { fields, rest } = fieldProblems(problem, messages, (pointer) => fieldOf(pointer, beside));
+    const { fields, rest } = fieldProblems(problem, messages, (pointer) => fieldOf(pointer, errorPlaces));
     const problems = Object.fromEntries(
       Object.entries(fields).map(([name, texts]) => {
-        const own = beside.said?.[name];
+        const own = errorPlaces.said?.[name];
         return [name, own === undefined ? texts : [own]];
       }),
     );
@@ -84,7 +84,7 @@ export function refusalOf(
     return { form: { of, values, problems }, banner, status: 422 };
   }
   const text = sentence(problemText(problem, messages), messages.locale);
-  const field = beside.everything ?? beside.conflicts?.[problem.precondition?.code ?? problem.code];
+  const field = errorPlaces.everything ?? errorPlaces.conflicts?.[problem.precondition?.code ?? problem.code];
   return {
     form: { of, values, problems: field === undefined ? noProblems : { [field]: [text] } },
     banner:
@@ -93,7 +93,7 @@ export function refusalOf(
   };
 }
 
-function fieldOf(pointer: string, { everything, fields }: Beside): string | null {
+function fieldOf(pointer: string, { everything, fields }: ErrorPlaces): string | null {
   if (everything !== undefined) return everything;
   if (typeof fields === "function") return fields(pointer);
   return fields?.find((name) => pointer.split("/").includes(name)) ?? null;

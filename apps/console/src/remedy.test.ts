@@ -24,7 +24,7 @@ const operator = { operator: true };
 const server = "srv_06ex2v3m8n4k6q1r5s7t9w0y2z";
 const quota = { name: "vcpu", limit: 2, used: 2, asked: 1 } as const;
 
-describe("where what stands in the way can be mended", () => {
+describe("where a refusal can be fixed", () => {
   test.each([
     ["the quotas of a full one", { code: "quota_exceeded", resource: "org_1", quota }, "/quotas"],
     ["the protection", { code: "protected", resource: server }, `/servers/${server}#danger`],
@@ -37,7 +37,7 @@ describe("where what stands in the way can be mended", () => {
     expect(remedyOf(precondition, view("/servers/new"))?.href).toBe(href);
   });
 
-  test("leads nobody to where they are, but to the protection on the same page", () => {
+  test("links not to the page itself, but to the protection on it", () => {
     const taken = { code: "invalid_state", resource: server } as const;
     for (const here of [`/servers/${server}`, `/servers/${server}/resize`, `/servers/${server}?notice=x`])
       expect(remedyOf(taken, view(here))).toBeNull();
@@ -46,7 +46,7 @@ describe("where what stands in the way can be mended", () => {
     expect(remedyOf(guarded, view(`/servers/${server}/delete`))?.href).toBe(`/servers/${server}#danger`);
   });
 
-  test("leads to the installation's pages only those who run it, and to quotas those who may see them", () => {
+  test("links operators only to the installation's pages, and links to quotas only for those who may read them", () => {
     const region = { code: "vmid_exhausted", resource: "ist1" } as const;
     const pool = { code: "no_public_ip_available", resource: "ist1" } as const;
     expect(remedyOf(region, view("/servers/new"))).toBeNull();
@@ -57,7 +57,7 @@ describe("where what stands in the way can be mended", () => {
     expect(remedyOf(full, view("/servers/new", { permissions: [] }))).toBeNull();
   });
 
-  test("leads nowhere when nothing is named, or what is named has no page", () => {
+  test("has no link when nothing is named, or the named resource has no page", () => {
     expect(remedyOf(undefined, view("/servers"))).toBeNull();
     for (const resource of [null, "sub_1", "srv_<b>", "https://elsewhere.test/"])
       expect(remedyOf({ code: "in_use", resource }, view("/servers"))).toBeNull();
@@ -72,7 +72,7 @@ describe("on a page", () => {
   });
   afterEach(() => world.stop());
 
-  test("a refused form and a dry run lead to the quotas, in the page's language", async () => {
+  test("a refused form and a dry run link to the quotas, in the page's language", async () => {
     const ada = await new Visitor(world, { "accept-language": "tr" }).signIn();
     const server = world.api.state.servers.find(({ name }) => name === "db-1");
     const resize = `/servers/${server?.id}/resize`;

@@ -3,13 +3,13 @@ import type { View } from "./layout/view.ts";
 import { resourceAddress } from "./resource-address.ts";
 import { may } from "./session.ts";
 
-/** Where what stands in the way can be mended. */
+/** The page where the cause of a refusal can be fixed. */
 export type Remedy = { readonly href: string; readonly text: string };
 
 type Precondition = Pick<NonNullable<Problem["precondition"]>, "code" | "resource" | "quota">;
 type Asked = Pick<View, "messages" | "session" | "path">;
 
-/** Codes of what only those who run the installation can mend, by the region that they are about. */
+/** Codes of problems that only operators can fix, by the region that they concern. */
 const ofRegions: ReadonlySet<string> = new Set([
   "region_unavailable",
   "capacity_unavailable",
@@ -17,7 +17,7 @@ const ofRegions: ReadonlySet<string> = new Set([
   "vlan_exhausted",
 ]);
 
-/** The page of this console where a precondition can be made to hold, if there is one that this session may open. */
+/** The page of this console where a precondition can be fulfilled, if this session may open it. */
 export function remedyOf(precondition: Precondition | undefined, view: Asked): Remedy | null {
   if (precondition === undefined) return null;
   const { code, resource, quota } = precondition;
@@ -38,7 +38,7 @@ export function remedyOf(precondition: Precondition | undefined, view: Asked): R
   const address = resource === null ? null : resourceAddress(resource);
   if (address === null) return null;
   if (code === "protected") return { href: `${address}#danger`, text: text.protection };
-  // Who is there already is led nowhere.
+  // No link to the page that the person is on.
   const isHere =
     view.path === address || view.path.startsWith(`${address}/`) || view.path.startsWith(`${address}?`);
   return isHere ? null : { href: address, text: text.resource };

@@ -7,7 +7,7 @@ import { readListChoices } from "./layout/list-choices.ts";
 import { createView, isTheme } from "./layout/view.ts";
 import { chooseLanguage } from "./messages/messages.ts";
 
-// Reached without a session; everything else asks for one.
+// Paths that are open without a session; all others require one.
 const openPaths = new Set([
   "/sign-in",
   "/sign-in/second-factor",
@@ -19,10 +19,10 @@ const openPaths = new Set([
   "/reset-password",
 ]);
 const providerPath = /^\/sign-in\/with\/[a-z0-9-]{1,40}(\/callback)?$/;
-// Operators need not have chosen an organisation for these.
+// Operators need no chosen organisation for these paths.
 const ofTheInstallation = /^\/(account|organisations|operator|ip-pools)(\/|$)/;
 
-/** Who asks, in which language and theme: what a page needs to be drawn. */
+/** Determines the visitor's session, language and theme, which rendering needs. */
 export function readVisitor({ settings, cookies, assets }: ConsoleServices) {
   return createMiddleware<ConsoleEnv>(async (context, next) => {
     context.header("cache-control", "no-store");
@@ -59,7 +59,7 @@ export function readVisitor({ settings, cookies, assets }: ConsoleServices) {
   });
 }
 
-/** Lets through who may pass: pages with a session, and forms that a page of ours sent. */
+/** Admits pages with a session, and forms that a page of this console sent. */
 export const guardRequest = createMiddleware<ConsoleEnv>(async (context, next) => {
   const session = context.get("session");
   if (!openPaths.has(context.req.path) && !providerPath.test(context.req.path)) {

@@ -3,15 +3,15 @@ import { EncryptJWT, jwtDecrypt } from "jose";
 
 /** Seals small objects into opaque text that only this key ring opens. */
 export type Sealer = {
-  /** Text that holds `value` until `expiresAt`; `purpose` keeps one kind from being taken for another. */
+  /** Encrypted text that holds `value` until `expiresAt`; `purpose` prevents the use of one kind as another. */
   seal(purpose: string, value: Readonly<Record<string, unknown>>, expiresAt: Date): Promise<string>;
-  /** What was sealed for `purpose`, or null: unknown key, other purpose, tampered with, or past its time. */
+  /** The value that was sealed for `purpose`, or null: unknown key, other purpose, modified or expired. */
   open(purpose: string, sealed: string): Promise<Record<string, unknown> | null>;
 };
 
 /**
- * AES-256-GCM in a compact JWE. Every secret of the ring gives a key; the first seals and all open, so a secret is
- * changed by putting the new one in front and removing the old one after the longest session.
+ * AES-256-GCM in a compact JWE. Every secret of the ring derives a key; the first one seals and all open. To rotate,
+ * put the new secret in front and remove the old one after the longest session.
  */
 export function createSealer(secrets: readonly string[]): Sealer {
   const keys = new Map(secrets.map((secret) => [keyId(secret), derivedKey(secret)]));
@@ -43,7 +43,7 @@ export function createSealer(secrets: readonly string[]): Sealer {
         );
         return payload.value as Record<string, unknown>;
       } catch {
-        // Whatever is wrong with a cookie, the answer is the same: it opens nothing.
+        // Every invalid cookie has the same result: null.
         return null;
       }
     },

@@ -34,7 +34,7 @@ describe.skipIf(part.missing)("finding things in a browser", { timeout: 120_000 
     page.setDefaultTimeout(25_000);
     seedNetworks(world.api.state);
     await signIn(page, world.url);
-    // Keys mean something when the script is there.
+    // Shortcuts work only once the script has run.
     await page.waitForLoadState("load");
   });
   afterEach(async () => {
@@ -47,7 +47,7 @@ describe.skipIf(part.missing)("finding things in a browser", { timeout: 120_000 
   const network = () => world.api.state.networks[0]?.name ?? "";
   const focused = () => page.evaluate<string>("document.activeElement?.textContent ?? ''");
 
-  test("the palette opens from the keyboard, finds by name, and its first result is one Enter away", async () => {
+  test("the palette opens from the keyboard, finds by name, and Enter opens its first result", async () => {
     await page.keyboard.press("Control+k");
     await page.waitForSelector("#palette[open] .search-list");
     expect(await page.textContent("#palette-results")).toContain("Create a server");
@@ -61,14 +61,14 @@ describe.skipIf(part.missing)("finding things in a browser", { timeout: 120_000 
     await page.keyboard.press("ArrowUp");
     await Promise.all([page.waitForURL("**/networks/net_*"), page.keyboard.press("Enter")]);
     await page.waitForLoadState("load");
-    // On the next page it is closed, and Escape closes it here without a trace.
+    // The next page starts with the palette closed, and Escape closes it here without a trace.
     await page.keyboard.press("Control+k");
     await page.waitForSelector("#palette[open]");
     await page.keyboard.press("Escape");
     expect(await page.isVisible("#palette")).toBe(false);
   });
 
-  test("the palette is filled however early it is opened", async () => {
+  test("the palette shows results however early it is opened", async () => {
     // Right after the script of the page has run.
     const press = `document.body.dispatchEvent(new KeyboardEvent("keydown", { key: "k", ctrlKey: true, bubbles: true }))`;
     await page.addInitScript(`document.addEventListener("DOMContentLoaded", () => ${press})`);
@@ -76,24 +76,24 @@ describe.skipIf(part.missing)("finding things in a browser", { timeout: 120_000 
     await page.waitForSelector("#palette[open] .search-list");
   });
 
-  test("what was typed last is what is found, however slow the answers are", async () => {
+  test("the results belong to the last typed text, however slow the answers are", async () => {
     const asked: (string | null)[] = [];
     await page.route("**/search?q=*", async (route) => {
       asked.push(new URL(route.request().url()).searchParams.get("q"));
       await new Promise((resolve) => setTimeout(resolve, 2_000));
-      // Nobody waits for it any more where something else was asked for.
+      // The page no longer waits for an answer to an earlier text.
       await route.continue().catch(() => {});
     });
     await page.keyboard.press("Control+k");
     await page.waitForSelector("#palette[open]");
-    // More than one text while the first answer is under way.
+    // More than one text while the first answer is pending.
     await page.keyboard.type(network().slice(0, 3), { delay: 300 });
     await page.waitForSelector(`#palette-results a[href^="/networks/net_"]`);
     expect(asked.at(-1)).toBe(network().slice(0, 3));
     expect(asked.length).toBeGreaterThan(2);
   });
 
-  test("keys lead to places, and never while somebody types", async () => {
+  test("shortcuts open pages, and never while a field has the focus", async () => {
     await page.keyboard.press("g");
     await Promise.all([page.waitForURL("**/firewalls"), page.keyboard.press("f")]);
     await page.waitForLoadState("load");
@@ -109,7 +109,7 @@ describe.skipIf(part.missing)("finding things in a browser", { timeout: 120_000 
     expect(await page.inputValue("main input[type=search]")).toBe("g f c ?");
   });
 
-  test("what goes on is on every page, and so is how it ended", async () => {
+  test("open jobs are shown on every page, and so are their results", async () => {
     const { state } = world.api;
     const job = fakeJob("ServerCreate", fakeId("srv"), "Ada");
     state.jobs.push(job);
@@ -124,7 +124,7 @@ describe.skipIf(part.missing)("finding things in a browser", { timeout: 120_000 
     await page.waitForSelector("#toasts .toast");
     expect(await page.textContent("#toasts .toast")).toContain("Create server: failed");
     expect(await page.textContent("#announcements")).toContain("Create server: failed");
-    expect(await page.textContent("#activity")).toContain("Nothing is running");
+    expect(await page.textContent("#activity")).toContain("No jobs running");
     expect(await accessibilityProblems(page)).toEqual([]);
     await takeScreenshots(page, "toast");
     await page.click(".toast-close");

@@ -32,7 +32,7 @@ describe.skipIf(part.missing)("several servers at once in a browser", { timeout:
 
   const ticked = () => page.locator("input[name=ids]:checked").count();
 
-  test("boxes stay ticked while the list refreshes itself, and the page after it says what will happen", async () => {
+  test("boxes stay checked while the list refreshes itself, and the next page shows what the action will do", async () => {
     const { state } = world.api;
     expect(await page.isVisible(".selection-bar")).toBe(false);
     const [first, second] = ["app-1", "app-2"].map(
@@ -41,7 +41,7 @@ describe.skipIf(part.missing)("several servers at once in a browser", { timeout:
     await page.check(`#choose-${first}`);
     await page.check(`#choose-${second}`);
     expect(await page.isVisible(".selection-bar")).toBe(true);
-    // The list comes anew, with a row that has changed.
+    // The list is replaced, with a row that has changed.
     state.changeServer(second ?? "", { status: "stopping" });
     await page.waitForSelector(`#${second} >> text=stopping`);
     expect(await ticked()).toBe(2);
@@ -62,7 +62,7 @@ describe.skipIf(part.missing)("several servers at once in a browser", { timeout:
     expect(complaintsBeyond(watched)).toEqual([]);
   });
 
-  test("the box in the head stands for all of the page", async () => {
+  test("the box in the head selects the whole page", async () => {
     const all = await page.locator("input[name=ids]").count();
     expect(all).toBeGreaterThan(3);
     await page.check("[data-choose-all]");
@@ -76,7 +76,7 @@ describe.skipIf(part.missing)("several servers at once in a browser", { timeout:
     expect(await ticked()).toBe(0);
   });
 
-  test("without a script the boxes and the bar do the same", async () => {
+  test("without a script the boxes and the bar work too", async () => {
     const plain = await openPage(browser, { javaScriptEnabled: false });
     await signIn(plain.page, world.url);
     await plain.page.check("input[name=ids] >> nth=0");

@@ -89,7 +89,7 @@ test("greying out follows the permissions and wildcards, of operators too", () =
   expect(may(session(["server:create"]), "server:create")).toBe(true);
   expect(may(session(["server:*"]), "server:delete")).toBe(true);
   expect(may(session(["server:read"]), "server:delete")).toBe(false);
-  // Running the installation gives no way into machines: the API says so in what an operator may.
+  // The right to operate the installation gives no access to machines: the API omits it from an operator's permissions.
   expect(may(session(["operator:regions", "server:delete"], true), "server:delete")).toBe(true);
   expect(may(session(["operator:regions", "server:delete"], true), "server:console")).toBe(false);
 });

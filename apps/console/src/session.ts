@@ -5,24 +5,24 @@ import { deleteCookie, getCookie, setCookie } from "hono/cookie";
 import type { CookieOptions } from "hono/utils/cookie";
 import type { Sealer } from "./sealed-value.ts";
 
-/** Who is signed in. Lives in a sealed cookie and nowhere else. */
+/** The signed-in person. Stored in a sealed cookie and nowhere else. */
 export type Session = {
   /** The API's session token. */
   readonly token: string;
-  /** Until when the API takes the token, in RFC 3339. */
+  /** When the API's token expires, in RFC 3339. */
   readonly expiresAt: string;
   readonly user: { readonly email: string; readonly name: string };
   /** Null for an operator who has not chosen an organisation. */
   readonly organisation: { readonly id: string; readonly name: string } | null;
   /** An operator acts in `organisation` by naming it in every call. */
   readonly operator: boolean;
-  /** What the role may, as told at sign-in: for greying out only, the API decides. */
+  /** The role's permissions as of sign-in: only for disabling controls, the API decides. */
   readonly permissions: readonly string[];
-  /** Base of this session's form tokens. */
+  /** The secret from which this session's form tokens are derived. */
   readonly formSecret: string;
 };
 
-/** What the second step of a sign-in needs of the first. Opens nothing by itself. */
+/** The state between the first and the second step of a sign-in. It grants nothing by itself. */
 export type PendingSignIn = {
   readonly signIn: string;
   readonly expiresAt: string;
@@ -30,40 +30,40 @@ export type PendingSignIn = {
   readonly returnTo: string;
 };
 
-/** A way to a provider and back that this browser has begun. What the API sealed in it opens nothing by itself. */
+/** A redirect to a provider that this browser has started. The API's sealed state in it grants nothing by itself. */
 export type BegunFlow = {
   readonly flow: string;
   readonly expiresAt: string;
   readonly provider: string;
   readonly of: "login" | "link" | "prove";
   readonly returnTo: string;
-  /** The secret of the invitation by which it began. */
+  /** The secret of the invitation that started it. */
   readonly invitation?: string;
 };
 
 export type Preference = "theme" | "language" | "lists";
 
-/** Cookies of the console, named and protected as the installation's transport allows. */
+/** Cookies of the console, named and protected as the installation's transport permits. */
 export type Cookies = {
   /** Whether browsers reach the console by https. */
   readonly secure: boolean;
   readSession(context: Context): Promise<Session | null>;
   writeSession(context: Context, session: Session): Promise<void>;
   clearSession(context: Context): void;
-  /** Base of form tokens before sign-in; made when there is none. */
+  /** The secret for form tokens before sign-in; created when it is missing. */
   visitorSecret(context: Context): string;
   /** A sign-in that waits for its second step. */
   readPending(context: Context): Promise<PendingSignIn | null>;
   writePending(context: Context, pending: PendingSignIn): Promise<void>;
   clearPending(context: Context): void;
-  /** The last way to a provider that was begun here. */
+  /** The last redirect to a provider that started here. */
   readFlow(context: Context): Promise<BegunFlow | null>;
   writeFlow(context: Context, flow: BegunFlow): Promise<void>;
   clearFlow(context: Context): void;
-  /** A secret that the next page about `subject` shows once. Dies after two minutes if no page comes. */
+  /** A secret that the next page about `subject` shows once. It expires after two minutes. */
   writeOnce(context: Context, subject: string, secret: string): Promise<void>;
   takeOnce(context: Context, subject: string): Promise<string | null>;
-  /** What this browser likes, in the open: nothing depends on it but how pages look. */
+  /** The browser's preferences, unencrypted: they affect only how pages are displayed. */
   readPreference(context: Context, name: Preference): string | undefined;
   writePreference(context: Context, name: Preference, value: string): void;
 };
@@ -73,7 +73,7 @@ const yearSeconds = 365 * 24 * 3600;
 
 /** @param secure whether browsers reach the console by https (or loopback counts as such) */
 export function createCookies(sealer: Sealer, secure: boolean): Cookies {
-  // Browsers refuse `__Host-` cookies over plain http, so a try-out on loopback uses the bare name.
+  // Browsers refuse `__Host-` cookies over plain http, so a test on loopback uses the bare name.
   const named = (name: string) => (secure ? `__Host-kule_${name}` : `kule_${name}`);
   const protection: CookieOptions = { httpOnly: true, sameSite: "Lax", path: "/", secure };
 
@@ -149,7 +149,7 @@ export function createCookies(sealer: Sealer, secure: boolean): Cookies {
   };
 }
 
-/** A session from what the API said at sign-in. */
+/** Creates a session from the API's answer to a sign-in. */
 export function openSession(opened: Schemas["Session"], me: Schemas["Me"]): Session {
   return {
     token: opened.token,
@@ -163,15 +163,15 @@ export function openSession(opened: Schemas["Session"], me: Schemas["Me"]): Sess
   };
 }
 
-/** Whether the role was said to hold a permission. */
+/** Whether the role's permissions include this one. */
 export function may(session: Session, permission: string): boolean {
   const [resource] = permission.split(":");
   return session.permissions.includes(permission) || session.permissions.includes(`${resource}:*`);
 }
 
 /**
- * A path of this console that is safe to send a browser to, or `fallback`: never another origin, whatever browsers
- * make of backslashes, control characters and doubled slashes.
+ * A path of this console that is a safe redirect target, or `fallback`: never another origin, however browsers
+ * interpret backslashes, control characters and doubled slashes.
  */
 export function safeReturnPath(wanted: string | undefined | null, fallback = "/servers"): string {
   if (wanted === undefined || wanted === null || !/^\/(?![/\\])[\x21-\x5b\x5d-\x7e]*$/.test(wanted))
@@ -179,7 +179,7 @@ export function safeReturnPath(wanted: string | undefined | null, fallback = "/s
   const base = "http://console.invalid";
   const url = URL.parse(wanted, base);
   if (url === null || url.origin !== base) return fallback;
-  // Resolved dot segments can leave two slashes in front, which would name a host again.
+  // Resolved dot segments can leave two leading slashes, which would name a host again.
   const path = url.pathname + url.search;
   if (path.startsWith("//") || path.startsWith("/sign-")) return fallback;
   return path;

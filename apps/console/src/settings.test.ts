@@ -35,7 +35,7 @@ test.each([
   expect(() => readSettings({ ...good, ...environment })).toThrow(/KULE_CONSOLE_PUBLIC_URL/);
 });
 
-test("everything that is wrong is named at once, and no secret is repeated", () => {
+test("all invalid variables are named at once, and no secret is repeated", () => {
   let refusal: unknown;
   try {
     readSettings({ KULE_CONSOLE_SECRET: "hunter2", KULE_CONSOLE_PORT: "http", KULE_CONSOLE_KEY: "hunter3" });

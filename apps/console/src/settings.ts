@@ -1,24 +1,27 @@
-/** What the console is told by its environment. */
+/** The console's settings from its environment. */
 export type ConsoleSettings = {
   /** The API's versioned root, without a slash at the end. */
   readonly apiUrl: string;
   /** Where browsers reach the API's websockets, such as wss://kule.example. */
   readonly socketOrigin: string;
-  /** The panel's own origin as browsers reach it, for links that people send to each other. */
+  /** The panel's own origin as browsers reach it, for links in invitations and e-mails. */
   readonly publicUrl: string;
   readonly host: string;
   readonly port: number;
   /** Key ring for cookies: the first seals, all open. Each has at least 32 characters. */
   readonly secrets: readonly string[];
-  /** Signs for whom we ask the API, which knows the same key. Null: to the API all visitors are this console. */
+  /**
+   * Signs the visitor's identity in our calls; the API has the same key. Null: the API sees all visitors as this
+   * console.
+   */
   readonly visitorKey: string | null;
-  /** How many reverse proxies add to X-Forwarded-For before a request reaches us. */
+  /** How many reverse proxies append to X-Forwarded-For before a request reaches the console. */
   readonly trustedProxies: number;
   /** `Secure` cookies with the `__Host-` prefix. Off only for plain http on loopback. */
   readonly secureCookies: boolean;
 };
 
-/** The environment is not one to start with; `problems` names every variable that is wrong, never its value. */
+/** The environment is invalid; `problems` names every wrong variable, never its value. */
 export class SettingsError extends Error {
   override readonly name = "SettingsError";
   readonly problems: readonly string[];
@@ -31,7 +34,7 @@ export class SettingsError extends Error {
 
 const originOf = (url: string): string => URL.parse(url)?.origin ?? "";
 
-/** Null when it is no origin. On loopback the panel knows itself where it is; elsewhere only who runs it does. */
+/** Null when it is not an origin. On loopback the panel knows its own address; elsewhere the operator must set it. */
 function publicUrlOf(given: string, host: string, port: number): string | null {
   if (given === "") {
     if (!loopback.has(host)) return null;

@@ -44,7 +44,7 @@ describe.skipIf(part.missing)("the addresses of a subnet in a browser", { timeou
     await signIn(page, world.url);
   });
 
-  test.each(["en", "tr"])("fit a desk and a phone, for every reader, in %s", async (language) => {
+  test.each(["en", "tr"])("fit desktop and phone, without findings, in %s", async (language) => {
     await page.click(".account > summary");
     await Promise.all([
       page.waitForEvent("framenavigated"),
@@ -65,7 +65,7 @@ describe.skipIf(part.missing)("the addresses of a subnet in a browser", { timeou
     }
   });
 
-  test("are reserved in a form that keeps what was typed, narrowed by state, and given up", async () => {
+  test("are reserved in a form that keeps what was typed, filtered by state, and released", async () => {
     await page.goto(path);
     await page.click("#add-reservation > summary");
     await page.fill("#add-reservation [name=name]", "next");
@@ -89,7 +89,7 @@ describe.skipIf(part.missing)("the addresses of a subnet in a browser", { timeou
     expect(watched.complaints).toEqual([expect.stringContaining("409 (Conflict)")]);
   });
 
-  test("and a firewall's servers are looked at again by a button", async () => {
+  test("a button re-applies a firewall to its servers", async () => {
     const { state } = world.api;
     const firewall = fakeFirewall({
       name: "web",

@@ -36,7 +36,7 @@ describe.skipIf(part.missing)("API tokens in a browser", { timeout: 180_000 }, (
   });
 
   test.each([["en-GB"], ["tr-TR"]])(
-    "one is made for what it needs, rotated and revoked (%s)",
+    "a token is created with selected permissions, rotated and revoked (%s)",
     async (locale) => {
       watched = await openPage(browser, { locale });
       page = watched.page;

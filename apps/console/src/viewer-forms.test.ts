@@ -12,10 +12,10 @@ afterEach(async () => {
   expect(world.api.defects).toEqual([]);
 });
 
-/** What anybody may do: about this browser, their session and their own account. */
+/** Forms that every role may send: those about this browser, the session and the own account. */
 const ofAnybody = /^\/(preferences|sign-out|switch-organisation|leave-organisation|account)(\/|$)/;
 
-test("whoever may only look is offered no form that changes something, greyed out or not", async () => {
+test("a viewer is offered no form that changes something, disabled or not", async () => {
   const viewer = await new Visitor(world).signIn("vera@example.org", "only looking");
   const offered = new Set<string>();
   let pages = 0;

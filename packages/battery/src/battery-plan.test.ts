@@ -25,7 +25,7 @@ describe("the battery", () => {
     }
   });
 
-  it("has only mutants that change what is there today", () => {
+  it("has only mutants that change the present source", () => {
     for (const { id, mutants } of rows)
       for (const { name, patches } of mutants) {
         const sources = new Map<string, string>();

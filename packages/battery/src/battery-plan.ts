@@ -1,7 +1,7 @@
 /**
- * The rows of the battery's plan that Kule has the resources for. A row that is named here and does not exist fails
- * the tests, so that none is dropped unnoticed. What needs load balancers, updates or a second installation
- * comes with them.
+ * The rows of the battery's plan that Kule has the resources for. A row that is named here and does not exist
+ * fails the tests, so that none is dropped unnoticed. Rows that need load balancers, updates or a second
+ * installation are added with those.
  */
 export const PLANNED_ROWS: readonly string[] = [
   ...["A1", "A2", "A3", "A5", "A6", "A7", "A8", "A9", "A10", "A11", "A12", "A13", "A14", "A15", "A16", "A17"],

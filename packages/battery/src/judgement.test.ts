@@ -27,7 +27,7 @@ describe("a row", () => {
 });
 
 describe("a mutant", () => {
-  it("is not caught by something else that happens to go wrong", () => {
+  it("is not caught by an unrelated failure", () => {
     expect(whyNotCaught({ mutant, outcome: found("no space left on device") })).toMatch(/something else/);
   });
 });

@@ -13,7 +13,7 @@ export function whyNotCaught({ mutant, outcome }: MutantRun): string | null {
   return null;
 }
 
-/** Everything that keeps a row from counting as passed. */
+/** Every reason why a row does not count as passed. */
 export function failuresOf(
   row: Pick<Row, "id" | "mutants">,
   outcome: RowRunOutcome | undefined,

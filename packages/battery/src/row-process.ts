@@ -10,7 +10,7 @@ import type { RowAnswer, RowOrder } from "./run-row.ts";
 
 export type RowRunOutcome = { readonly seconds: number } & (
   | { readonly result: RowResult }
-  /** The row could not be carried out; the text says why. */
+  /** The row could not be carried out; the text is the reason. */
   | { readonly error: string }
 );
 
@@ -55,7 +55,7 @@ async function converse(
   }
   const child = spawn(
     process.execPath,
-    ["--enable-source-maps", ...preloads, entry, JSON.stringify({ ...order, mutant: mutant?.name ?? null })],
+    [...preloads, entry, JSON.stringify({ ...order, mutant: mutant?.name ?? null })],
     { env, stdio: ["ignore", "pipe", "pipe", "ipc"] },
   );
   let output = "";

@@ -7,11 +7,13 @@ export type Scale = "sample" | "full";
 export type Mutant = {
   /** In kebab case, unique within its row. */
   readonly name: string;
-  /** What is missing, as a noun phrase: "the epoch test when a step is reported". */
+  /** The missing defence, as a noun phrase: "the epoch test when a step is reported". */
   readonly removes: string;
   /** Each text must be found exactly once in its file, or the mutant is out of date and the row fails. */
   readonly patches: readonly SourcePatch[];
-  /** What at least one violation must say, so that it is caught for what it is and not by an accident. */
+  /**
+   * What at least one violation must match, so that the mutant is caught for what it is and not by accident.
+   */
   readonly expects: RegExp;
 };
 
@@ -21,7 +23,7 @@ export type RowRun = {
   readonly scale: Scale;
   /** From the seed, uniform in [0, 1). */
   random(): number;
-  /** Shown with a time; long work says how far it is. */
+  /** Shown with a time; long work reports its progress. */
   progress(text: string): void;
   /** The defence that is off, if any: for what is printed, never to decide what is checked. */
   readonly mutant: string | null;
@@ -30,7 +32,7 @@ export type RowRun = {
 export type RowResult = {
   /** How often the promise was put to the test. */
   readonly cases: number;
-  /** Broken promises, each as a sentence that lets one look for the cause. */
+  /** Broken promises, each as a sentence that helps to find the cause. */
   readonly violations: readonly string[];
   /** From the fault to a world in order again, one for each case that has such a time. */
   readonly recoverySeconds?: readonly number[];
@@ -39,8 +41,8 @@ export type RowResult = {
 };
 
 /**
- * A row of the reliability battery. It lives in `rows/<id>-<what>.ts`, which exports it as `row`, and runs in a
- * process of its own. It throws only when it could not be carried out; what it finds are violations.
+ * A row of the reliability battery. It is in `rows/<id>-<what>.ts`, which exports it as `row`, and runs in a
+ * process of its own. It throws only when it could not be carried out; its findings are violations.
  */
 export type Row = {
   /** As in the battery's plan: "A5". */
@@ -49,7 +51,7 @@ export type Row = {
   readonly title: string;
   /** Minutes on two cores, for the order in which rows run. */
   readonly minutes: number;
-  /** Nothing else runs beside it. */
+  /** No other row runs at the same time. */
   readonly alone?: boolean;
   /** A part that not every machine has, and the reason why it is missing here, if it is. */
   readonly needs?: {

@@ -51,5 +51,5 @@ try {
 } finally {
   await broker?.stop();
 }
-// Whatever a row left open must not keep its process; children end with it.
+// Handles that a row left open must not keep its process running; children end with it.
 process.exit();

@@ -6,7 +6,7 @@ import { runRowProcess } from "./row-process.ts";
 
 /** The same in every run of the tests: a new seed each time is the battery's business. */
 const SEED = 1;
-/** Several run beside each other, and those with a part at an edge take three minutes alone. */
+/** Several run in parallel, and those with a part at an edge take three minutes alone. */
 const LIMIT_MINUTES = 8;
 
 const rows = await loadRows();

@@ -50,14 +50,14 @@ describe("the scoreboard", () => {
     expect(written).toContain("2 of 3 rows passed, 3 of 3 mutants caught");
   });
 
-  test("does not take a row for passed that has another mutant by now, nor keep one that is no more", () => {
+  test("does not count a row as passed whose mutants have changed, nor keep a removed one", () => {
     const { row } = report("A1");
     const written = readScoreboard(renderScoreboard(scoreboardOf([report("A1"), report("A2")], facts)));
     const changed: Row = { ...row, mutants: [{ ...mutant, name: "another" }] };
     const more: Row = { ...row, mutants: [mutant, { ...mutant, name: "another" }] };
     expect(rowsLeft(written, [changed])).toEqual([changed]);
     expect(rowsLeft(written, [more])).toEqual([more]);
-    // Its page would go on telling of the one that is no more.
+    // Otherwise its page would still list the removed one.
     const two = renderScoreboard(
       scoreboardOf(
         [{ ...report("A1"), row: more, mutants: [...report("A1").mutants, caught("another")] }],

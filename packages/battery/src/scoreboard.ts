@@ -17,7 +17,7 @@ export type RunFacts = {
   readonly machine: string;
 };
 
-/** What the scoreboard has of a row. */
+/** A row of the scoreboard. */
 export type Entry = {
   readonly id: string;
   readonly line: string;
@@ -43,7 +43,7 @@ export function scoreboardOf(reports: readonly RowReport[], facts: RunFacts): Sc
   };
 }
 
-/** The scoreboard after some of its rows were run again; it says so. Rows that are no more go. */
+/** The scoreboard after some of its rows were run again; it names them. Removed rows are left out. */
 export function withRowsAgain(before: Scoreboard, again: Scoreboard, rows: readonly Row[]): Scoreboard {
   const entries = new Map([...before.entries, ...again.entries].map((entry) => [entry.id, entry]));
   return {
@@ -79,19 +79,19 @@ export function renderScoreboard({ entries, runs }: Scoreboard): string {
   return `${[
     "# Reliability",
     "",
-    "Written by `npm run battery`; do not edit. Each row injects a fault, many times, and looks for broken promises afterwards. A row counts only if every one of its mutants (the product with that defence taken out) is caught by the same row, in at most three short runs of it.",
+    "Written by `npm run battery`; do not edit. This page is an explanation. Each row injects a fault, many times, and checks its guarantee afterwards. A row counts only if every one of its mutants (the product with that defence removed) is caught by the same row, in at most three short runs of it.",
     "",
     `${entries.filter(hasPassed).length} of ${entries.length} rows passed, ${caught.length} of ${mutants.length} mutants caught.`,
     "",
     ...runs.map((run) => `* ${run}`),
     "",
-    "| row | promise | cases | violations | mutants caught | p95 recovery | seed | commit |",
+    "| row | guarantee | cases | violations | mutants caught | p95 recovery | seed | commit |",
     "|---|---|---:|---:|---:|---:|---:|---|",
     ...entries.map(({ line }) => line),
     "",
-    "Recovery is the time from the fault to a world in order again, with leases as short as the row says. Again, one row or one seed: `npm run battery -- --row A5 --seed 7`; one of its mutants: `--mutant <name>`; the rows that did not pass here: `--failed`.",
+    "Recovery is the time from the fault until everything is consistent again, with leases as short as the row says. To repeat one row or one seed: `npm run battery -- --row A5 --seed 7`; one of its mutants: `--mutant <name>`; the rows that did not pass here: `--failed`.",
     "",
-    "## What was counted",
+    "## Figures",
     "",
     ...entries.flatMap(({ details }) => [...details, ""]),
   ]
@@ -99,7 +99,7 @@ export function renderScoreboard({ entries, runs }: Scoreboard): string {
     .trimEnd()}\n`;
 }
 
-/** What `renderScoreboard` wrote. */
+/** Parses the output of `renderScoreboard`. */
 export function readScoreboard(text: string): Scoreboard {
   const lines = text.split("\n");
   return {

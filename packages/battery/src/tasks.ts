@@ -8,11 +8,11 @@ export type Task = { readonly row: Row; readonly mutant: Mutant | null; readonly
 export type DoneTask = { readonly task: Task; readonly outcome: RowRunOutcome };
 
 /**
- * So many samples, with other seeds, may find what a mutant breaks: a row that walks at random walks far less in one of
- * them than at full length, and ends at the first thing it finds, which need not be what it is asked for.
+ * This many samples, with other seeds, may detect a mutant: a random walk is far shorter in one of them than
+ * at full length, and ends at its first finding, which need not be the expected one.
  */
 const SAMPLES_OF_A_MUTANT = 3;
-/** A row that takes this many times as long as it says has hung. */
+/** A row that takes this many times its declared minutes has hung. */
 const PATIENCE = 4;
 const SHORTEST_LIMIT_MINUTES = 6;
 
@@ -27,26 +27,33 @@ type Options = {
   readonly lanes: number;
   readonly seed: number;
   readonly say: (text: string) => void;
+  readonly onDone: (done: DoneTask) => void;
   readonly stopped: AbortSignal;
 };
 
-/** Runs them all: the long ones first, as many side by side as there are lanes, and those that want it alone last. */
+/**
+ * Runs them all: the long ones first, in as many parallel lanes as there are, and those that must run alone
+ * last.
+ */
 export async function runTasks(tasks: readonly Task[], options: Options): Promise<DoneTask[]> {
   const done: DoneTask[] = [];
   const sorted = [...tasks].sort((one, other) => weight(other) - weight(one));
-  const shared = sorted.filter((task) => !wantsItAlone(task));
-  const lone = sorted.filter(wantsItAlone);
+  const shared = sorted.filter((task) => !mustRunAlone(task));
+  const lone = sorted.filter(mustRunAlone);
   const work = async (queue: Task[]) => {
-    for (let task = queue.shift(); task !== undefined && !options.stopped.aborted; task = queue.shift())
-      done.push(await runTask(task, options));
+    for (let task = queue.shift(); task !== undefined && !options.stopped.aborted; task = queue.shift()) {
+      const ended = await runTask(task, options);
+      options.onDone(ended);
+      done.push(ended);
+    }
   };
   await Promise.all(Array.from({ length: options.lanes }, () => work(shared)));
   await work(lone);
   return done;
 }
 
-/** With a mutant a row need not come to its figures, only to a violation. */
-const wantsItAlone = ({ row, mutant }: Task) => row.alone === true && mutant === null;
+/** With a mutant a row need not reach its figures, only a violation. */
+const mustRunAlone = ({ row, mutant }: Task) => row.alone === true && mutant === null;
 const weight = ({ row, mutant }: Task) => (mutant === null ? row.minutes : 0);
 
 async function runTask(task: Task, { seed, say, stopped }: Options): Promise<DoneTask> {

@@ -1,10 +1,10 @@
 /**
- * Turns docs/api/openapi.yaml into everything the rest of the code knows of the API.
+ * Turns docs/api/openapi.yaml into everything that the rest of the code uses of the API.
  *
- *   node scripts/generate.ts [--contract FILE] [--out DIR]
+ * node scripts/generate.ts [--contract FILE] [--out DIR]
  *
  * The output is committed; `npm run check` generates again and compares, so that a contract which was edited
- * without generating, or generated code which was edited by hand, breaks the build.
+ * without generating, or generated code which was edited manually, breaks the build.
  */
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import path from "node:path";

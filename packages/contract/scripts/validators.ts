@@ -62,7 +62,8 @@ function compile(document: OpenapiDocument, schemas: Record<string, JsonSchema>,
     keywords: ["example", "xml", "externalDocs"],
   });
   (addFormats as unknown as (instance: Ajv2020) => void)(ajv);
-  // Parameters are as short as a request's headers; their lists are made of single values before items are looked at.
+  // Parameters are as short as a request's headers; their lists are made of single values before items are
+  // checked.
   const adapted = (schema: JsonSchema) =>
     coerce ? prepared(schema) : (bounded(prepared(schema)) as JsonSchema);
   for (const [name, schema] of Object.entries(document.components.schemas))
@@ -79,7 +80,10 @@ const standalone =
   (standaloneCode as unknown as { default?: typeof standaloneCode }).default ??
   (standaloneCode as unknown as (ajv: Ajv2020, refs: Record<string, string>) => string);
 
-/** References point at schema ids; a discriminator's mapping is OpenAPI's word for what the constants already say. */
+/**
+ * References point at schema ids; a discriminator's mapping repeats in OpenAPI what the constants already
+ * express.
+ */
 function prepared(schema: JsonSchema): JsonSchema {
   return JSON.parse(
     JSON.stringify(schema, (key, value) => {
@@ -90,8 +94,8 @@ function prepared(schema: JsonSchema): JsonSchema {
 }
 
 /**
- * The schema with the members of a list or map looked at only when there are not too many. Ajv with `allErrors` would
- * otherwise judge every one of a hundred thousand, and copy its list of findings for each.
+ * The schema with the members of a list or map checked only when there are not too many. Ajv with `allErrors`
+ * would otherwise check every one of a hundred thousand, and copy its list of findings for each.
  */
 function bounded(schema: unknown): unknown {
   if (Array.isArray(schema)) return schema.map(bounded);

@@ -4,13 +4,13 @@ type FieldError = Schemas["FieldError"];
 
 /** So many are answered; of the rest only the number. */
 export const mostFieldErrors = 100;
-/** Longer than any place of the contract; names come from whoever sends them. */
+/** Longer than any path of the contract; names come from the sender. */
 const longestPlace = 256;
 const longestMessage = 1_500;
 
 /**
- * What is wrong with a request: each place and code once, in the order of arrival, bounded in number and size. Whoever
- * sends bulk must not make the answer, the work or the memory grow with it.
+ * What is wrong with a request: each path and code once, in the order of arrival, limited in number and size.
+ * Bulk input must not make the answer, the work or the memory grow with it.
  */
 export class FieldErrorList {
   readonly #known = new Set<string>();

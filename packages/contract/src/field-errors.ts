@@ -4,7 +4,7 @@ import type { Schemas } from "./schemas.ts";
 
 export type FieldError = Schemas["FieldError"];
 
-/** Findings of the validator that are looked at; what comes after them is only counted. */
+/** How many findings of the validator are evaluated; the rest is only counted. */
 const mostFindings = 2_000;
 
 /** Ajv's findings as the contract's field errors: one per field and code, in the order of the body. */
@@ -19,8 +19,8 @@ export function addFindings(list: FieldErrorList, findings: readonly ValidatorEr
 }
 
 /**
- * Of a value that may also be null, that it is not null is no fault of its own: what the other branch says is. Beside it,
- * "must be null" would read as if nothing could be given.
+ * For a value that may also be null, "must be null" is not an error of its own: the other branch has the real
+ * one. Next to it, "must be null" would read as if nothing could be given.
  */
 function isOnlyNotNull(error: ValidatorError, errors: readonly ValidatorError[]): boolean {
   if (error.keyword !== "type" || error.params.type !== "null") return false;

@@ -8,12 +8,12 @@ const stop = {
 };
 
 describe("a job's payload", () => {
-  it("may hold fields that an older agent does not know", () => {
+  it("may contain fields that an older agent does not support", () => {
     const newer = { ...stop, grace_seconds: 60, server: { ...stop.server, labels: {} } };
     expect(validateJobPayload(newer)).toEqual({ ok: true, value: newer });
   });
 
-  it("must hold what its kind needs", () => {
+  it("must contain what its kind needs", () => {
     const { vmid: _, ...incomplete } = stop;
     expect(validateJobPayload(incomplete)).toMatchObject({
       ok: false,
@@ -21,7 +21,7 @@ describe("a job's payload", () => {
     });
   });
 
-  it("must be of a kind that is known", () => {
+  it("must be of a known kind", () => {
     expect(validateJobPayload({ ...stop, kind: "ServerPaint" })).toMatchObject({ ok: false });
   });
 });

@@ -1,4 +1,4 @@
-/** What the audit trail also holds, that nobody called for as an operation, or under another operation's request. */
+/** Actions of the audit trail that are no operation, or that happen under another operation's request. */
 export type SystemAuditAction =
   | "agent.key_first"
   | "agent.key_pending"

@@ -6,7 +6,8 @@ import type { OperationId } from "./schemas.ts";
 const responses = responseValidators as unknown as { readonly [name: string]: Validator | undefined };
 
 /**
- * What is wrong with a response, or null. Loaded by test builds only: it holds the compiled schema of every answer.
+ * What is wrong with a response, or null. Loaded by test builds only: it contains the compiled schema of
+ * every answer.
  */
 export function responseDefect(operation: OperationId, status: number, body: unknown): string | null {
   if (!operations[operation].statuses.includes(status))

@@ -43,7 +43,7 @@ export function validateParameters<Value>(
   return checked(validate, values);
 }
 
-/** Checks a job's payload; an agent refuses to act on one that is not what it knows. */
+/** Checks a job's payload; an agent refuses one that it does not support. */
 export function validateJobPayload(payload: unknown): Validated<JobPayload> {
   return checked(jobPayload, payload);
 }
@@ -55,16 +55,16 @@ function checked<Value>(validate: Validator, value: unknown): Validated<Value> {
   // After the validator, which makes numbers of parameters: `limit=1e309` is infinite only then, and passes it.
   addUnstorable(found, value, "");
   if (fits && found.errors.length === 0) return { ok: true, value: value as Value };
-  // Alternatives of which none fits may have nothing to say for themselves.
+  // Alternatives of which none fits may have no error of their own.
   if (found.errors.length === 0)
     found.add({ field: "", code: "invalid_format", message: "is not valid", pointer: "/" });
   return { ok: false, errors: found.errors, leftOut: found.leftOut };
 }
 
-/** Longer names are cut as the pointer grows: thousands of values may stand under one name of a megabyte. */
+/** Longer names are cut as the pointer grows: thousands of values may be under one name of a megabyte. */
 const longestName = 320;
 
-/** What no database column can hold: NUL, halves of surrogate pairs, numbers without end. */
+/** Values that no database column can store: NUL, halves of surrogate pairs, infinite numbers. */
 function addUnstorable(found: FieldErrorList, value: unknown, pointer: string): void {
   if (typeof value === "number") {
     if (!Number.isFinite(value)) addAt(found, pointer, "out_of_range", "is not a finite number");

@@ -1,9 +1,10 @@
 import { createHmac, timingSafeEqual } from "node:crypto";
 
 /*
- * For whom the console asks. Without it all people at the panel would be one address to the API: ten wrong passwords of
- * a stranger would keep everybody out. The address is signed, so that nobody but who has the key can be anybody; the key
- * itself never travels, and what was overheard says no more than the address that it came with.
+ * The address of the visitor that the console calls for. Without it all people at the panel would be one
+ * address to the API: ten wrong passwords of a stranger would lock out all of them. The address is signed, so
+ * that only a holder of the key can state one; the key itself is never sent, and an intercepted header is
+ * valid only for its address.
  */
 
 export const visitorHeader = "Kule-Visitor";

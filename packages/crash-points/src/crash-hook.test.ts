@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { batteryHook, crashHookFrom, noCrash } from "./crash-hook.ts";
 
-it("A process under test dies at the point and the time it was told, and stops at another", () => {
+it("A process under test crashes at the configured point and time, and stops at another", () => {
   const signals: string[] = [];
   const at = crashHookFrom(
     { BATTERY_CRASH: "ServerCreate.clone.effect-done@2", BATTERY_STOP: "ServerCreate.start.before-send" },
@@ -16,11 +16,11 @@ it("A process under test dies at the point and the time it was told, and stops a
   expect(signals).toEqual(["SIGKILL", "SIGSTOP"]);
 });
 
-it("A process nobody tests has no crash points", () => {
+it("A process outside of tests has no crash points", () => {
   expect(crashHookFrom({})).toBe(noCrash);
 });
 
-it("Only a test build listens to what its environment says of crashes", () => {
+it("Only a test build reads crash points from its environment", () => {
   const environment = { BATTERY_CRASH: "api.createServer.before-commit" };
   expect(batteryHook(environment)).toBe(noCrash);
   expect(batteryHook({ ...environment, KULE_TEST_BUILD: "1" })).not.toBe(noCrash);

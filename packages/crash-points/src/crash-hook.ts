@@ -1,7 +1,8 @@
 import { appendFileSync } from "node:fs";
 
-// Places where a test kills or stops a process: the only way to know that work survives it everywhere. Programs, the
-// agent and the API name their places; what happens there is up to the hook, and outside of tests nothing does.
+// Points where a test kills or stops a process: the only way to prove that work survives it everywhere.
+// Programs, the agent and the API name their points; the hook decides what happens there, and outside of
+// tests nothing does.
 
 /** Called with "ServerCreate.clone.effect-done" or "api.createServer.before-commit". */
 export type CrashHook = (name: string) => void | Promise<void>;

@@ -3,7 +3,7 @@
  *
  *   node scripts/generate-rows.ts [--out FILE]
  *
- * A real Postgres is started for it, so that the types are what the migrations made and not what somebody meant.
+ * A real Postgres is started for it, so that the types are those of the applied migrations.
  */
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";

@@ -1,8 +1,16 @@
-import { TENANT_TABLES as firstTables } from "./migrations/0004-rights.ts";
-
-/** Every table that belongs to an organisation, those of later migrations included. Each has row-level security. */
+/** Every table that belongs to an organisation. Each has row-level security, beside its table. */
 export const tenantTables = [
-  ...firstTables,
+  "ssh_key",
+  "network",
+  "subnet",
+  "server",
+  "server_secret",
+  "nic",
+  "address",
+  "job",
+  "job_step",
+  "usage_event",
+  "member",
   "public_ip",
   "console_session",
   "usage_segment",

@@ -1,6 +1,7 @@
 /**
- * What the worker's role may do beside the API's: run graphile-worker's tasks, read for the invariants, and write what it
- * finds and seals. Given anew by each migration run, so that a table of a later version is never forgotten.
+ * The rights of the worker's role beyond the API's: to run graphile-worker's tasks, to read for the invariants, and
+ * to write its findings and seals. Granted again by each migration run, so that a later version's tables are
+ * included.
  */
 export const workerRights = `
 do $$

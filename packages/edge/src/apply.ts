@@ -4,7 +4,9 @@ import type { EdgeStep } from "./plan.ts";
 import type { NftObject } from "./render-ruleset.ts";
 import { type Command, type CommandHooks, carryOut, type Runner } from "./runner.ts";
 
-/** nft opens its input anew, which works for a pipe and not for the socket that a parent may have given us. */
+/**
+ * nft opens its input again, which works for a pipe and not for the socket that a parent may have given us.
+ */
 export const nftFromInput = "cat | nft -j -f -";
 
 export type StepContext = {
@@ -12,7 +14,10 @@ export type StepContext = {
   readonly rules: readonly NftObject[];
 };
 
-/** Does one step; safe to repeat after a new look, whatever of it was done. @throws EdgeCommandFailed */
+/**
+ * Applies one step; safe to repeat after a new observation, however much of it was done.
+ * @throws EdgeCommandFailed
+ */
 export async function applyStep(
   runner: Runner,
   step: EdgeStep,
@@ -80,8 +85,8 @@ export function commandsOf(step: EdgeStep, { networkId, rules }: StepContext): r
 }
 
 /**
- * One transaction of the kernel's. It begins with taking away the chain that only the state we have seen has, so it does
- * nothing at all when another writer was here since.
+ * One transaction of the kernel. It begins by deleting the chain that only the observed state has, so it
+ * fails as a whole when another writer has changed the state since.
  */
 function replacement(
   { seenGeneration, hasTable }: Extract<EdgeStep, { do: "replace-rules" }>,
@@ -122,7 +127,7 @@ function plug(link: EdgeLink): Command[] {
 
 const raised = (name: string): Command => ({ words: ["ip", "link", "set", "dev", name, "up"] });
 
-/** Made once, used by every network that hangs something on it, and left when they go. */
+/** Created once, used by every network with a link on it, and kept when they are deleted. */
 function makeParent(on: LinkParent): Command[] {
   const name = parentName(on);
   const kind =

@@ -105,11 +105,11 @@ test("no rule lets a data subnet out or forwards to it", () => {
   const passing = rules.filter((object) => /"accept":null|"snat"|"dnat"/.test(JSON.stringify(object)));
   expect(passing.filter((object) => mentions(object, "up") && mentions(object, "s102"))).toEqual([]);
   expect(passing.filter((object) => mentions(object, "up") && mentions(object, "10.0.2.0"))).toEqual([]);
-  // The tier is asked by the last look, and not by the rules: without a gateway there is no link to go out by.
+  // The tier is checked at the end, and not by the rules: without a gateway there is no link to leave by.
   expect(rules.some((object) => mentions(object, "s101") && mentions(object, "up"))).toBe(true);
 });
 
-test("no rule asks a set, which a kernel may fill after the rules that ask it are in force", () => {
+test("no rule uses a set, which a kernel may fill after the rules that use it are in force", () => {
   const rules = renderRuleset({ ...network, gateway: { ...gateway, portForwards: [forward] } });
   expect(rules.filter((object) => JSON.stringify(object).includes(`"set"`))).toEqual([]);
 });

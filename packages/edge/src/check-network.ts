@@ -2,7 +2,7 @@ import { type Cidr, containsAddress, overlaps, parseAddress, parseCidr } from "@
 import { mayHaveEgress } from "@kule/rules/networks/tiers";
 import type { EdgeNetwork, EdgeWiring } from "./edge-network.ts";
 
-/** A state that must not be rendered, whoever asked for it. The edge stays as it is. */
+/** A state that must not be rendered, whoever requested it. The edge stays as it is. */
 export class BadEdgeState extends Error {
   constructor(problem: string) {
     super(problem);
@@ -11,8 +11,8 @@ export class BadEdgeState extends Error {
 }
 
 /**
- * The last look at a state before it becomes rules: that the control plane promises all of this is no reason to trust it
- * with another network's isolation.
+ * The last check of a state before it becomes rules: that the control plane promises all of this is no reason
+ * to trust it with another network's isolation.
  *
  * @throws BadEdgeState
  */
@@ -64,7 +64,7 @@ export function checkNetwork({ subnets, gateway, generation }: EdgeNetwork): voi
   }
 }
 
-/** The kernel's names have 15 characters, and `v4094` comes behind that of the trunk. */
+/** The kernel's names have 15 characters, and `v4094` is appended to the trunk's. */
 const longestTrunkName = 10;
 
 /** @throws BadEdgeState */

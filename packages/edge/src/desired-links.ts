@@ -2,11 +2,11 @@ import { createHash } from "node:crypto";
 import type { EdgeNetwork, EdgeWiring } from "./edge-network.ts";
 import { bridgeName, bridgePortName, subnetLinkName, uplinkName } from "./names.ts";
 
-/** A link in a network's namespace, and what outside of it it hangs on. */
+/** A link in a network's namespace, and the outside interface that it is attached to. */
 export type EdgeLink = {
   readonly name: string;
   readonly on: LinkParent;
-  /** The same wherever and however often the link is made: neighbours remember it. */
+  /** The same wherever and however often the link is created: neighbours cache it. */
   readonly mac: string;
   /** In slash notation. */
   readonly address: string;
@@ -20,20 +20,20 @@ export type LinkParent =
   /** An address of its own on an interface that others use as well. */
   | { readonly kind: "macvlan"; readonly interface: string; readonly vlan: number | null };
 
-/** The interface outside that a link hangs on. */
+/** The outside interface that a link is attached to. */
 export function parentName(on: LinkParent): string {
   if (on.kind === "veth") return on.bridge;
   return on.kind === "macvlan" && on.vlan !== null ? `${on.interface}.${on.vlan}` : on.interface;
 }
 
 /**
- * Whether the bridge is to be told for good at which port the link's MAC is. A gateway that has said nothing for a while
- * would be forgotten, and what is for it be flooded until it speaks.
+ * Whether the bridge gets a permanent entry for the port of the link's MAC. The entry of a gateway that has
+ * sent nothing for a while would expire, and packets for it be flooded until it sends again.
  */
 export const isPinned = ({ name, on }: EdgeLink): boolean => on.kind === "veth" && name === uplinkName;
 
 /**
- * The links that the network is to have; the uplink is last. The state must have been checked.
+ * The links that the network should have; the uplink is last. The state must have been checked.
  *
  * @param isOnBridge whether the interface towards the internet is a bridge
  */
@@ -60,7 +60,7 @@ export function desiredLinks(
     {
       name: uplinkName,
       mac: macOf(gateway.gatewayId),
-      // A bridge learns what is at its ports. What hangs on the bridge itself it floods to all of them, whoever is there.
+      // A bridge learns what is at its ports. Frames for a link on the bridge itself it floods to all ports.
       on:
         isOnBridge && gateway.vlan === null
           ? { kind: "veth", bridge: uplink.interface, port: uplinkPortName(gateway.gatewayId) }
@@ -88,9 +88,10 @@ export function desiredRoute({
 }
 
 /**
- * What a link needs of the kernel. A subnet's link answers, with the router's MAC, whoever asks for an address that is
- * beyond it: a guest whose way out is another interface has the whole network on this one (docs/adr/0027). At once: the
- * kernel would wait up to 0.8 s. The uplink never does, or it would draw the packets of others to it.
+ * The kernel settings of a link. A subnet's link answers ARP requests for addresses beyond it with the
+ * router's MAC: a guest with its default route on another interface has the whole network on this one
+ * (docs/adr/0027). Without delay: by default the kernel would wait up to 0.8 s. The uplink never does, or it
+ * would attract others' packets.
  */
 export function settingsOf({ name }: Pick<EdgeLink, "name">): Readonly<Record<string, string>> {
   const proxy = `net.ipv4.conf.${name}.proxy_arp`;
@@ -99,7 +100,7 @@ export function settingsOf({ name }: Pick<EdgeLink, "name">): Readonly<Record<st
     : { [proxy]: "1", [`net.ipv4.neigh.${name}.proxy_delay`]: "0" };
 }
 
-/** What a router's namespace needs of the kernel: it forwards, believes no source, and knows no IPv6. */
+/** The kernel settings of a router's namespace: it forwards, validates sources, and has IPv6 off. */
 export const desiredSettings: Readonly<Record<string, string>> = {
   "net.ipv4.ip_forward": "1",
   "net.ipv4.conf.all.rp_filter": "1",
@@ -116,7 +117,7 @@ export const desiredSettings: Readonly<Record<string, string>> = {
   // Only the links of subnets answer for others: see settingsOf.
   "net.ipv4.conf.all.proxy_arp": "0",
   "net.ipv4.conf.default.proxy_arp": "0",
-  // Neighbours hear of an address that has come to another edge.
+  // Neighbours are notified of an address that has moved to another edge.
   "net.ipv4.conf.default.arp_notify": "1",
   "net.ipv6.conf.all.disable_ipv6": "1",
   "net.ipv6.conf.default.disable_ipv6": "1",

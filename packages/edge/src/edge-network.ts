@@ -1,6 +1,6 @@
 import type { Tier } from "@kule/rules/networks/tiers";
 
-/** One private network as the edge is to hold it: all of it, so that what is not in here is to go. */
+/** One private network as the edge should have it: complete, so that everything else of it is deleted. */
 export type EdgeNetwork = {
   /** `net_…`; names its namespace. */
   readonly networkId: string;

@@ -58,7 +58,10 @@ const gateway = {
   vlan: null,
   portForwards: [],
 };
-/** The new state gives one subnet a way out, takes it from another, and has one subnet less and one more. */
+/**
+ * The new state connects one subnet to the gateway, disconnects another, and has one subnet less and one
+ * more.
+ */
 const before: EdgeNetwork = {
   networkId,
   generation: 1,
@@ -109,19 +112,19 @@ describe.skipIf(part.missing)("an edge whose agent is killed", { timeout: 120_00
     throw new Error("the edge never was as wanted");
   }
 
-  /** The ports of the uplink's bridge that it was told for good of what is there: one for each gateway. */
+  /** The ports of the uplink's bridge with a permanent entry: one for each gateway. */
   async function staticPorts(): Promise<string[]> {
     const { stdout } = await new LocalRunner().run({
       words: ["bridge", "-j", "fdb", "show", "br", wires.wiring.uplink.interface],
     });
     const entries = JSON.parse(stdout) as { ifname: string; state?: string }[];
-    // One that knows VLANs has an entry for each.
+    // A VLAN-aware bridge has an entry for each VLAN.
     return [...new Set(entries.filter(({ state }) => state === "static").map(({ ifname }) => ifname))];
   }
 
   async function reach(): Promise<Record<string, boolean>> {
     await internet.arrivals();
-    // Who asked for a router in vain asks again only after a second.
+    // After a failed ARP request a machine retries only after a second.
     for (const machine of [...Object.values(machines), internet])
       await machine.ip("neigh", "flush", "dev", "eth0");
     const tries = Object.entries({
@@ -142,7 +145,7 @@ describe.skipIf(part.missing)("an edge whose agent is killed", { timeout: 120_00
     };
   }
 
-  test("between any two commands leaves nothing open that neither state has, and goes on from there", async () => {
+  test("between any two commands leaves nothing open that neither state has, and continues from there", async () => {
     const edge = new LinuxEdge(new LocalRunner(), wires.wiring);
     await apply(before, new LocalRunner());
     await expect
@@ -173,7 +176,7 @@ describe.skipIf(part.missing)("an edge whose agent is killed", { timeout: 120_00
     expect(kills).toBeGreaterThan(6);
   });
 
-  test("in the middle of making or removing a network leaves what the next run completes", async () => {
+  test("in the middle of creating or removing a network leaves a state that the next run completes", async () => {
     const edge = new LinuxEdge(new LocalRunner(), wires.wiring);
     let kills = 0;
     for (let commands = 0; ; commands++) {

@@ -63,7 +63,7 @@ describe.skipIf(part.missing)("the edge of a lab", { timeout: 60_000 }, () => {
     throw new Error("the edge never was as wanted");
   }
 
-  /** Where the uplink leads what is for the MAC, for good. */
+  /** The port of the uplink with a permanent entry for the MAC. */
   async function portsOf(mac: string): Promise<string[]> {
     const { stdout } = await runner.run({ words: ["bridge", "-j", "fdb", "show", "br", "vmbr0"] });
     const entries = JSON.parse(stdout) as { mac: string; ifname: string; state?: string }[];
@@ -89,7 +89,7 @@ describe.skipIf(part.missing)("the edge of a lab", { timeout: 60_000 }, () => {
     expect(await other.send("icmp", "10.0.2.5", silent)).toBe("silent");
     expect(await other.send("icmp", "10.0.1.5", silent)).toBe("silent");
 
-    // The uplink is a bridge, which knows the one port that the gateway is at.
+    // The uplink is a bridge with the one port of the gateway.
     const mac = (await edge.observe(network)).seen?.links.find(({ name }) => name === "up")?.mac ?? "";
     expect(await portsOf(mac)).toHaveLength(1);
     await converge({ ...network, generation: 2, gateway: null });
@@ -97,13 +97,13 @@ describe.skipIf(part.missing)("the edge of a lab", { timeout: 60_000 }, () => {
     await converge({ ...network, generation: 3 });
     expect(await portsOf(mac)).toHaveLength(1);
 
-    // What the VM's own firewall forbids, the edge does not bring in.
+    // Traffic that the VM's own firewall forbids is not let in by the edge.
     await lab.change(`PUT ${vm(32002)}/firewall/options`, { policy_in: "DROP" });
     expect(await app.send("tcp", "10.0.2.5", silent)).toBe("silent");
     expect(await data.send("tcp", "10.0.1.5")).toEqual({ seenAs: "10.0.2.5" });
   });
 
-  test("is a machine like another: its key is asked for, and it knows which networks it has", async () => {
+  test("is an SSH machine: its host key is checked, and it lists its networks", async () => {
     expect(await edge.networks()).toEqual(["net_lab"]);
     await edge.remove("net_lab");
     expect(await edge.networks()).toEqual([]);

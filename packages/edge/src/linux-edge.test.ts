@@ -69,11 +69,11 @@ describe.skipIf(part.missing)("an edge of Linux", { timeout: 60_000 }, () => {
     throw new Error(`the edge never was as wanted: ${JSON.stringify(done)}`);
   }
 
-  /** What the uplink's bridge was told of where the network's gateway is. */
+  /** The entry of the uplink's bridge for the network's gateway. */
   async function pinOf(want: EdgeNetwork) {
     const { machine, seen } = await edge.observe(want);
     const mac = seen?.links.find(({ name }) => name === "up")?.mac;
-    // One that knows VLANs has an entry for each.
+    // A VLAN-aware bridge has an entry for each VLAN.
     const pin = machine.pins.find((each) => each.mac === mac);
     if (pin === undefined) throw new Error(`the bridge was not told of ${mac}`);
     return pin;
@@ -97,7 +97,7 @@ describe.skipIf(part.missing)("an edge of Linux", { timeout: 60_000 }, () => {
     }
   });
 
-  test("a server whose way out is elsewhere has the whole network on its link, and nothing more of it than others", async () => {
+  test("a server with another default route has the whole network on its link, and nothing more of it than others", async () => {
     await converge(network("n", 291, { gateway: gateway("n", "203.0.113.18") }));
     await converge(network("o", 295));
     // As cloud-init leaves it: the network's prefix, and no router.
@@ -109,7 +109,7 @@ describe.skipIf(part.missing)("an edge of Linux", { timeout: 60_000 }, () => {
     for (const beyond of ["10.0.2.1", "10.0.1.20", "10.0.3.10"])
       expect(await app.send("icmp", beyond, { waitMs: 400 }), beyond).toBe("silent");
     expect(await other.send("icmp", "10.0.2.10", { waitMs: 400 })).toBe("silent");
-    // Nobody on the uplink is told that what is inside is here.
+    // No machine on the uplink gets an answer for inside addresses.
     await internet.ip("route", "replace", "10.0.0.0/16", "dev", "eth0");
     expect(await internet.send("udp", "10.0.2.10", { waitMs: 400 })).toBe("silent");
     expect(await internet.ip("-j", "neigh", "show", "10.0.2.10")).not.toContain("lladdr");
@@ -126,7 +126,7 @@ describe.skipIf(part.missing)("an edge of Linux", { timeout: 60_000 }, () => {
     expect(await app.send("icmp", "198.51.100.7", { bytes: 4000 })).toBe("passed");
     for (const protocol of ["icmp", "tcp", "udp"] as const)
       expect(await data.send(protocol, "198.51.100.7", { waitMs: 400 }), protocol).toBe("silent");
-    // From outside there is no way in, not even for who knows the inside addresses.
+    // From outside there is no way in, not even for a sender that knows the inside addresses.
     await internet.ip("route", "replace", "10.0.0.0/16", "via", "203.0.113.10");
     expect(await internet.send("tcp", "10.0.1.10", { waitMs: 400 })).toBe("silent");
     expect(await internet.send("tcp", "203.0.113.10", { waitMs: 400 })).toBe("silent");
@@ -134,7 +134,7 @@ describe.skipIf(part.missing)("an edge of Linux", { timeout: 60_000 }, () => {
     await internet.ip("route", "del", "10.0.0.0/16");
   });
 
-  test("a source that is not the subnet's is believed by nobody", async () => {
+  test("a source outside of the subnet is dropped", async () => {
     await converge(network("d", 231, { gateway: gateway("d", "203.0.113.11") }));
     const app = await wires.server(231, "10.0.1.10/24", "10.0.1.1");
     const data = await wires.server(232, "10.0.2.10/24", "10.0.2.1");
@@ -203,7 +203,7 @@ describe.skipIf(part.missing)("an edge of Linux", { timeout: 60_000 }, () => {
     expect(await app.send("udp", "198.51.100.7")).toEqual({ seenAs: "203.0.113.15" });
   });
 
-  test("what somebody changed on the edge is put right", async () => {
+  test("manual changes on the edge are corrected", async () => {
     const want = network("h", 271, { gateway: gateway("h", "203.0.113.16") });
     await converge(want);
     const runner = new LocalRunner();
@@ -232,7 +232,7 @@ describe.skipIf(part.missing)("an edge of Linux", { timeout: 60_000 }, () => {
     ]);
   });
 
-  test("an older state never comes back, and of two writers one is refused", async () => {
+  test("an older state is never applied again, and of two writers one is refused", async () => {
     const want = network("i", 281);
     await converge(want);
     const sight = await edge.observe({ ...want, generation: 2 });

@@ -24,7 +24,7 @@ export class LinuxEdge {
   async observe(want: EdgeNetwork, signal?: AbortSignal): Promise<EdgeSight> {
     checkNetwork(want);
     const [rules, machine] = await Promise.all([
-      this.#inOwnWords(renderRuleset(want), signal),
+      this.#asListedByNft(renderRuleset(want), signal),
       observeMachine(this.#runner, signal),
     ]);
     const links = desiredLinks(want, this.#wiring, machine.bridges.has(this.#wiring.uplink.interface));
@@ -54,8 +54,8 @@ export class LinuxEdge {
   }
 
   /**
-   * Takes a network away with its links; nothing when it is not there. The links go first: those of a namespace that is
-   * deleted go some time after it, and until then nobody else can have their VLANs.
+   * Deletes a network with its links; does nothing when it does not exist. The links first: those of a
+   * deleted namespace disappear some time after it, and until then their VLANs cannot be used.
    */
   async remove(networkId: string, hooks: CommandHooks = {}): Promise<void> {
     const { signal } = hooks;
@@ -77,8 +77,11 @@ export class LinuxEdge {
     await carryOut(this.#runner, { words: ["ip", "netns", "del", namespace] }, hooks);
   }
 
-  /** Rules as nft would list them if they were live: it is told them in a network of nobody, which ends with the command. */
-  async #inOwnWords(rules: readonly NftObject[], signal?: AbortSignal): Promise<readonly NftObject[]> {
+  /**
+   * Rules as nft would list them if they were live: it loads them in a temporary namespace, which ends with
+   * the command.
+   */
+  async #asListedByNft(rules: readonly NftObject[], signal?: AbortSignal): Promise<readonly NftObject[]> {
     const listing = await output(
       this.#runner,
       {

@@ -5,18 +5,18 @@ const networkId = /^net_[0-9a-z]{1,60}$/;
 /** The link towards the internet, inside a network's namespace. */
 export const uplinkName = "up";
 
-/** The table that holds all of a network's rules. */
+/** The table of all of a network's rules. */
 export const tableName = "kule";
 
 const namespacePrefix = "kule-";
 
-/** @throws RangeError for what is no id: names never come from users */
+/** @throws RangeError for what is not an id: names never come from users */
 export function namespaceOf(id: string): string {
   if (!networkId.test(id)) throw new RangeError(`${JSON.stringify(id)} is no network's id`);
   return `${namespacePrefix}${id}`;
 }
 
-/** The network of a namespace; null when it is none of ours. */
+/** The network of a namespace; null when it is not one of ours. */
 export function networkOfNamespace(name: string): string | null {
   const id = name.slice(namespacePrefix.length);
   return name.startsWith(namespacePrefix) && networkId.test(id) ? id : null;
@@ -31,7 +31,7 @@ export const bridgePortName = ({ trunk }: EdgeWiring, vlan: number): string => `
 /** The bridge of a VLAN, in trunk mode `bridge`. */
 export const bridgeName = ({ trunk }: EdgeWiring, vlan: number): string => `${trunk.interface}v${vlan}`;
 
-/** What is in the live ruleset for the state of this generation, and in no other. */
+/** A chain that only the live ruleset of this generation has. */
 export const generationChain = (generation: number): string => `generation_${generation}`;
 
 /** The generation of a chain's name; null when the chain is for something else. */

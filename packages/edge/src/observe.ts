@@ -8,21 +8,24 @@ export type SeenLink = {
   readonly kind: string;
   readonly vlan: number | null;
   readonly mac: string;
-  /** The interface outside of the namespace that it hangs on, where there is one; a bridge for a cable's other end. */
+  /**
+   * The interface outside of the namespace that it is attached to, where there is one; a bridge for a cable's
+   * other end.
+   */
   readonly parent: string | null;
-  /** Of a cable: whether its bridge was told for good that the link's MAC is at this port. */
+  /** For a cable: whether its bridge has a permanent entry for the link's MAC at this port. */
   readonly isPinned: boolean;
   readonly isUp: boolean;
   /** IPv4, in slash notation. */
   readonly addresses: readonly string[];
 };
 
-/** What is outside of all networks' namespaces. */
+/** The state outside of all networks' namespaces. */
 export type SeenMachine = {
   readonly namespaces: readonly string[];
   readonly interfaces: readonly OutsideLink[];
   readonly bridges: ReadonlySet<string>;
-  /** What bridges were told for good of where MACs are: what they learn, they forget. */
+  /** The permanent forwarding entries of bridges: learnt entries expire. */
   readonly pins: readonly { readonly mac: string; readonly port: string }[];
 };
 
@@ -61,7 +64,7 @@ export async function observeMachine(runner: Runner, signal?: AbortSignal): Prom
     output(runner, { words: ["ip", "-j", "link", "show"] }, signal),
     output(runner, { words: ["bridge", "-j", "fdb", "show"] }, signal),
   ]);
-  // A bridge knows itself, or its ports.
+  // A bridge has entries for itself and for its ports.
   const entries = parsed<RawEntry[]>(forwarding, []).filter(({ master }) => master !== undefined);
   return {
     namespaces,
@@ -72,7 +75,7 @@ export async function observeMachine(runner: Runner, signal?: AbortSignal): Prom
 }
 
 /**
- * @param settings the names of the kernel's settings to look at; those of links that are not there are left out
+ * @param settings the kernel settings to read; those of absent links are left out
  * @returns null when the network has no namespace
  */
 export async function observeNetwork(

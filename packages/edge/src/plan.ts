@@ -14,7 +14,7 @@ import { uplinkName } from "./names.ts";
 import type { SeenLink, SeenMachine, SeenNetwork } from "./observe.ts";
 import type { NftObject } from "./render-ruleset.ts";
 
-/** What is wanted of a network, and what it was seen to be. */
+/** The wanted and the observed state of a network. */
 export type EdgeSight = {
   readonly want: EdgeNetwork;
   /** The wanted ruleset as nft itself lists it. */
@@ -27,20 +27,20 @@ export type EdgeStep =
   | { readonly do: "make-namespace" }
   /** All rules at once, in place of those of the generation that was seen. */
   | { readonly do: "replace-rules"; readonly seenGeneration: number | null; readonly hasTable: boolean }
-  /** The bridge, or the tagged interface, that a link is to hang on. */
+  /** The bridge, or the tagged interface, for a link. */
   | { readonly do: "make-parent"; readonly on: LinkParent }
-  /** One that is there and down: whoever made it was ended before it was up. */
+  /** It exists and is down: its creator was ended before it was up. */
   | { readonly do: "raise-parent"; readonly on: LinkParent }
   | { readonly do: "remove-link"; readonly name: string }
   | { readonly do: "set"; readonly settings: Readonly<Record<string, string>> }
   | { readonly do: "add-link"; readonly link: EdgeLink }
-  /** The other end of its cable goes into its bridge, which is told of a gateway's MAC. */
+  /** Connects the other end of its cable to its bridge, with the permanent entry of a gateway's MAC. */
   | { readonly do: "plug"; readonly link: EdgeLink }
   | { readonly do: "bring-up"; readonly link: EdgeLink; readonly staleAddresses: readonly string[] }
   | { readonly do: "route"; readonly via: string; readonly device: string }
   | { readonly do: "unroute"; readonly to: string; readonly device: string };
 
-/** A newer state was applied already: this one is history, and must not come back. */
+/** A newer state was applied already: this one is outdated, and must not be applied again. */
 export class Superseded extends Error {
   readonly live: number;
   constructor(wanted: number, live: number) {
@@ -51,9 +51,9 @@ export class Superseded extends Error {
 }
 
 /**
- * What is missing between the state that is wanted and the one that was seen; nothing when they are the same. The order
- * is what keeps every moment in between harmless: the new rules hold before any link appears, so a link that is on its
- * way out already passes nothing, and one on its way in never passes more than it is to.
+ * The steps from the observed state to the wanted one; none when they are the same. Their order keeps every
+ * state in between harmless: the new rules are in force before any link appears, so a link that is about to
+ * be deleted already passes nothing, and a new one never passes more than it should.
  *
  * @throws Superseded
  */
@@ -79,7 +79,7 @@ export function planNetwork(sight: EdgeSight, wiring: EdgeWiring): readonly Edge
   for (const { name } of stray) steps.push({ do: "remove-link", name });
   const unset = otherwise(desiredSettings, seen.settings);
   if (Object.keys(unset).length > 0) steps.push({ do: "set", settings: unset });
-  // The kernel takes the routes of a link away with it.
+  // The kernel deletes the routes of a link with it.
   const routes = seen.routes.filter(({ device }) => !stray.some(({ name }) => name === device));
   const left = seen.links.filter((link) => !stray.includes(link));
   return [...steps, ...parents, ...addedLinks(links, left, seen.settings), ...routed(want, routes)];
@@ -100,14 +100,14 @@ function missingParents(links: readonly EdgeLink[], { interfaces }: SeenMachine)
   });
 }
 
-/** Whether the link is the one that is wanted; whether its cable is plugged in is another matter. */
+/** Whether the link is the wanted one; whether its cable is connected is a separate question. */
 function isSame({ name, on, mac }: EdgeLink, link: SeenLink): boolean {
   if (name !== link.name || on.kind !== link.kind || mac !== link.mac) return false;
   if (on.kind === "veth") return true;
   return link.parent === parentName(on) && (on.kind !== "vlan" || on.vlan === link.vlan);
 }
 
-/** A link that comes has its settings before it is up. */
+/** A new link has its settings before it is up. */
 function addedLinks(
   links: readonly EdgeLink[],
   there: readonly SeenLink[],
@@ -118,7 +118,7 @@ function addedLinks(
     if (seen === undefined)
       return [
         { do: "add-link", link },
-        // Every link comes as the uplink is to be.
+        // Every new link starts with the settings of the uplink.
         ...(link.name === uplinkName ? [] : [{ do: "set", settings: settingsOf(link) } as const]),
         ...(link.on.kind === "veth" ? [{ do: "plug", link } as const] : []),
         { do: "bring-up", link, staleAddresses: [] },

@@ -6,7 +6,10 @@ export type NftObject = Readonly<Record<string, unknown>>;
 
 type Expression = NftObject;
 
-/** Addresses that no packet may carry out: they are somebody's inside, whatever the uplink's own addresses are. */
+/**
+ * Source addresses that must not leave the network: they are private, whatever the uplink's own addresses
+ * are.
+ */
 const notOfTheInternet = [
   "0.0.0.0/8",
   "10.0.0.0/8",
@@ -45,15 +48,16 @@ const filter = (name: string, hook: string, prio: number, policy: "accept" | "dr
 });
 
 /**
- * All rules of a network, as what is to be in its namespace.
+ * All rules of a network, as its namespace should have them.
  *
- * A packet passes only by a rule for its pair of links, in each direction of its own: nothing is let through for being
- * part of an established flow alone, so a flow ends with the rule that allowed it, and one that stays allowed goes on.
- * Links are matched by name, so the rules hold for one from the moment that it appears. The state must have been checked.
+ * A packet passes only by a rule for its pair of links, in each direction of its own: being part of an
+ * established flow alone is not enough, so a flow ends with the rule that allowed it, and one that stays
+ * allowed continues. Links are matched by name, so the rules apply to a link from the moment that it appears.
+ * The state must have been checked.
  *
- * No rule asks a set: a kernel may fill a new one only after the rules that ask it are in force, and a packet in between
- * is in none. Where rules were replaced 400 times under 6 million packets (Linux 6.18), a set of ranges let 101 fall, a
- * set of addresses one, and single matches none.
+ * No rule uses a set: a kernel may fill a new one only after the rules that use it are in force, and a packet
+ * in between is in none. Where rules were replaced 400 times under 6 million packets (Linux 6.18), a set of
+ * ranges let 101 fall, a set of addresses one, and single matches none.
  */
 export function renderRuleset(network: EdgeNetwork): readonly NftObject[] {
   const { subnets, gateway } = network;
@@ -107,12 +111,15 @@ export function renderRuleset(network: EdgeNetwork): readonly NftObject[] {
     rule("through", someOf({ ct: { key: "state" } }, "invalid"), drop),
     ...insideRules(subnets),
     ...(gateway === null ? [] : gatewayRules(gateway, subnets)),
-    // After all that is dropped there, a rule for each link: one rule for all of them holds some sixty, and no more.
+    // After all drops, a rule for each link: a single rule accepts no more than some sixty matches.
     ...known.map((name) => rule("arriving", from(name), accept)),
   ];
 }
 
-/** The subnets of a network reach each other, whatever their tiers: what servers let in is their firewalls' to say. */
+/**
+ * The subnets of a network reach each other, whatever their tiers: the servers' firewalls decide what is let
+ * in.
+ */
 function insideRules(subnets: readonly EdgeSubnet[]): NftObject[] {
   return [
     ...subnets.map(({ vlan }) => rule("through", from(subnetLinkName(vlan)), { jump: { target: "inside" } })),
@@ -126,7 +133,7 @@ function gatewayRules(gateway: EdgeGateway, subnets: readonly EdgeSubnet[]): Nft
   const { address } = gateway;
   const served = subnets.filter(({ subnetId }) => gateway.subnetIds.includes(subnetId));
   return [
-    // An inside address that comes from outside is a lie, and answering it would be a way in.
+    // An inside source address from outside is forged, and answering it would be a way in.
     ...subnets.map(({ cidr }) => rule("arriving", from(uplinkName), eq(ip("saddr"), prefix(cidr)), drop)),
     rule(
       "to_router",
@@ -138,7 +145,8 @@ function gatewayRules(gateway: EdgeGateway, subnets: readonly EdgeSubnet[]): Nft
     ),
     ...served.flatMap((subnet) => servedRules(subnet, address)),
     ...gateway.portForwards.flatMap((each) => forwardRules(each, address)),
-    // A flow keeps the address that it began with; one that the gateway has lost may be somebody else's by now.
+    // A flow keeps the address that it began with; an address that the gateway no longer has may be in use
+    // elsewhere.
     rule("left", to(uplinkName), ne(ip("saddr"), address), drop),
   ];
 }

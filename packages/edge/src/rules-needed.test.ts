@@ -33,9 +33,9 @@ const want: EdgeNetwork = {
 };
 
 /**
- * Rules behind which something else stands as well; each is a second line on purpose. `ipv6`: the kernel's IPv6 is off.
- * `invalid`: without it a packet of no flow would still need a rule for its pair. `left`: shown in linux-edge.test.ts,
- * where a gateway's address changes.
+ * Rules that another defence backs up; each is a second line on purpose. `ipv6`: the kernel's IPv6 is off.
+ * `invalid`: without it a packet of no flow would still need a rule for its pair. `left`: shown in
+ * linux-edge.test.ts, where a gateway's address changes.
  */
 const secondLines = [/"ipv6"/, /"invalid"/, /"chain":"left"/];
 
@@ -58,7 +58,7 @@ describe.skipIf(part.missing)("each rule of an edge", { timeout: 120_000 }, () =
       const sight = await edge.observe(want);
       for (const step of edge.plan(sight)) await edge.apply(step, sight);
     }
-    // The kernel's own look at sources stands behind the rules' look: here it is the rules that are tried.
+    // The kernel's own check of sources backs up the rules' check: here only the rules are tested.
     for (const link of ["all", "s301", "s302", "up"])
       await output(runner, {
         words: [
@@ -93,7 +93,10 @@ describe.skipIf(part.missing)("each rule of an edge", { timeout: 120_000 }, () =
     });
   }
 
-  /** Who reaches whom, as whom; and which datagrams arrive that nobody could answer. */
+  /**
+   * Which machines reach which, with which source address; and which datagrams arrive that cannot be
+   * answered.
+   */
   async function reach(patience = 1): Promise<Record<string, unknown>> {
     const machines = [app, target, data, internet];
     await Promise.all(machines.map((machine) => machine.arrivals()));
@@ -166,7 +169,7 @@ describe.skipIf(part.missing)("each rule of an edge", { timeout: 120_000 }, () =
       if (!(await isMissed(1)) && !(await isMissed(4))) missedByNone.push(rule);
     }
     expect(missedByNone.filter((rule) => !secondLines.some((line) => line.test(rule)))).toEqual([]);
-    // A chain that lets through what no rule names is as bad as a rule that is not there.
+    // A chain that accepts what no rule names is as bad as a missing rule.
     for (const name of ["to_router", "through"]) {
       await load(
         all.map((object) => {
@@ -178,7 +181,7 @@ describe.skipIf(part.missing)("each rule of an edge", { timeout: 120_000 }, () =
     }
   });
 
-  test("is one that the kernel takes, however many subnets there are", async () => {
+  test("is one that the kernel accepts, however many subnets there are", async () => {
     const subnets = Array.from({ length: 200 }, (_, index) => ({
       subnetId: `sub_${index}`,
       tier: "app" as const,

@@ -1,4 +1,4 @@
-/** A command as its words; no shell reads them. */
+/** A command as its arguments; no shell parses them. */
 export type Command = {
   readonly words: readonly [program: string, ...more: string[]];
   readonly input?: string;
@@ -8,11 +8,13 @@ export type CommandResult = { readonly code: number; readonly stdout: string; re
 
 /** Runs commands on the machine that is the region's edge. */
 export type Runner = {
-  /** Answers what the command said, whatever its exit code; rejects when it could not be run or did not end. */
+  /**
+   * Returns the command's output, whatever its exit code; rejects when it could not be run or did not end.
+   */
   run(command: Command, signal?: AbortSignal): Promise<CommandResult>;
 };
 
-/** A command of the edge that failed, in its own words. */
+/** A command of the edge that failed, with its own error text. */
 export class EdgeCommandFailed extends Error {
   readonly command: Command;
   readonly result: CommandResult;
@@ -32,21 +34,27 @@ export class EdgeUnreachable extends Error {
   }
 }
 
-/** What is asked around each command that changes something. */
+/** Hooks around each command that changes something. */
 export type CommandHooks = {
   readonly signal?: AbortSignal;
   readonly before?: () => Promise<void>;
   readonly after?: () => Promise<void>;
 };
 
-/** Does what the command says. @throws EdgeCommandFailed, and what a hook throws */
+/**
+ * Runs the command.
+ * @throws EdgeCommandFailed, and what a hook throws
+ */
 export async function carryOut(runner: Runner, command: Command, hooks: CommandHooks): Promise<void> {
   await hooks.before?.();
   await output(runner, command, hooks.signal);
   await hooks.after?.();
 }
 
-/** What the command printed. @throws EdgeCommandFailed */
+/**
+ * The output of the command.
+ * @throws EdgeCommandFailed
+ */
 export async function output(runner: Runner, command: Command, signal?: AbortSignal): Promise<string> {
   const result = await runner.run(command, signal);
   if (result.code !== 0) throw new EdgeCommandFailed(command, result);

@@ -27,7 +27,7 @@ describe.skipIf(part.missing)("commands over SSH", { timeout: 30_000 }, () => {
     return made;
   }
 
-  test("give back what the command said, and its words are no shell's", async () => {
+  test("return the output of the command, and no shell parses its words", async () => {
     const ssh = runner();
     const words = ["printf", "%s|", "it's", "$(reboot)", "a b", '"', "`x`", "*"] as const;
     expect(await ssh.run({ words })).toEqual({
@@ -49,14 +49,14 @@ describe.skipIf(part.missing)("commands over SSH", { timeout: 30_000 }, () => {
     expect(many.map(({ stdout }) => stdout.trim())).toEqual(["0", "1", "2", "3", "4", "5", "6", "7"]);
   });
 
-  test("tell nothing to a host with another key, and say which one it has", async () => {
+  test("send nothing to a host with another key, and name that key", async () => {
     const other = `SHA256:${"A".repeat(43)}`;
     await expect(runner({ hostKey: other }).run({ words: ["true"] })).rejects.toThrow(
       `the host's key is ${sshd.hostKey}, and edge.host_key says ${other}`,
     );
   });
 
-  test("say it when the key is not let in, and when nobody is there", async () => {
+  test("report a refused key, and a host that does not answer", async () => {
     await expect(runner({ key: sshd.strangersKey }).run({ words: ["true"] })).rejects.toThrow(
       /authentication/,
     );
@@ -71,7 +71,7 @@ describe.skipIf(part.missing)("commands over SSH", { timeout: 30_000 }, () => {
     expect(many.map(({ stdout }) => stdout.trim())).toEqual(many.map((_, index) => String(index)));
   });
 
-  test("that wait for a session may be called off, and the others go on", async () => {
+  test("that wait for a session may be cancelled, and the others continue", async () => {
     const ssh = runner();
     const stop = new AbortController();
     const early = Array.from({ length: 12 }, () => ssh.run({ words: ["sh", "-c", "sleep 0.3; echo on"] }));
@@ -82,16 +82,16 @@ describe.skipIf(part.missing)("commands over SSH", { timeout: 30_000 }, () => {
     for (const { stdout } of await Promise.all(early)) expect(stdout).toBe("on\n");
   });
 
-  test("go on by another connection when theirs was lost while nobody used it", async () => {
+  test("use another connection when theirs was lost while idle", async () => {
     const ssh = runner();
     await ssh.run({ words: ["true"] });
     sshd.cut();
-    // A whole handshake of somebody else's: by then it has heard.
+    // After a whole handshake with another client: by then the end of the connection was noticed.
     await runner().run({ words: ["true"] });
     expect(await ssh.run({ words: ["echo", "on"] })).toMatchObject({ code: 0, stdout: "on\n" });
   });
 
-  test("give up on one that does not end, and go on with the next", async () => {
+  test("abort one that does not end, and continue with the next", async () => {
     const ssh = runner({}, 4_000);
     await expect(ssh.run({ words: ["sleep", "20"] })).rejects.toThrow("did not end in 4 s");
     expect(await ssh.run({ words: ["echo", "on"] })).toMatchObject({ code: 0, stdout: "on\n" });
@@ -101,7 +101,7 @@ describe.skipIf(part.missing)("commands over SSH", { timeout: 30_000 }, () => {
     await expect(called).rejects.toThrow("called off");
   });
 
-  test("one that is called off leaves the others on its connection alone", async () => {
+  test("one that is aborted does not affect the others on its connection", async () => {
     const ssh = runner();
     await ssh.run({ words: ["true"] });
     const other = ssh.run({ words: ["sh", "-c", "sleep 1; echo there"] });

@@ -8,7 +8,7 @@ export type SshEdge = {
   readonly user: string;
   /** The private key's PEM text. */
   readonly key: string;
-  /** `SHA256:` and base64, as `ssh-keygen -lf` prints it: no other host is ever told anything. */
+  /** `SHA256:` and base64, as `ssh-keygen -lf` prints it: no other host is ever sent anything. */
   readonly hostKey: string;
 };
 
@@ -17,10 +17,10 @@ const connectMs = 10_000;
 const sessionsAtOnce = 8;
 /** It counts one as taken until it has buried its process, which may be after the command has answered. */
 const refusedPauseMs = 50;
-/** RFC 4254, 5.1: connect failed, which OpenSSH says of the eleventh session, and resource shortage. */
+/** RFC 4254, 5.1: connect failed, which OpenSSH answers for the eleventh session, and resource shortage. */
 const noRoom = new Set<unknown>([2, 4]);
 
-/** Runs commands on an edge over one SSH connection, which is made anew when it is lost. */
+/** Runs commands on an edge over one SSH connection, which is recreated when it is lost. */
 export class SshRunner implements Runner {
   readonly #edge: SshEdge;
   readonly #timeoutMs: number;
@@ -90,7 +90,7 @@ export class SshRunner implements Runner {
         client.destroy();
         reject(new EdgeUnreachable(`${command.words[0]} on ${this.#edge.host} ${why}`, { cause }));
       };
-      // Others have commands on the connection, and it is not for want of an answer that this one ends.
+      // Others have commands on the connection, and this one did not end for lack of an answer.
       const aborted = () => {
         settle();
         open?.close();
@@ -133,7 +133,7 @@ export class SshRunner implements Runner {
         try {
           client.exec(line, started);
         } catch (error) {
-          // It was lost and nobody has been told yet.
+          // The connection is lost and the caller has not been answered yet.
           give("could not be started", error);
         }
       };
@@ -159,11 +159,11 @@ export class SshRunner implements Runner {
     const connection = new Promise<Client>((resolve, reject) => {
       let refusal: string | null = null;
       client.once("ready", () => {
-        // Each command is asked after the one before has answered: waiting for more to send only costs time.
+        // Each command is sent after the one before has ended: waiting for more to send only costs time.
         client.setNoDelay(true);
         resolve(client);
       });
-      // Also when nobody uses it: the edge was started anew, say.
+      // Also when it is not in use, for example when the edge is restarted.
       client.once("close", () => this.#forget(connection));
       client.on("error", (error) =>
         reject(new EdgeUnreachable(`${user}@${host}: ${refusal ?? error.message}`, { cause: error })),
@@ -198,7 +198,7 @@ function isSame(one: string, other: string): boolean {
   return left.length === right.length && timingSafeEqual(left, right);
 }
 
-/** For the shell that SSH puts between: every word in quotes. */
+/** For the shell that SSH puts in between: every argument in quotes. */
 function lineOf(words: readonly string[], user: string): string {
   const quoted = words.map((word) => `'${word.replaceAll("'", "'\\''")}'`);
   return [...(user === "root" ? [] : ["sudo", "-n"]), "env", "LC_ALL=C", ...quoted].join(" ");

@@ -1,6 +1,6 @@
 import { type Check, isOpen } from "./check.ts";
 
-/** What a region and a subnet give out: each number with one owner, and none lost. */
+/** The allocations of a region and a subnet: each number with one owner, and none lost. */
 export const allocationChecks: readonly Check[] = [
   {
     invariant: "I3",
@@ -29,7 +29,7 @@ export const allocationChecks: readonly Check[] = [
   },
   {
     invariant: "I4",
-    check: "nothing is given out to a server on its way that no job brings there",
+    check: "nothing is allocated to a server in transition without its job",
     // A destroy that failed keeps the server's allocations on purpose.
     sql: `with adrift as materialized (
             select s.id from server s
@@ -68,7 +68,7 @@ export const allocationChecks: readonly Check[] = [
   },
   {
     invariant: "I4",
-    check: "an address that nobody can be given is the platform's or reserved",
+    check: "an address that cannot be assigned is the platform's or reserved",
     sql: `select host(a.address) || ' of ' || u.id as subject from address a join subnet u on u.id = a.subnet_id
            where a.state = 'reserved' and a.reservation_id is null and a.address <<= u.cidr
              and a.address not in (host(network(u.cidr))::inet, u.gateway_ip, host(broadcast(u.cidr))::inet)`,
@@ -77,8 +77,8 @@ export const allocationChecks: readonly Check[] = [
   pool("VLANs", "VLANs", "region_vlan", "vlan"),
   {
     invariant: "I4",
-    check: "a free VM number is nobody's, and one that rests is given back",
-    // The worker gives them back every ten minutes.
+    check: "a free VM number has no server, and a quarantined one is released",
+    // The worker releases them every ten minutes.
     sql: `select 'VMID ' || region || '/' || vmid || ' is ' || state || coalesce(' and of ' || server_id, '') as subject
             from region_vmid
            where (state = 'free' and server_id is not null)
@@ -87,7 +87,7 @@ export const allocationChecks: readonly Check[] = [
   {
     invariant: "I4",
     check: "no address below a subnet's mark is lost, and its reserved ones are kept",
-    // Below lowest_free_hint nothing is ever looked for: an address there without a row is out of reach for good.
+    // Addresses below lowest_free_hint are never searched: one there without a row is lost.
     sql: `select u.id || ' lost ' || (u.lowest_free_hint - network.address - a.below) || ' addresses below '
                  || host(u.lowest_free_hint) as subject
             from subnet u
@@ -107,7 +107,7 @@ export const allocationChecks: readonly Check[] = [
 function pool(what: string, short: string, table: string, column: string): Check {
   return {
     invariant: "I4",
-    check: `the free, used and resting ${what} of a region add up to its range`,
+    check: `the free, used and quarantined ${what} of a region add up to its range`,
     sql: `select r.slug || ' has ' || coalesce(p.n, 0) || ' of ' || (r.${column}_last - r.${column}_first + 1) || ' ${short}'
                  || ', ' || coalesce(p.outside, 0) || ' outside' as subject
             from region r

@@ -1,6 +1,8 @@
 import type { Check } from "./check.ts";
 
-/** What the worker found when it last held the trail against its seals, for which it alone has the key. */
+/**
+ * What the worker found when it last verified the trail against its seals, for which it alone has the key.
+ */
 export const auditChecks: readonly Check[] = [
   {
     invariant: "I12",

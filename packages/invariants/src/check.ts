@@ -1,6 +1,6 @@
 import type { Invariant } from "./violation.ts";
 
-/** One thing that must not be there: a query for it, as the owner of the tables may ask it. */
+/** One thing that must not exist: a query for it, run as the owner of the tables. */
 export type Check = {
   readonly invariant: Invariant;
   /** The promise, as a sentence. */

@@ -1,18 +1,18 @@
 import type { Check } from "./check.ts";
 
-/** The worker looks every minute, and every process of the API more often; both had their chance. */
+/** The worker checks every minute, and every process of the API more often; both had enough time. */
 const longEnough = "interval '15 minutes'";
-/** A session that counts: it is not over, nobody has ended it, and its process was heard of. */
+/** A session that counts: it is not over, its end was not requested, and its process has a heartbeat. */
 const counts = `c.state <> 'closed' and c.end_reason is null
              and (c.state <> 'ticketed' or c.ticket_expires_at > clock_timestamp())
              and (c.replica_id is null or exists (select 1 from replica r
                    where r.id = c.replica_id and r.seen_at > clock_timestamp() - interval '15 seconds'))`;
 
-/** Console sessions end, keep to their limits, and both is written down. */
+/** Console sessions end, keep to their limits, and both is recorded. */
 export const consoleChecks: readonly Check[] = [
   {
     invariant: "console-ended",
-    check: "no console session or ticket is left over that nobody holds",
+    check: "no console session or ticket is left open without a process",
     sql: `select c.id || ' of ' || c.server_id || ' is ' || c.state as subject from console_session c
            where c.state = 'ticketed' and c.ticket_expires_at < clock_timestamp() - ${longEnough}
               or c.state in ('waiting', 'claimed', 'open')

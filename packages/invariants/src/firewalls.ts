@@ -1,6 +1,6 @@
 import type { Check } from "./check.ts";
 
-/** What must be true of firewalls, beside whose they are and what there is once. */
+/** What must hold for firewalls, other than ownership and uniqueness. */
 export const firewallChecks: readonly Check[] = [
   {
     invariant: "I5",
@@ -12,7 +12,7 @@ export const firewallChecks: readonly Check[] = [
   },
   {
     invariant: "I4",
-    check: "no firewall is attached to a server that is gone",
+    check: "no firewall is attached to a deleted server",
     sql: `select a.id || ' of ' || s.id as subject from firewall_attachment a
             join server s on s.id = a.server_id where s.status = 'deleted'`,
   },

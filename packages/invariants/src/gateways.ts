@@ -1,6 +1,6 @@
 import { type Check, isOpen } from "./check.ts";
 
-/** What must be true of gateways, beside whose they are and what there is once. */
+/** What must hold for gateways, other than ownership and uniqueness. */
 export const gatewayChecks: readonly Check[] = [
   {
     invariant: "I4",
@@ -32,7 +32,7 @@ export const gatewayChecks: readonly Check[] = [
   },
   {
     invariant: "I4",
-    check: "a forwarded port leads to its server, and to nobody else until the edge has let go of it",
+    check: "a forwarded port leads to its server, and to no other until the edge has removed it",
     sql: `select f.id || ' to ' || host(f.target_address) as subject from port_forward f
             left join address a on a.subnet_id = f.subnet_id and a.address = f.target_address
             left join nic n on n.id = a.nic_id
@@ -41,14 +41,14 @@ export const gatewayChecks: readonly Check[] = [
   },
   {
     invariant: "I5",
-    check: "a gateway on its way has a job that takes it there, or a reason why none does",
+    check: "a gateway in transition has a job, or a reason why it has none",
     sql: `select g.id as subject from gateway g
            where (g.is_deleting or g.observed_generation < g.generation) and g.status_code is null
              and not exists (select 1 from job j where j.resource_id = g.network_id and j.${isOpen})`,
   },
   {
     invariant: "I5",
-    check: "what a gateway serves or forwards is in force, or on its way there, or on its way out",
+    check: "what a gateway serves or forwards is in force, being applied or being removed",
     sql: `select x.id || ' of ' || g.id as subject from gateway g
             join (select subnet_id as id, gateway_id, is_applied, left_generation from gateway_subnet
                   union all select id, gateway_id, is_applied, left_generation from port_forward) x on x.gateway_id = g.id

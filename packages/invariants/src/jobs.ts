@@ -3,7 +3,7 @@ import { type Check, isOpen, openJobOf } from "./check.ts";
 /** A waiting job that an agent could have had for so long was passed over. */
 const longestWait = "interval '15 minutes'";
 
-/** Whatever is on its way has a job that takes it there, and the other way round; leases and epochs hold. */
+/** Everything in transition has a job for it, and the reverse; leases and epochs are valid. */
 export const jobChecks: readonly Check[] = [
   {
     invariant: "I5",
@@ -32,7 +32,7 @@ export const jobChecks: readonly Check[] = [
   {
     invariant: "I5",
     check: "an open job is for a server in the state that the job ends",
-    // A running job that was asked to stop may find anything: its server has moved on.
+    // A running job that was asked to stop may find any state: its server has changed.
     sql: `select j.id || ' (' || j.kind || ') of ' || s.id || ', which is ' || s.status as subject
             from job j join server s on s.id = j.resource_id
            where j.${isOpen} and not (j.status = 'running' and j.cancel_requested) and s.status <> 'deleted'
@@ -52,7 +52,7 @@ export const jobChecks: readonly Check[] = [
   },
   {
     invariant: "I5",
-    check: "a server on its way has the job that takes it there",
+    check: "a server in transition has its job",
     sql: `select s.id || ' is ' || s.status as subject from server s
            where s.status in ('creating', 'starting', 'stopping', 'rebooting', 'resizing', 'rebuilding', 'deleting')
              and not case s.status
@@ -82,7 +82,7 @@ export const jobChecks: readonly Check[] = [
   {
     invariant: "I5",
     check: "an open job is in the queue, held by its claim, and nothing else is",
-    // By the name that the region's mode gives its tasks, as kule_queue_add does.
+    // By the name that the region's mode gives its tasks, as in kule_queue_add.
     sql: `with entry as materialized (
             select q.key, q.locked_by, t.identifier from graphile_worker._private_jobs q
               join graphile_worker._private_tasks t on t.id = q.task_id
@@ -102,7 +102,7 @@ export const jobChecks: readonly Check[] = [
   {
     invariant: "I6",
     check: "no job is held by a lease that passed long ago",
-    // Agents take over within seconds, the worker within a minute; both had their chance.
+    // Agents take over within seconds, the worker within a minute; both had enough time.
     sql: `select id as subject from job where status = 'running' and lease_until < clock_timestamp() - interval '3 minutes'`,
   },
   {
@@ -149,12 +149,12 @@ export const jobChecks: readonly Check[] = [
   },
 ];
 
-/** A subnet's job is its network's; one that is to go may wait for a job that has failed to be tried again. */
+/** A subnet's job is its network's; one that is being deleted may wait for the retry of a failed job. */
 function onItsWay(table: "network" | "subnet"): Check {
   const resource = table === "network" ? "x.id" : "x.network_id";
   return {
     invariant: "I5",
-    check: `a ${table} on its way has a job that takes it there`,
+    check: `a ${table} in transition has its job`,
     sql: `select x.id || ' is ' || x.status as subject from ${table} x
            where x.status in ('provisioning', 'updating', 'deleting')
              and not exists (select 1 from job j where j.resource_id = ${resource} and j.kind = 'NetworkApply'

@@ -2,7 +2,10 @@ import type { Invariant } from "./violation.ts";
 
 export type NotChecked = { readonly invariant: Invariant; readonly reason: string };
 
-/** What the database alone cannot say. Shown to operators, so that silence is not taken for an all-clear. */
+/**
+ * What the database alone cannot show. Listed for operators, so that no findings are not taken for an
+ * all-clear.
+ */
 export const notCheckedInDatabase: readonly NotChecked[] = [
   {
     invariant: "I8",

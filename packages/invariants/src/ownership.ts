@@ -11,10 +11,10 @@ type OwnershipPair = {
 };
 
 /**
- * Children and parents that must be of one organisation, and of one region where both have one. A constraint keeps
- * most of them; these look at the rows themselves, so that a lost constraint does not go unnoticed. That is why this
- * is a list and not read from the catalogue, which forgets a constraint together with what it said; a test holds the
- * list against the catalogue of a new database.
+ * Children and parents that must belong to one organisation, and to one region where both have one. A
+ * constraint enforces most of them; these check the rows themselves, so that a lost constraint is noticed.
+ * That is why this is a list and not read from the catalogue, where a lost constraint is missing; a test
+ * compares the list with the catalogue of a new database.
  */
 export const ownershipPairs: readonly OwnershipPair[] = [
   { child: "subnet", column: "network_id", parent: "network", region: true },

@@ -2,14 +2,17 @@ import { type Check, isOpen } from "./check.ts";
 
 const openJob = (serverId: string) =>
   `exists (select 1 from job j where j.resource_id = ${serverId} and j.${isOpen})`;
-const onItsWayOut = (serverId: string) =>
+const isBeingDeleted = (serverId: string) =>
   `exists (select 1 from server s where s.id = ${serverId} and s.status in ('pending_deletion', 'deleting'))`;
 
-/** Public addresses: none lost, none doubled, none on its way without a job, none where there must be no way out. */
+/**
+ * Public addresses: none lost, none twice, none pending without a job, none where internet access is
+ * forbidden.
+ */
 export const publicIpChecks: readonly Check[] = [
   {
     invariant: "I4",
-    check: "the free, used, resting and reserved addresses of a range add up to it",
+    check: "the free, used, quarantined and reserved addresses of a range add up to it",
     sql: `select r.id || ' has ' || coalesce(a.n, 0) || ' of ' || (r.last_address - r.first_address + 1) || ' addresses, '
                  || coalesce(a.outside, 0) || ' outside' as subject
             from ip_pool_range r
@@ -30,13 +33,13 @@ export const publicIpChecks: readonly Check[] = [
   },
   {
     invariant: "I4",
-    check: "no public IP of a server that is gone",
+    check: "no public IP of a deleted server",
     sql: `select i.id || ' of ' || s.id as subject from public_ip i
             join server s on s.id in (i.server_id, i.held_by) where s.status = 'deleted'`,
   },
   {
     invariant: "I4",
-    check: "a network's own address, its gateway and its broadcast address are nobody's",
+    check: "a network's own address, its gateway and its broadcast address are never assigned",
     sql: `select host(a.address) || ' of ' || p.id as subject from public_address a join ip_pool p on p.id = a.pool_id
             cross join lateral (select set_masklen(p.gateway, p.prefix_length) as network) n
            where a.state <> 'reserved' and (a.address = p.gateway
@@ -51,13 +54,13 @@ export const publicIpChecks: readonly Check[] = [
   },
   {
     invariant: "I5",
-    check: "a public IP on its way has a job that takes it there, or a reason why none does",
+    check: "a public IP in transition has a job, or a reason why it has none",
     sql: `select i.id || ' to ' || i.server_id as subject from public_ip i
            where i.status_code is null and i.server_id = i.held_by and not i.is_applied
-             and not ${onItsWayOut("i.server_id")} and not ${openJob("i.server_id")}
+             and not ${isBeingDeleted("i.server_id")} and not ${openJob("i.server_id")}
           union all
           select i.id || ' off ' || i.held_by from public_ip i
            where i.status_code is null and i.held_by is distinct from i.server_id
-             and not ${onItsWayOut("i.held_by")} and not ${openJob("i.held_by")}`,
+             and not ${isBeingDeleted("i.held_by")} and not ${openJob("i.held_by")}`,
   },
 ];

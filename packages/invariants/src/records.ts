@@ -1,6 +1,6 @@
 import type { Check } from "./check.ts";
 
-/** What is written down for others: the audit trail and usage. */
+/** Records for others: the audit trail and usage. */
 export const recordChecks: readonly Check[] = [
   {
     invariant: "I9",
@@ -48,8 +48,8 @@ export const recordChecks: readonly Check[] = [
   {
     invariant: "I9",
     check: "usage segments are what the events say",
-    // The database derives them event by event; here they are made of all events at once. A resize divides what is
-    // open and leaves alone what is not.
+    // The database derives them event by event; here they are computed from all events at once. A resize
+    // divides open segments and leaves closed ones alone.
     sql: `with turns as (
               select resource_id, 'compute' as kind, at, seq, kind = 'server.started' as opens, kind <> 'server.resized' as turns
                 from usage_event where kind in ('server.started', 'server.stopped', 'server.resized')

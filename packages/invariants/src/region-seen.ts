@@ -1,10 +1,11 @@
 import type { Check } from "./check.ts";
 
 /*
- * What the regions' agents saw in their last whole looks, and in the one that is under way since, held against the records. What is being changed, or was when
- * it was looked at, is left out: a job of the server that is open, or that ended after the look began.
+ * The agents' observations in their last complete scans, and in the one that has begun since, compared with
+ * the records. What is being changed, or was when it was observed, is left out: an open job of the server, or
+ * one that ended after the scan began.
  */
-const lastWholeLook = `region_vm m join region_inventory i on i.region = m.region and m.pass >= i.complete_pass`;
+const lastCompleteScan = `region_vm m join region_inventory i on i.region = m.region and m.pass >= i.complete_pass`;
 const isSettled = (server: string, lookedAt: string) =>
   `not exists (select 1 from job j where j.resource_id = ${server}
      and (j.status in ('queued', 'running') or j.finished_at >= ${lookedAt}))`;
@@ -14,14 +15,14 @@ export const regionSeenChecks: readonly Check[] = [
     invariant: "I1",
     check: "a server has one VM, as its region was seen",
     sql: `select m.marker_server_id || ': VMs ' || string_agg(m.vmid::text, ', ' order by m.vmid) as subject
-            from ${lastWholeLook}
+            from ${lastCompleteScan}
            where m.state = 'seen' and m.marker_region = m.region group by m.region, m.marker_server_id having count(*) > 1`,
   },
   {
     invariant: "I2",
     check: "every VM of ours has its server, its number and its organisation, as its region was seen",
     sql: `select 'VM ' || m.vmid || ' of ' || m.region || ' is marked for ' || m.marker_server_id as subject
-            from ${lastWholeLook}
+            from ${lastCompleteScan}
             left join region_vmid v on v.region = m.region and v.vmid = m.vmid and v.state = 'used'
             left join server s on s.id = v.server_id and s.status <> 'deleted'
            where m.state = 'seen' and m.marker_region = m.region

@@ -11,7 +11,7 @@ export const removalChecks: readonly Check[] = [
   },
   {
     invariant: "I13",
-    check: "a server is gone only when it was destroyed",
+    check: "a server is deleted only when it was destroyed",
     sql: `select s.id as subject from server s
            where s.status = 'deleted' and not exists (
              select 1 from job j where j.resource_id = s.id and j.kind = 'ServerDestroy' and j.status = 'succeeded')`,

@@ -1,7 +1,7 @@
 import type { Check } from "./check.ts";
 import { databaseChecks } from "./database-checks.ts";
 
-/** What of a Postgres client the checks need. */
+/** The part of a Postgres client that the checks need. */
 export type Queryable = {
   // biome-ignore lint/suspicious/noExplicitAny: rows of any shape, as pg has them
   query(sql: string): Promise<{ rows: any[] }>;
@@ -21,11 +21,11 @@ export type Limits = {
 };
 
 /**
- * Runs every check within the caller's transaction, which should be one snapshot: a job that ends between two of the
- * queries is no violation.
+ * Runs every check within the caller's transaction, which should be one snapshot: a job that ends between two
+ * of the queries is no violation.
  *
- * @param onFailure told of a check that could not be carried out; without it, that is thrown. The transaction must
- *   stand the failure (a savepoint is set).
+ * @param onFailure called for a check that could not be carried out; without it, the error is thrown. The
+ * transaction must survive the failure (a savepoint is set).
  */
 export async function runChecks(
   client: Queryable,

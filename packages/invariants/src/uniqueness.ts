@@ -9,8 +9,8 @@ type UniqueFact = {
 };
 
 /**
- * What there is once. A unique index keeps each of them; these look at the rows themselves, so that a lost index does
- * not go unnoticed. Keys that nobody but us chooses (primary keys named id) are left out.
+ * Facts that must be unique. A unique index enforces each of them; these check the rows themselves, so that a
+ * lost index is noticed. Keys that only Kule chooses (primary keys named id) are left out.
  */
 export const uniqueFacts: readonly UniqueFact[] = [
   { what: "VMID", table: "region_vmid", columns: ["region", "vmid"] },

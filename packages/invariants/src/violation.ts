@@ -24,6 +24,6 @@ export type Violation = {
   readonly invariant: Invariant;
   /** Which check of the invariant found it. */
   readonly check: string;
-  /** What it was found at: ids, addresses, numbers. */
+  /** Where it was found: ids, addresses, numbers. */
   readonly subject: string;
 };

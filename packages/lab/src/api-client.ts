@@ -1,4 +1,4 @@
-/** A small, careless client for the lab's own tests: one request, whatever comes back. */
+/** A small client without checks for the lab's own tests: one request, any answer. */
 import { request } from "node:https";
 import type { Lab } from "./lab.ts";
 
@@ -78,7 +78,7 @@ export async function call(lab: Lab, line: string, options: RequestOptions = {})
   });
 }
 
-/** Waits for a task by asking as a client would; returns its exit status. */
+/** Waits for a task by polling as a client would; returns its exit status. */
 export async function finished(lab: Lab, upid: string): Promise<string> {
   const node = upid.split(":")[1] ?? "";
   for (;;) {

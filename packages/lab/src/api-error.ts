@@ -9,7 +9,10 @@ export class ApiError extends Error {
   }
 }
 
-/** What plain `die` gives: 500 with the text. Nearly everything in Proxmox VE that is not a bad parameter. */
+/**
+ * The result of a plain `die`: 500 with the text. Nearly everything in Proxmox VE that is not a bad
+ * parameter.
+ */
 export function failure(text: string): ApiError {
   return new ApiError(500, `${text}\n`);
 }

@@ -46,7 +46,9 @@ export function number(call: Call, name: string): number | undefined {
   return value === undefined ? undefined : Number(value);
 }
 
-/** What Proxmox VE keeps for root@pam itself, which no token is: a true value is a 400, 0 passes. */
+/**
+ * Options that Proxmox VE reserves for root@pam itself, which no token is: a true value is a 400, 0 passes.
+ */
 export function refuseRootOnly(call: Call, ...names: string[]): void {
   for (const name of names) {
     const value = text(call, name);
@@ -102,7 +104,7 @@ async function inDaemon<T>(region: Region, node: string, work: () => Promise<T>)
   }
 }
 
-/** The operation goes on; only the caller stops waiting. */
+/** The operation continues; only the caller stops waiting. */
 async function behindProxy<T>(region: Region, work: Promise<T>): Promise<T> {
   const milliseconds = PROXY_TIMEOUT_SECONDS * Math.max(region.runtime.timeScale * 1000, 100);
   let cancel = (): void => undefined;

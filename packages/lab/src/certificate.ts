@@ -96,8 +96,8 @@ function fingerprintOf(raw: Buffer): string {
 }
 
 /**
- * The lab's certificate: made at the first start and kept in `dataDir`, so that whoever pinned the
- * fingerprint can go on pinning it after a restart.
+ * The lab's certificate: created at the first start and stored in `dataDir`, so that a pinned fingerprint
+ * stays valid after a restart.
  */
 export function serverIdentity(dataDir: string, hosts: readonly string[], now: Date): ServerIdentity {
   const file = join(dataDir, "certificate.pem");

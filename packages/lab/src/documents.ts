@@ -1,4 +1,4 @@
-/** The lab's state: documents in collections, replaced whole and never changed in place. */
+/** The lab's state: documents in collections, replaced as a whole and never changed in place. */
 export interface Collections {
   meta: MetaDocument;
   cluster: ClusterDocument;
@@ -34,7 +34,7 @@ export interface NodeDocument {
   readonly cores: number;
   readonly memoryBytes: number;
   readonly address: string;
-  /** The resource manager takes guests off it and gives it none. */
+  /** The resource manager moves guests off it and places none on it. */
   readonly maintenance?: boolean;
 }
 export interface StorageDocument {
@@ -56,13 +56,13 @@ export interface VolumeDocument {
   readonly sizeBytes: number;
   readonly format: string;
   readonly content: string;
-  /** Where it lies when the storage is not shared. */
+  /** Its node when the storage is not shared. */
   readonly node: string | null;
   /** The base volume of a linked clone. */
   readonly parent: string | null;
   readonly createdAt: number;
 }
-/** What the QEMU process of a running VM knows; absent when the VM is stopped. */
+/** The state of the QEMU process of a running VM; absent when the VM is stopped. */
 export interface VmProcess {
   readonly pid: number;
   readonly startedAt: number;
@@ -79,7 +79,7 @@ export interface CloudInitDrive {
 export interface GuestPassword {
   readonly at: number;
   readonly crypted: boolean;
-  /** As it stands in the guest's /etc/shadow; absent in data directories of before there were consoles. */
+  /** As in the guest's /etc/shadow; absent in data directories from before there were consoles. */
   readonly hash?: string;
 }
 export interface GuestAddress {
@@ -92,7 +92,7 @@ export interface GuestRoute {
   readonly to: string;
   readonly via: string;
 }
-/** What the guest system inside remembers: a disk survives power cycles. */
+/** What the guest system stores: a disk survives power cycles. */
 export interface GuestMemory {
   readonly bootedInstanceId: string | null;
   readonly firstBoots: number;
@@ -103,11 +103,11 @@ export interface GuestMemory {
   readonly rendered?: string;
   /** Network files that were written through the guest agent. */
   readonly files?: Readonly<Record<string, string>>;
-  /** The addresses that the interfaces were given when the network was last taken up, by MAC. */
+  /** The addresses that the interfaces got when the network was last configured, by MAC. */
   readonly addresses?: Readonly<Record<string, readonly GuestAddress[]>>;
   /** The routes that were set with them; absent in data directories of before there were wires. */
   readonly routes?: Readonly<Record<string, readonly GuestRoute[]>>;
-  /** What the guest calls itself: from its cloud-init drive at a start, or as it was told since. */
+  /** The guest's hostname: from its cloud-init drive at a start, or as it was set since. */
   readonly hostname?: string;
 }
 export interface VmDocument {

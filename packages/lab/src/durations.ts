@@ -1,4 +1,4 @@
-/** How long things take, in simulated seconds, on a middling cluster. */
+/** How long operations take, in simulated seconds, on an average cluster. */
 export const seconds = {
   /** Reading a config and forking. */
   configWrite: 0.05,

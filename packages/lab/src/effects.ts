@@ -1,6 +1,6 @@
 import type { JournalEntry } from "./journal.ts";
 
-/** What was really done to the region, counted from the journal. */
+/** The real effects on the region, counted from the journal. */
 export interface Effects {
   /** Clones that began (a config was written), per new VM id. */
   readonly clones: ReadonlyMap<number, number>;
@@ -19,7 +19,7 @@ export interface Effects {
   readonly tasks: ReadonlyMap<string, number>;
 }
 
-/** Sums a journal up. Ground truth for tests: what happened, not what somebody reported. */
+/** Sums up a journal. Ground truth for tests: what happened, not what was reported. */
 export function effects(journal: readonly JournalEntry[]): Effects {
   const count = (op: string): Map<number, number> => {
     const result = new Map<number, number>();

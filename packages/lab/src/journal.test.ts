@@ -25,7 +25,7 @@ interface LabProcess {
   end(signal: NodeJS.Signals): Promise<number | null>;
 }
 
-/** Starts src/main.ts; the "lab" it returns is only what a client needs to know. */
+/** Starts src/main.ts; the "lab" it returns has only what a client needs. */
 async function labProcess(dataDir: string, env: Record<string, string> = {}): Promise<LabProcess> {
   const child = spawn(process.execPath, [MAIN], {
     env: {
@@ -150,7 +150,7 @@ describe("the journal", () => {
     await second.stop();
   });
 
-  test("keeps count of the starts, so that each hands out MAC addresses of its own", async () => {
+  test("counts the starts, so that each assigns MAC addresses of its own", async () => {
     const dataDir = newDirectory();
     const macs: (string | undefined)[] = [];
     for (const newid of [21211, 21212, 21213]) {
@@ -168,7 +168,7 @@ describe("the journal", () => {
     expect(a.tokenSecret).not.toBe(b.tokenSecret);
   });
 
-  test("cuts off a torn last line and goes on behind it", async () => {
+  test("truncates a torn last line and continues after it", async () => {
     const dataDir = newDirectory();
     const first = await startLab({ dataDir });
     await first.stop();

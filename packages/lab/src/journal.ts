@@ -13,7 +13,7 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 
-/** What happened, for people and tests. */
+/** An effect, for people and tests. */
 export interface Effect {
   readonly op: string;
   readonly node?: string;
@@ -30,7 +30,7 @@ export type Change = readonly [collection: string, id: string, document: unknown
 export interface JournalEntry extends Effect {
   /** Milliseconds since the epoch. */
   readonly at: number;
-  /** 1, 2, 3, ... over the whole life of the data directory. */
+  /** 1, 2, 3, ... over the whole lifetime of the data directory. */
   readonly seq: number;
   readonly set?: readonly Change[];
 }
@@ -98,7 +98,7 @@ export function openJournal(dataDir: string, apply: (change: Change) => void): J
   // "r+" after making sure that it exists: "a" could not cut a torn line off.
   closeSync(openSync(active, "a", 0o600));
   for (const name of journalFiles(dataDir)) {
-    // History that the snapshot has swallowed whole is kept for people, not read.
+    // History that is completely in the snapshot is kept for people, not read.
     if (name !== ACTIVE && Number(/\d+/.exec(name)?.[0]) <= snapshot.seq) continue;
     const file = join(dataDir, name);
     const { entries, usedBytes } = parseLines(readFileSync(file, "utf8"));
@@ -138,7 +138,7 @@ export function openJournal(dataDir: string, apply: (change: Change) => void): J
       // The snapshot first: lines it already holds are skipped at replay, so a kill in between is harmless.
       renameSync(`${file}.tmp`, file);
       closeSync(fd);
-      // Old lines are kept whole: they are the ground truth of effects.
+      // Old lines are kept unchanged: they are the ground truth of effects.
       renameSync(active, join(dataDir, `journal-${seq}.ndjson`));
       fd = openSync(active, "a", 0o600);
       size = 0;

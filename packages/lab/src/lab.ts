@@ -21,7 +21,7 @@ import { Wires } from "./wires/wires.ts";
 import { callWorld, makeWorld, type World } from "./world.ts";
 
 export interface LabOptions {
-  /** State, certificate and secrets live here; made when missing. */
+  /** The directory of state, certificate and secrets; created when missing. */
   readonly dataDir: string;
   /** 0 (the default) takes any free port. */
   readonly port?: number;
@@ -44,15 +44,17 @@ export interface LabOptions {
    * machines have no network at all.
    */
   readonly wires?: Internet;
-  /** Why there are none, as it is told to who looks for the network at a machine's console. */
+  /** Why there are none, for a person who tries the network at a machine's console. */
   readonly withoutWires?: string;
-  /** Rules of nft that the nodes have beside their firewall, where there are wires; none when absent. */
+  /**
+   * Rules of nft that the nodes have in addition to their firewall, where there are wires; none when absent.
+   */
   readonly nodeRules?: string;
   /** Port of the edge's SSH on 127.0.0.1, where there are wires; any free one when absent. */
   readonly edgePort?: number;
-  /** What the agent's token may do when the region is seeded; `guests` when absent. */
+  /** The rights of the agent's token when the region is seeded; `guests` when absent. */
   readonly agentGrant?: AgentGrant;
-  /** Replaces clock and chance altogether. */
+  /** Replaces clock and random numbers altogether. */
   readonly runtime?: Runtime;
 }
 
@@ -70,9 +72,9 @@ export interface Lab {
   readonly operatorTokenSecret: string;
   /** http://127.0.0.1:PORT of the control server, when there is one. */
   readonly controlUrl: string | undefined;
-  /** What happens without anybody asking: drift, broken nodes, lost quorum. */
+  /** Changes without an API request: drift, broken nodes, lost quorum. */
   readonly control: World & {
-    /** What root types on a node after `pveum`; answers what is printed. Throws CommandFailed. */
+    /** Runs `pveum` as root on a node; returns its output. Throws CommandFailed. */
     pveum(...args: readonly string[]): string;
     /** Every VM as it is. */
     vms(): VmDocument[];
@@ -86,15 +88,15 @@ export interface Lab {
     /** Resolves when no task is running. */
     settled(): Promise<void>;
   };
-  /** Faults between client and API, and of tasks to come. */
+  /** Faults between client and API, and of future tasks. */
   readonly faults: HttpFaults & { readonly tasks: TaskFaults };
   /** The network that the machines are plugged into, when there is one. */
   readonly wires: Wires | undefined;
   /** The machine that may route between its VLANs; there where there are wires. */
   readonly edge: EdgeMachine | undefined;
-  /** Every effect since the data directory was made, oldest first. */
+  /** Every effect since the data directory was created, oldest first. */
   journal(): JournalEntry[];
-  /** Stops serving. Tasks that run are cut off, as by a power failure; guests go on running. */
+  /** Stops serving. Running tasks are interrupted, as by a power failure; guests continue. */
   stop(): Promise<void>;
 }
 
@@ -124,7 +126,8 @@ function tokenSecret(region: Region, tokenid: string): string {
 /**
  * Starts a region on the state in `dataDir`, seeding it when it is empty.
  *
- * Throws {@link PortTaken} when a port is not free, WiresFailed when wires are asked for where there can be none.
+ * Throws {@link PortTaken} when a port is not free, WiresFailed when wires are requested where there can be
+ * none.
  */
 export async function startLab(options: LabOptions): Promise<Lab> {
   const { dataDir, port = 0, host = "127.0.0.1", timeScale = 0, version = "9.2", seed = 1 } = options;
@@ -132,7 +135,7 @@ export async function startLab(options: LabOptions): Promise<Lab> {
   const skewMs = (options.clockSkewSeconds ?? 0) * 1000;
   const clock = options.runtime ?? systemRuntime(timeScale, seed, skewMs);
   const store = openStore(dataDir, clock.nowMs);
-  // The number of earlier starts is part of the seed: a restart must not hand out the same MACs again.
+  // The number of earlier starts is part of the seed: a restart must not assign the same MACs again.
   const boots = store.get("meta", "meta")?.boots ?? 0;
   const runtime = options.runtime ?? systemRuntime(timeScale, seed + boots * 7919, skewMs);
   const fresh = store.empty;

@@ -32,8 +32,8 @@ export interface Locks {
 }
 
 /**
- * Simulated lock waits scale like everything else, but never below 25 real milliseconds a second: at scale
- * 0 a lock is held for some turns of the event loop, and whoever waits must outlive them.
+ * Simulated lock waits scale like everything else, but never below 25 real milliseconds a second: at scale 0
+ * a lock is held for some turns of the event loop, and a waiter must outlast them.
  */
 const MINIMUM_REAL_MS_PER_SECOND = 25;
 

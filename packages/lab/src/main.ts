@@ -79,7 +79,7 @@ try {
     { mode: 0o600 },
   );
   renameSync(`${file}.tmp`, file);
-  // The line on standard output holds no secret: it may end up in a log.
+  // The line on standard output contains no secret: it may end up in a log.
   process.stdout.write(
     `${JSON.stringify({ ready: true, url, fingerprint256, controlUrl, version, file, ...wires, ...edge })}\n`,
   );

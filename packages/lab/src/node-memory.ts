@@ -4,10 +4,10 @@ import type { Region } from "./region.ts";
 const GIB = 1024 ** 3;
 /** The system of a node itself. */
 const OWN_MEMORY_BYTES = 3 * GIB;
-/** What a running guest uses of its memory. */
+/** The share of its memory that a running guest uses. */
 const USED_SHARE = 0.35;
 
-/** What a node has in use: its own, and what its running guests have touched. */
+/** A node's used memory: its own, and what its running guests have touched. */
 export function usedMemoryOf(region: Region, { name, memoryBytes }: NodeDocument): number {
   const guests = region.store
     .all("vm")

@@ -1,4 +1,4 @@
-/** A port somebody else has. The message names it. */
+/** The port is in use. The message names it. */
 export class PortTaken extends Error {
   readonly port: number;
   constructor(port: number) {

@@ -10,7 +10,7 @@ import { makeTaskFaults, type TaskFaults } from "./tasks/task-faults.ts";
 import type { LiveTask } from "./tasks/worker.ts";
 import type { Wires } from "./wires/wires.ts";
 
-/** The simulated cluster: state, rules and what is only in memory. Knows nothing of HTTP. */
+/** The simulated cluster: state, rules and what is only in memory. It does not depend on HTTP. */
 export interface Region {
   readonly runtime: Runtime;
   readonly store: Store;
@@ -24,9 +24,9 @@ export interface Region {
   readonly live: Map<string, LiveTask>;
   /** Worker slots in use per node daemon: three, as pvedaemon has. */
   readonly daemons: Map<string, { busy: number; readonly waiting: (() => void)[] }>;
-  /** The network between the machines; null in a lab that has none. Set once, when it has been laid. */
+  /** The network between the machines; null in a lab that has none. Set once, when it has been built. */
   wires: Wires | null;
-  /** Why there is none, for those who look for it. */
+  /** Why there is none, for people who try it. */
   readonly withoutWires: string;
 }
 
@@ -52,7 +52,7 @@ export function makeRegion(
   };
 }
 
-/** The VM, or the 500 that says its file is not on `node`: it may be on another one. */
+/** The VM, or the 500 that its file is not on `node`: it may be on another one. */
 export function vmOn(region: Region, node: string, vmid: number | string): VmDocument {
   const vm = region.store.get("vm", String(vmid));
   if (vm === undefined || vm.node !== node) {
@@ -61,7 +61,7 @@ export function vmOn(region: Region, node: string, vmid: number | string): VmDoc
   return vm;
 }
 
-/** The same question asked by check_running, which has a text of its own. */
+/** The same check in check_running, which has a text of its own. */
 export function runningCheck(region: Region, node: string, vmid: number | string): VmDocument {
   const vm = region.store.get("vm", String(vmid));
   if (vm === undefined || vm.node !== node) {

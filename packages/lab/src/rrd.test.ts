@@ -12,7 +12,7 @@ const row = async (lab: Lab, vmid: number) =>
 test("cluster/resources shows tags at once, and name and power only at the next broadcast", async () => {
   const real = systemRuntime(0.001, 1);
   let broadcast = (): void => undefined;
-  // Ten seconds at this scale: the broadcast, which this test gives itself.
+  // Ten seconds at this scale: the broadcast, which this test triggers itself.
   const after = (milliseconds: number, callback: () => void): (() => void) => {
     if (milliseconds !== 10) return real.after(milliseconds, callback);
     broadcast = callback;
@@ -37,7 +37,7 @@ test("cluster/resources shows tags at once, and name and power only at the next 
   expect(await row(lab, 20900)).toMatchObject({ name: "renamed", status: "running" });
 });
 
-test("nextid tells whether a number is free without reserving it", async () => {
+test("nextid shows whether a number is free without reserving it", async () => {
   const lab = await newLab();
   expect((await call(lab, "GET /cluster/nextid")).data).toBe("100");
   expect((await call(lab, "GET /cluster/nextid")).data).toBe("100");

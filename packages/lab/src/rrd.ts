@@ -2,7 +2,7 @@ import type { VmDocument } from "./documents.ts";
 import type { Runtime } from "./runtime.ts";
 import type { Store } from "./store.ts";
 
-/** What pvestatd broadcast about a VM the last time round: up to ten seconds old. */
+/** pvestatd's last broadcast about a VM: up to ten seconds old. */
 export interface RrdRow {
   readonly name: string;
   readonly status: "running" | "stopped";
@@ -39,7 +39,10 @@ function rowOf(store: Store, vm: VmDocument): RrdRow {
   };
 }
 
-/** Keeps the stale half of cluster/resources. At time scale 0 a change shows after one turn of the loop. */
+/**
+ * Maintains the stale half of cluster/resources. At time scale 0 a change shows after one turn of the event
+ * loop.
+ */
 export function makeRrd(runtime: Runtime, store: Store): Rrd {
   const rows = new Map<number, RrdRow>();
   let cancel: (() => void) | undefined;

@@ -1,20 +1,17 @@
 import { generateKeyPairSync, type KeyObject, randomBytes, randomUUID } from "node:crypto";
 import { setImmediate as nextTurn, setTimeout as sleepReal } from "node:timers/promises";
 
-/**
- * The one place where the lab meets time and chance. Everything else asks here, so that a test can
- * replace both.
- */
+/** The lab's only source of time and random numbers, so that a test can replace both. */
 export interface Runtime {
   /** Real seconds per simulated second: 0 makes everything immediate (but asynchronous), 1 is lifelike. */
   readonly timeScale: number;
   /** Milliseconds since the epoch. */
   nowMs(): number;
-  /** Lets `seconds` of simulated time pass; at scale 0 one turn of the event loop. */
+  /** Waits `seconds` of simulated time; at scale 0 one turn of the event loop. */
   wait(seconds: number): Promise<void>;
   /** Real waiting, for deadlines that protect the lab itself. */
   sleepMs(milliseconds: number): Promise<void>;
-  /** Calls back after real milliseconds; the result cancels. Never keeps the process alive. */
+  /** Calls back after real milliseconds; the returned function cancels. Never keeps the process running. */
   after(milliseconds: number, callback: () => void): () => void;
   /** Uniform in [0, 1). */
   random(): number;

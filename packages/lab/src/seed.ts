@@ -35,7 +35,7 @@ function templateChanges(region: Region, template: Template): DocumentChange[] {
   const config: Record<string, string> = {
     agent: "enabled=1",
     boot: "order=scsi0",
-    // What a careless template carries; a driver must set or delete it.
+    // Settings of a careless template; a driver must set or delete them.
     ciuser: windows ? "Administrator" : "template",
     cores: "1",
     cpu: "x86-64-v2-AES",
@@ -87,8 +87,9 @@ function templateChanges(region: Region, template: Template): DocumentChange[] {
 }
 
 /**
- * What the agent's token is granted. `pools`: as its runbook says, servers by their pools. `guests`: all of /vms as well,
- * so that servers can be adopted wherever they are. `none`: there is neither token nor user nor role.
+ * The grant of the agent's token. `pools`: as in its runbook, servers by their pools. `guests`: all of /vms
+ * as well, so that servers can be adopted wherever they are. `none`: there is neither token nor user nor
+ * role.
  */
 export type AgentGrant = "pools" | "guests" | "none";
 

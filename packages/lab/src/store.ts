@@ -27,10 +27,10 @@ export function openStore(dataDir: string, nowMs: () => number): Store {
 }
 
 /**
- * A store that is gone with the process.
+ * A store in memory.
  *
- * @param documents what is in it to begin with, as {@link documentsOf} answers it
- * @param record is told of every effect, in the place of a journal
+ * @param documents its initial content, as {@link documentsOf} returns it
+ * @param record is called with every effect, in the place of a journal
  */
 export function memoryStore(
   nowMs: () => number,

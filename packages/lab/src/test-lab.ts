@@ -13,14 +13,14 @@ afterAll(async () => {
   for (const directory of directories) rmSync(directory, { recursive: true, force: true });
 });
 
-/** An empty directory that goes away with the test file. */
+/** An empty directory that is deleted after the test file. */
 export function newDirectory(): string {
   const directory = mkdtempSync(join(tmpdir(), "kule-lab-"));
   directories.push(directory);
   return directory;
 }
 
-/** A lab on a free port; time scale 0 unless told otherwise. */
+/** A lab on a free port; time scale 0 by default. */
 export async function newLab(options: Partial<LabOptions> = {}): Promise<Lab> {
   const lab = await startLab({ dataDir: newDirectory(), ...options });
   labs.push(lab);

@@ -37,22 +37,22 @@ export function callWorld(world: World, name: string, args: readonly unknown[]):
   return (world[known] as (...given: readonly unknown[]) => unknown)(...args) ?? null;
 }
 
-/** Who does what the lab does behind a driver's back. */
+/** The user of the changes that no driver requested. */
 const SOMEONE = "admin@pam";
 
 /**
- * Things that happen to a cluster without anybody asking through the API: broken nodes, lost quorum, and
- * people who edit, move and delete.
+ * Events in a cluster without an API request: broken nodes, lost quorum, and people who edit, move and
+ * delete.
  */
 export interface World {
   nodeDown(node: string): void;
   nodeUp(node: string): void;
-  /** Gives a node other hardware, or takes it into maintenance. */
+  /** Changes a node's hardware, or puts it into maintenance. */
   setNode(
     node: string,
     change: { readonly cores?: number; readonly memoryBytes?: number; readonly maintenance?: boolean },
   ): void;
-  /** Gives a storage another size. */
+  /** Changes a storage's size. */
   setStorage(storage: string, totalBytes: number): void;
   loseQuorum(): void;
   regainQuorum(): void;
@@ -60,7 +60,7 @@ export interface World {
   editConfig(vmid: number, set: Readonly<Record<string, string>>, remove?: readonly string[]): void;
   /** Changes nothing that matters, but the digest. */
   touchConfig(vmid: number): void;
-  /** Takes a VM out of whichever pool it is in. */
+  /** Removes a VM from its pool. */
   leavePool(vmid: number): void;
   /** Changes an option of a VM's firewall, as the web interface would. */
   setFirewallOption(vmid: number, name: string, value: string): void;
@@ -70,15 +70,15 @@ export interface World {
   deleteVm(vmid: number): void;
   /** Powers a VM on or off from outside. */
   setPower(vmid: number, running: boolean): void;
-  /** The guest restarts itself, as whoever is logged in may make it do. */
+  /** The guest restarts itself, as a logged-in user may request. */
   restartGuest(vmid: number): void;
-  /** What `qm unlock` does on the node: the cure for a stale lock. */
+  /** `qm unlock` on the node: removes a stale lock. */
   unlock(vmid: number): void;
   /** Holds a storage's lock until the returned function is called. */
   holdStorageLock(storage: string, node?: string): () => void;
-  /** Takes the agent's grant on /vms away and gives it one on this pool, which is made: the scope trap. */
+  /** Revokes the agent's grant on /vms and grants it this pool, which is created: the scope trap. */
   restrictAgentToPool(poolid: string): void;
-  /** Puts a volume that nobody refers to on a storage. */
+  /** Creates a volume that no VM references. */
   leaveVolume(storage: string, vmid: number): string;
 }
 
@@ -177,7 +177,8 @@ export function makeWorld(region: Region): World {
     },
     setPower: (vmid, running) => {
       if (!running) return put("world-powered-off", { ...vmOf(vmid), process: null });
-      // As a start through the API does: what waited is applied, and the guest boots from a drive that is written anew.
+      // As a start through the API does: pending changes are applied, and the guest boots from a newly
+      // written drive.
       const draft = openDraft(vmOf(vmid));
       applyPendingCold(region, draft);
       generateCloudInit(draft);

@@ -11,7 +11,7 @@ export interface Account {
 
 /**
  * Postgres refuses to run as root, so root drops to the owner of an existing cluster, else to `postgres`,
- * else to `nobody`. Anyone else runs it as themselves: `undefined`.
+ * else to `nobody`. Any other user runs it as themselves: `undefined`.
  *
  * @throws PostgresError `account_missing` when root has no account to drop to.
  */

@@ -38,7 +38,7 @@ export interface Cluster {
   password: string;
 }
 
-/** File beside Postgres' own in its data directory, so that both appear in one rename. */
+/** File among Postgres' own in its data directory, so that both appear in one rename. */
 const passwordFile = "superuser-password";
 const draftPrefix = "pgdata.new-";
 
@@ -78,8 +78,8 @@ export function openCluster(options: ClusterOptions): Cluster {
 }
 
 /**
- * Runs initdb in a directory that no start looks at and renames it when all is there. Each attempt has its own:
- * the initdb of a killed attempt may still be writing to the former one.
+ * Runs initdb in a directory that no start reads and renames it when it is complete. Each attempt has its
+ * own: the initdb of a killed attempt may still be writing to the former one.
  */
 function createCluster({ binaries, account, durable }: ClusterOptions, home: string): void {
   removeDrafts(home);
@@ -124,7 +124,7 @@ function createCluster({ binaries, account, durable }: ClusterOptions, home: str
   renameSync(draft, join(home, "pgdata"));
 }
 
-/** What killed attempts left; one that is still being written to goes at a later start. */
+/** The leftovers of killed attempts; one that is still being written to is deleted at a later start. */
 function removeDrafts(home: string): void {
   for (const name of readdirSync(home)) {
     if (!name.startsWith(draftPrefix)) continue;
@@ -138,7 +138,7 @@ function removeDrafts(home: string): void {
 function chooseHome({ dataDir, account, log }: ClusterOptions): string {
   const dir = join(dataDir, "pgdata");
   if (lstatSync(dir, { throwIfNoEntry: false })?.isSymbolicLink()) {
-    // A link to nothing: an attempt was killed before its end, or somebody removed the data.
+    // A dangling link: an attempt was killed before its end, or the data was removed.
     const home = dirname(readlinkSync(dir));
     if (existsSync(home)) return home;
     throw new PostgresError(

@@ -32,11 +32,11 @@ async function run(sql: string): Promise<void> {
   }
 }
 
-test("a suitable server tells its version", async () => {
+test("a suitable server reports its version", async () => {
   expect((await checkServer(postgres.ownerUrl)).serverVersion).toMatch(/^18\./);
 });
 
-test("everything that is wrong with a server is said at once, without its password", async () => {
+test("everything that is wrong with a server is reported at once, without its password", async () => {
   await run("create role plain login password 'secret'");
   await run("create database latin encoding 'SQL_ASCII' template template0 locale_provider libc locale 'C'");
   const url = new URL(postgres.ownerUrl);

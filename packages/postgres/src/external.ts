@@ -4,8 +4,9 @@ import { PostgresError } from "./errors.ts";
 const oldestServerVersion = 150_000;
 
 /**
- * Looks whether a Postgres given by its connection string can carry Kule, and says everything that is wrong at
- * once: PostgreSQL 15 or newer, UTF8, the extension btree_gist, a role that may create roles and databases.
+ * Checks whether a Postgres given by its connection string is suitable for Kule, and reports everything that
+ * is wrong at once: PostgreSQL 15 or newer, UTF8, the extension btree_gist, a role that may create roles and
+ * databases.
  *
  * @throws PostgresError `unsuitable_server`, also when it cannot be reached.
  */

@@ -2,7 +2,7 @@ import { createServer } from "node:net";
 import { expect, test } from "vitest";
 import { findFreePort, isPortBusy } from "./free-port.ts";
 
-test("ports are none that a connection may be given, and another one each time", async () => {
+test("ports are outside of the kernel's range for connections, and different each time", async () => {
   const found = [];
   for (let count = 0; count < 10; count += 1) found.push(await findFreePort());
   expect(new Set(found).size).toBe(10);

@@ -3,12 +3,14 @@ import { createServer } from "node:net";
 import { threadId } from "node:worker_threads";
 
 /**
- * Below the ports that kernels give to connections on their way out (32,768 and up on Linux, 49,152 elsewhere), any of
- * which may take a port between its being found free and its being listened on. Few services have theirs here.
+ * Below the ports that kernels use for outgoing connections (32,768 and up on Linux, 49,152 elsewhere), any
+ * of which may take a port between the check and the listen. Few services have theirs here.
  */
 const FIRST_PORT = 20_000;
 const PORT_AFTER_LAST = 32_768;
-/** Processes that look for ports at the same time look in different places, so that no two find the same one. */
+/**
+ * Processes that search for ports at the same time search different ranges, so that no two find the same one.
+ */
 const PORTS_OF_A_PROCESS = 32;
 const PLACES = (PORT_AFTER_LAST - FIRST_PORT) / PORTS_OF_A_PROCESS;
 const place = FIRST_PORT + ((process.pid + threadId) % PLACES) * PORTS_OF_A_PROCESS;

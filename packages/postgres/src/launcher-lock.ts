@@ -4,10 +4,10 @@ import { PostgresError } from "./errors.ts";
 import { identifyProcess, isStillRunning, parseProcessIdentity } from "./process-identity.ts";
 
 /**
- * Notes in `dataDir` which process runs Postgres there, so that a second start is refused while the first
- * lives, and the leftovers of a dead one are known to be nobody's. Postgres' own lock file is the last word.
+ * Records in `dataDir` which process runs Postgres there, so that a second start is refused while the first
+ * runs, and the leftovers of a dead one are recognised. Postgres' own lock file decides.
  *
- * @returns a function that gives the place back.
+ * @returns a function that releases the lock.
  * @throws PostgresError `in_use`.
  */
 export function takeLauncherLock(dataDir: string): () => void {

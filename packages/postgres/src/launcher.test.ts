@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from "node:child_process";
+import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import {
   chmodSync,
@@ -17,7 +17,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { Client } from "pg";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { type PostgresOptions, type RunningPostgres, removePostgresData, startPostgres } from "./launcher.ts";
 import { identifyProcess, isStillRunning } from "./process-identity.ts";
 
@@ -25,12 +25,23 @@ const launcherUrl = new URL("./launcher.ts", import.meta.url).href;
 const asRoot = process.getuid?.() === 0;
 const fast = { fsync: "off" };
 
+/** A directory that initdb has filled: most tests begin with a copy, which takes a tenth of the time. */
+let filled: string;
 let scratch: string;
 let running: RunningPostgres[];
 
+beforeAll(async () => {
+  filled = mkdtempSync(join(tmpdir(), "kule-postgres-filled-"));
+  chmodSync(filled, 0o755);
+  const postgres = await startPostgres({ dataDir: join(filled, "data"), settings: fast, log: () => {} });
+  await postgres.stop();
+});
+
+afterAll(() => rmSync(filled, { recursive: true, force: true }));
+
 beforeEach(() => {
   scratch = mkdtempSync(join(tmpdir(), "kule-postgres-"));
-  // mkdtemp makes it 0700; the account that Postgres runs under must pass.
+  // mkdtemp creates it with 0700; the account of Postgres must be able to enter it.
   chmodSync(scratch, 0o755);
   running = [];
 });
@@ -39,6 +50,11 @@ afterEach(async () => {
   await Promise.all(running.map((postgres) => postgres.stop()));
   rmSync(scratch, { recursive: true, force: true });
 });
+
+/** Before the first start of a test, unless it is about initdb. */
+function copyFilled(): void {
+  execFileSync("cp", ["-a", join(filled, "data"), join(scratch, "data")]);
+}
 
 async function start(options: Partial<PostgresOptions> = {}): Promise<RunningPostgres> {
   const postgres = await startPostgres({
@@ -116,12 +132,14 @@ describe("a Postgres for try-outs and tests", () => {
     expect(statSync(join(scratch, "data/pgdata/superuser-password")).mode & 0o777).toBe(0o600);
   });
 
-  test("writes to the disk unless told otherwise", async () => {
+  test("writes to the disk by default", async () => {
+    copyFilled();
     const postgres = await start({ settings: {} });
     expect(await query(postgres.ownerUrl, "show fsync")).toEqual([["on"]]);
   });
 
   test("refuses a wrong password over TCP", async () => {
+    copyFilled();
     const postgres = await start();
     const url = new URL(postgres.ownerUrl);
     url.password = "wrong";
@@ -129,17 +147,20 @@ describe("a Postgres for try-outs and tests", () => {
   });
 
   test("listens on a unix socket alone when given a directory for it", async () => {
+    copyFilled();
     const postgres = await start({ socketDir: join(scratch, "socket") });
     expect(await query(postgres.ownerUrl, "show listen_addresses")).toEqual([[""]]);
     expect(existsSync(join(scratch, "socket/.s.PGSQL.5432"))).toBe(true);
   });
 
   test("refuses a second start on the same directory while the first runs", async () => {
+    copyFilled();
     await start();
     await expect(start()).rejects.toMatchObject({ code: "in_use" });
   });
 
   test("names the port that is taken", async () => {
+    copyFilled();
     const first = await start();
     await expect(start({ dataDir: join(scratch, "other"), port: first.port })).rejects.toMatchObject({
       code: "start_failed",
@@ -148,6 +169,7 @@ describe("a Postgres for try-outs and tests", () => {
   });
 
   test("refuses a directory of another major version and leaves it as it was", async () => {
+    copyFilled();
     const postgres = await start();
     await postgres.stop();
     writeFileSync(join(scratch, "data/pgdata/PG_VERSION"), "17\n");
@@ -158,7 +180,8 @@ describe("a Postgres for try-outs and tests", () => {
     expect(readFileSync(join(scratch, "data/pgdata/PG_VERSION"), "utf8")).toBe("17\n");
   });
 
-  test("says so when it ends by itself", async () => {
+  test("reports an end that was not requested", async () => {
+    copyFilled();
     const postgres = await start();
     process.kill(postmasterPid(), "SIGKILL");
     expect(await postgres.unexpectedEnd).toMatchObject({ message: expect.stringContaining("SIGKILL") });
@@ -175,12 +198,13 @@ describe("after everything was killed", () => {
     const postgres = await start();
     expect(await query(postgres.ownerUrl, "select 1")).toEqual([[1]]);
     await postgres.stop();
-    // What could not be removed under that initdb's hands goes at the next start.
+    // What could not be removed while that initdb was running is deleted at the next start.
     await start();
     await expect.poll(() => globSync(join(scratch, "data/pgdata.new-*")), { timeout: 10_000 }).toEqual([]);
   });
 
   test("the watchdog stops a Postgres whose launcher was killed", async () => {
+    copyFilled();
     const { launcher, postmasterPid } = await startElsewhere();
     const postmaster = identifyProcess(postmasterPid);
     if (postmaster === undefined) throw new Error("no postmaster");
@@ -189,9 +213,10 @@ describe("after everything was killed", () => {
   });
 
   test("a start ends the postmaster left over, keeps what was committed and takes its place", async () => {
+    copyFilled();
     const { launcher, ownerUrl, postmasterPid } = await startElsewhere();
     await query(ownerUrl, "create table tower as select 1 as floor");
-    // Without its watchdog, which is the launcher's other child, nobody but the next start can end it.
+    // Without its watchdog, which is the launcher's other child, only the next start can end it.
     const children = readFileSync(`/proc/${launcher.pid}/task/${launcher.pid}/children`, "utf8")
       .trim()
       .split(" ");
@@ -206,7 +231,8 @@ describe("after everything was killed", () => {
     expect(identifyProcess(postmasterPid)).toBeUndefined();
   });
 
-  test("a start ends the backends of a killed postmaster, which still hold its memory", async () => {
+  test("a start ends the backends of a killed postmaster, which still use its memory", async () => {
+    copyFilled();
     const { launcher, ownerUrl, postmasterPid } = await startElsewhere();
     await query(ownerUrl, "create table tower as select 1 as floor");
     const busy = new Client({ connectionString: ownerUrl });
@@ -229,6 +255,7 @@ describe("after everything was killed", () => {
   });
 
   test("a postmaster.pid that names an unrelated living process is stale, and that process is left alone", async () => {
+    copyFilled();
     const postgres = await start();
     await postgres.stop();
     const { uid, gid } = statSync(join(scratch, "data/pgdata"));
@@ -245,6 +272,7 @@ describe("after everything was killed", () => {
 
 describe.runIf(asRoot)("for root", () => {
   test("Postgres runs under an account without privileges", async () => {
+    copyFilled();
     await start();
     const status = readFileSync(`/proc/${postmasterPid()}/status`, "utf8");
     expect(/^Uid:\s+(\d+)/m.exec(status)?.[1]).not.toBe("0");

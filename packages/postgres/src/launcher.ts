@@ -42,7 +42,7 @@ export interface RunningPostgres {
   ownerUrl: string;
   socketDir: string | undefined;
   port: number;
-  /** Settles when Postgres ends without having been asked to, with the reason. */
+  /** Resolves when Postgres ends without a request, with the reason. */
   unexpectedEnd: Promise<PostgresError>;
   /** Fast shutdown: open transactions are rolled back, everything committed is on disk. */
   stop(): Promise<void>;
@@ -59,11 +59,12 @@ const defaultSettings: Record<string, string | number> = {
 };
 
 /**
- * Starts a real PostgreSQL from npm binaries, for try-outs and tests. Production uses a PostgreSQL of its own.
+ * Starts a real PostgreSQL from npm binaries, for try-outs and tests. Production uses a PostgreSQL of its
+ * own.
  *
- * Works as root (drops to `postgres` or `nobody`) and as an ordinary user. What an earlier, killed run left
- * behind on the same `dataDir` is ended first, and its data kept. Should this process be killed, a watchdog
- * stops Postgres.
+ * Works as root (drops to `postgres` or `nobody`) and as an ordinary user. Processes that an earlier, killed
+ * run left behind on the same `dataDir` are ended first, and its data kept. If this process is killed, a
+ * watchdog stops Postgres.
  *
  * @throws PostgresError with a code; see `errors.ts`.
  */
@@ -102,7 +103,7 @@ async function launch(
       await createDatabase(urlTo("postgres"), options.database ?? "kule");
     } catch (error) {
       child.kill("SIGQUIT");
-      // Between looking for a free port and binding it another process may have taken it.
+      // Another process may have taken the port between the check and the bind.
       if (attempt < attempts && error instanceof PostgresError && error.code === "start_failed") continue;
       throw error;
     }
@@ -263,7 +264,10 @@ function supervise(
   return { ...place, unexpectedEnd, stop };
 }
 
-/** Removes everything `startPostgres` made under `dataDir`, following the link to /var/lib/kule if there is one. */
+/**
+ * Removes everything that `startPostgres` created under `dataDir`, following the link to /var/lib/kule if
+ * there is one.
+ */
 export function removePostgresData(dataDir: string): void {
   const pgdata = join(dataDir, "pgdata");
   if (lstatSync(pgdata, { throwIfNoEntry: false })?.isSymbolicLink()) {

@@ -16,8 +16,8 @@ export async function endLeftovers(clusterDir: string, log: (line: string) => vo
   if (postmasterPid === undefined) return;
   const leftovers = postgresProcessesIn(clusterDir);
   if (leftovers.length > 0) await endProcesses(leftovers, postmasterPid, log);
-  // Postgres believes the file when its number is taken, by a zombie or, after the restart of a container, by
-  // anyone; nobody runs on this cluster now, so the file is stale.
+  // Postgres believes the file when its number is in use, by a zombie or, after the restart of a container,
+  // by any process; no process uses this cluster now, so the file is stale.
   rmSync(join(clusterDir, "postmaster.pid"), { force: true });
 }
 
@@ -83,7 +83,7 @@ function signal(identity: ProcessIdentity, name: NodeJS.Signals): void {
   }
 }
 
-/** Nothing tells a process about the end of one that is not its child, so this looks every 20 ms. */
+/** A process gets no notification about the end of one that is not its child, so this checks every 20 ms. */
 async function waitForEnd(identities: ProcessIdentity[], timeoutMs: number): Promise<boolean> {
   const deadline = performance.now() + timeoutMs;
   while (identities.some(isStillRunning)) {

@@ -1,8 +1,8 @@
 import { readFileSync } from "node:fs";
 
 /**
- * What tells one process from a later one that got the same number: the kernel's boot and the moment the
- * process began, in clock ticks after that boot.
+ * Distinguishes a process from a later one with the same number: the kernel's boot and the moment the process
+ * began, in clock ticks after that boot.
  */
 export interface ProcessIdentity {
   pid: number;

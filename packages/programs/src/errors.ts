@@ -1,10 +1,10 @@
-// How a job can end badly. The first three say something about the job; the others end a run
-// without doing so. Those that end a job may have a last look at the VM with them: what is so is so, however it ended.
+// How a job can fail. The first three say something about the job; the others end a run without doing so.
+// Those that end a job may carry a last observation of the VM: it is valid however the job ended.
 
 import type { JobErrorCode } from "@kule/rules/jobs/region-texts";
 
-/** What was read back of the VM when the run was over. */
-export type LastLook = {
+/** The state of the VM that was read at the end of the run. */
+export type LastObservation = {
   readonly power_state: "on" | "off";
   /** Of the disk that it boots from, where the job could have changed it. */
   readonly disk_bytes?: number;
@@ -13,9 +13,9 @@ export type LastLook = {
 export type ProgramErrorFacts = {
   /** Closed vocabulary of the job's error: `template_missing`, `vmid_taken` ... */
   readonly code: JobErrorCode;
-  /** For the user. Says nothing of nodes, storages or other organisations. */
+  /** For the user. Contains no nodes, storages or other organisations. */
   readonly message: string;
-  /** For operators: Proxmox' own words and the end of the task's log. */
+  /** For operators: Proxmox' own text and the end of the task's log. */
   readonly internal: string;
 };
 
@@ -23,7 +23,7 @@ export type ProgramErrorFacts = {
 export class RetryLater extends Error {
   readonly facts: ProgramErrorFacts;
   step: string | null = null;
-  seen: LastLook | null = null;
+  seen: LastObservation | null = null;
   constructor(facts: ProgramErrorFacts, options?: ErrorOptions) {
     super(`${facts.code}: ${facts.internal}`, options);
     this.name = "RetryLater";
@@ -31,13 +31,13 @@ export class RetryLater extends Error {
   }
 }
 
-/** The same job will fail again until somebody changes something. */
+/** The same job will fail again until something is changed. */
 export class Failed extends Error {
   readonly facts: ProgramErrorFacts;
   /** The VMID of the job can never be used for this server; the control plane takes another. */
   readonly vmidUnusable: "taken" | "quarantined" | null;
   step: string | null = null;
-  seen: LastLook | null = null;
+  seen: LastObservation | null = null;
   constructor(facts: ProgramErrorFacts, options?: ErrorOptions & { vmidUnusable?: "taken" | "quarantined" }) {
     super(`${facts.code}: ${facts.internal}`, options);
     this.name = "Failed";
@@ -49,14 +49,14 @@ export class Failed extends Error {
 /** We are wrong, not the region. */
 export class Bug extends Error {
   step: string | null = null;
-  seen: LastLook | null = null;
+  seen: LastObservation | null = null;
   constructor(message: string, options?: ErrorOptions) {
     super(message, options);
     this.name = "Bug";
   }
 }
 
-/** Somebody else may be running this job by now: nothing more is sent or reported. */
+/** Another agent may be running this job by now: nothing more is sent or reported. */
 export class StaleLease extends Error {
   constructor(message = "the lease of this job is over") {
     super(message);
@@ -66,14 +66,17 @@ export class StaleLease extends Error {
 
 /** The job's owner has called it off. */
 export class Cancelled extends Error {
-  seen: LastLook | null = null;
+  seen: LastObservation | null = null;
   constructor(message = "the job was cancelled") {
     super(message);
     this.name = "Cancelled";
   }
 }
 
-/** The agent is stopping: the job goes back at once and another run takes it up. The reason to abort a run with. */
+/**
+ * The agent is stopping: the job is released at once and another run continues it. The reason to abort a run
+ * with.
+ */
 export class Released extends Error {
   constructor(message = "the agent is stopping") {
     super(message);

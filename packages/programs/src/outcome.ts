@@ -20,9 +20,10 @@ import {
 } from "@kule/proxmox/errors";
 import { Bug, Cancelled, Failed, Released, RetryLater, StaleLease } from "./errors.ts";
 
-/** The world is not as it was when the plan was made, or we do not know how it is: look before doing anything. */
-export function meansLookAgain(error: unknown): error is ProxmoxError | EdgeTrouble {
-  // A command that did not end may have done its work, and one that failed did so because things were otherwise.
+/** The state differs from when the plan was made, or is not known: observe before doing anything. */
+export function needsNewObservation(error: unknown): error is ProxmoxError | EdgeTrouble {
+  // A command that did not end may have done its work, and one that failed did so because the state was
+  // different.
   if (isEdgeTrouble(error)) return true;
   if (!(error instanceof ProxmoxError)) return false;
   if (error.outcome === "unknown") return true;
@@ -44,8 +45,8 @@ function isEdgeTrouble(error: unknown): error is EdgeTrouble {
   return error instanceof EdgeCommandFailed || error instanceof EdgeUnreachable;
 }
 
-/** What a look again is about, in a step's line. */
-export function whyLookAgain(error: ProxmoxError | EdgeTrouble): string {
+/** The reason for a new observation, in a step's line. */
+export function newObservationReason(error: ProxmoxError | EdgeTrouble): string {
   const isUnknown =
     error instanceof ProxmoxError ? error.outcome === "unknown" : error instanceof EdgeUnreachable;
   return isUnknown ? "the outcome is not known" : "the region is not as expected";
@@ -80,7 +81,9 @@ function edgeRetry(error: EdgeTrouble): RetryLater {
   );
 }
 
-/** The class of a job's end that an error from the hypervisor means. Other errors come back as Bug or as they are. */
+/**
+ * The class of a job's end for an error from the hypervisor. Other errors are returned as Bug or as they are.
+ */
 export function classifyFailure(
   error: unknown,
 ): RetryLater | Failed | Bug | StaleLease | Cancelled | Released {
@@ -98,7 +101,7 @@ export function classifyFailure(
     return new Failed(
       {
         code: "bad_network",
-        message: "The network cannot be carried out as it is. An operator has to look at it.",
+        message: "The network's state cannot be applied. An operator has to look at it.",
         internal: error.message,
       },
       { cause: error },
@@ -138,7 +141,7 @@ export function classifyFailure(
       },
       { cause: error },
     );
-  if (error.outcome !== "permanent" || meansLookAgain(error)) return retryLater(error);
+  if (error.outcome !== "permanent" || needsNewObservation(error)) return retryLater(error);
   return new Failed(
     {
       code: "hypervisor_refused",
@@ -152,8 +155,9 @@ export function classifyFailure(
 const INTERNAL_CHARACTERS = 20_000;
 
 /**
- * The outcome a run that threw is reported with. Null for StaleLease, after which nothing is reported. A Bug is
- * given back for another try: a newer agent may be right, and after the last attempt it fails with its text.
+ * The outcome that is reported for a run that threw. Null for StaleLease, after which nothing is reported. A
+ * Bug releases the job for another try: a newer agent may be right, and after the last attempt it fails with
+ * its text.
  */
 export function outcomeOfFailure(error: unknown): Schemas["JobOutcome"] | null {
   const failure = classifyFailure(error);

@@ -1,13 +1,13 @@
-// A job as four phases: observe what is there, plan what is missing, apply it step by step, verify by observing
-// again. Verified means that the plan for what we now see is empty. Resuming is the same thing: run again, and the
-// plan holds only what is missing. No list of completed steps is kept or trusted.
+// A job as four phases: observe the present state, plan what is missing, apply it step by step, verify by
+// observing again. Verified means that the plan for what we now see is empty. Resuming is the same: run
+// again, and the plan contains only what is missing. No list of completed steps is stored or trusted.
 
 import type { JobKind, PayloadOf, Schemas } from "@kule/contract/schemas";
 import type { CrashHook } from "@kule/crash-points/crash-hook";
 import type { EffectContext, Hypervisor } from "@kule/proxmox/hypervisor";
 import type { Runtime } from "@kule/proxmox/runtime";
 import type { Edge } from "./edge.ts";
-import type { LastLook } from "./errors.ts";
+import type { LastObservation } from "./errors.ts";
 import type { RegionSettings } from "./region-settings.ts";
 
 /** A step is plain data: it can be logged, compared in a test, and carried out again. */
@@ -20,13 +20,13 @@ export type World = {
   readonly edge: Edge | null;
   readonly settings: RegionSettings;
   readonly runtime: Runtime;
-  /** Opens what was sealed to this region's agent; throws when it was sealed to somebody else. */
+  /** Opens what was sealed to this region's agent; throws when it was sealed to another key. */
   readonly openSecret: (sealed: string, context: string) => string;
 };
 
 export type Job<Payload = Schemas["JobPayload"]> = { readonly id: string; readonly payload: Payload };
 
-/** What Verify read back, for the control plane to settle the records and the usage with. */
+/** The observation of Verify, by which the control plane settles the records and the usage. */
 export type Observed = {
   readonly power_state: "on" | "off" | "unknown";
   readonly node?: string;
@@ -35,11 +35,11 @@ export type Observed = {
   readonly memory_mb?: number;
   readonly disk_bytes?: number;
   readonly addresses?: readonly string[];
-  /** Whether the guest has its public addresses, or takes them up when it boots. */
+  /** Whether the guest has its public addresses, or applies them at its next boot. */
   readonly public_network?: "applied" | "next_boot";
   /** The payload's filter, which the VM has. */
   readonly filter?: string;
-  /** The payload's generation, once the edge has the network as it says. */
+  /** The payload's generation, once the edge has the network in that state. */
   readonly network_generation?: number;
   /** By the interfaces' positions, of a VM that brought its own. */
   readonly macs?: readonly (string | null)[];
@@ -52,7 +52,9 @@ export type Program<Kind extends JobKind, Seen, S extends Step> = {
   observe(job: Job<PayloadOf<Kind>>, world: World, effect: EffectContext): Promise<Seen>;
   /** Pure. Throws Failed when what it sees can never become what is wanted. */
   plan(job: Job<PayloadOf<Kind>>, seen: Seen, world: Pick<World, "settings" | "openSecret">): readonly S[];
-  /** One function for each step, checked by the compiler. Each makes its effect happen, or finds it has. */
+  /**
+   * One function for each step, checked by the compiler. Each makes its effect happen, or finds that it has.
+   */
   readonly apply: {
     readonly [Name in S["do"]]: (
       step: Extract<S, { do: Name }>,
@@ -64,10 +66,22 @@ export type Program<Kind extends JobKind, Seen, S extends Step> = {
   observed(job: Job<PayloadOf<Kind>>, seen: Seen): Observed;
   /** From the first of these steps on, cancelling is too late. */
   readonly irreversible?: ReadonlySet<S["do"]>;
-  /** Steps whose wait for a task is given up when the job is called off: whoever comes next looks at what became of it. */
+  /** Steps whose wait for a task is aborted when the job is cancelled: the next run observes the result. */
   readonly interruptible?: ReadonlySet<S["do"]>;
-  /** Reads once, without waiting, what there is when the run did not succeed; null when that cannot be told. */
-  lastLook?(job: Job<PayloadOf<Kind>>, world: World, signal?: AbortSignal): Promise<LastLook | null>;
+  /**
+   * Steps that wait for a guest for minutes: in that time the job does not count towards the agent's
+   * concurrency.
+   */
+  readonly idle?: ReadonlySet<S["do"]>;
+  /**
+   * Reads the present state once, without waiting, when the run did not succeed; null when that cannot be
+   * known.
+   */
+  lastObservation?(
+    job: Job<PayloadOf<Kind>>,
+    world: World,
+    signal?: AbortSignal,
+  ): Promise<LastObservation | null>;
 };
 
 /** One line of a job's progress. */
@@ -83,11 +97,12 @@ export type StepEvent = {
   readonly irreversible: boolean;
 };
 
-/** Whoever runs a program: the agent, or the worker in direct mode. */
+/** The program's caller: the agent, or the worker in direct mode. */
 export type Host = {
   /**
-   * Tells the control plane and renews the lease. Tries again by itself while the control plane does not answer and
-   * the lease lasts; throws StaleLease when it is over or was taken, and Cancelled when the job was called off.
+   * Reports to the control plane and renews the lease. Retries while the control plane does not answer and
+   * the lease lasts; throws StaleLease when it is over or was taken over, and Cancelled when the job was
+   * cancelled.
    */
   report(event: StepEvent): Promise<void>;
   readonly lease: {
@@ -95,9 +110,11 @@ export type Host = {
     remainingFraction(): number;
   };
   readonly signal?: AbortSignal;
-  /** Asked before each effect; what it throws ends the run. The signal also ends calls that are under way. */
+  /** Called before each effect; what it throws ends the run. The signal also aborts running calls. */
   readonly beforeEffect?: () => void;
-  /** Asked while something interruptible is waited for: throws Cancelled when the job was called off. */
+  /** Called while something interruptible is waited for: throws Cancelled when the job was cancelled. */
   readonly throwIfCancelled?: () => void;
+  /** Called with true when an idle step begins, and with false when it ends. */
+  readonly idles?: (isIdle: boolean) => void;
   readonly crashPoint?: CrashHook;
 };

@@ -1,4 +1,7 @@
-/** What the region file says and a program needs. Read once when the agent, or the worker in direct mode, starts. */
+/**
+ * The settings of the region file that programs need. Read once when the agent, or the worker in direct mode,
+ * starts.
+ */
 export type RegionSettings = {
   /** The region's slug; it is part of every VM's marker. */
   readonly region: string;
@@ -23,8 +26,9 @@ export type TemplateSetting =
   | { readonly vmidByNode: Readonly<Record<string, number>> };
 
 /**
- * The template's VMID for a server: that of the node it was placed on, if each has its own. Two looks at the same job
- * must agree, so it depends on nothing but the settings, the job's node and the server's own VMID. Null when the region has no such image.
+ * The template's VMID for a server: that of the node it was placed on, if each has its own. Two observations
+ * for the same job must agree, so it depends on nothing but the settings, the job's node and the server's own
+ * VMID. Null when the region has no such image.
  */
 export function templateVmidFor(
   settings: RegionSettings,

@@ -55,15 +55,12 @@ export const SERVER_JOB_KINDS = JOB_KINDS.filter(
   (kind) => kind !== "NetworkApply",
 ) as readonly ServerJobKind[];
 
-/** What an agent tells the control plane it can run: only who has an edge is given what is to be done there. */
+/** The kinds that an agent reports it can run: only one with an edge is assigned the edge's jobs. */
 export function kindsFor(hasEdge: boolean): readonly JobKind[] {
   return hasEdge ? JOB_KINDS : SERVER_JOB_KINDS;
 }
 
-/**
- * Runs a claimed job. Throws as `runProgram` does; a kind that this build does not know is given back for a newer
- * agent to take.
- */
+/** Runs a claimed job. Throws as `runProgram` does; an unknown kind is released for a newer agent. */
 export async function runJob(job: Job<JobPayload>, world: World, host: Host): Promise<Observed> {
   const { kind } = job.payload;
   const runner = (RUNNERS as Readonly<Record<string, Runner<JobKind> | undefined>>)[kind];

@@ -1,18 +1,20 @@
-// Runs a program to its end. An answer that never came leads to another look, never to the same call again.
+// Runs a program to its end. An answer that never arrived leads to another observation, never to the same
+// call again.
 
 import type { JobKind, PayloadOf } from "@kule/contract/schemas";
 import { noCrash } from "@kule/crash-points/crash-hook";
 import type { EffectContext } from "@kule/proxmox/hypervisor";
 import type { CrashPoint } from "./crash-points.ts";
 import { Bug, Cancelled, Failed, RetryLater, StaleLease } from "./errors.ts";
-import { classifyFailure, meansLookAgain, retryLater, whyLookAgain } from "./outcome.ts";
+import { classifyFailure, needsNewObservation, newObservationReason, retryLater } from "./outcome.ts";
 import type { Host, Job, Observed, Program, Step, StepEvent, World } from "./program.ts";
 
-/** Looks at the world in one run; a healthy create needs three. */
+/** Observations in one run; a healthy create needs three. */
 const MAX_ROUNDS = 10;
 /**
- * How often a plan is carried out before its coming back means that the region does not do as it says. Twice: a late copy
- * of an earlier request may undo once what was done, and nobody but the hypervisor has seen it arrive.
+ * How often the same plan is applied before its repetition means that the region does not do as it says.
+ * Twice: a late copy of an earlier request may undo once what was done, and only the hypervisor has seen it
+ * arrive.
  */
 const TRIES_OF_A_PLAN = 2;
 /** No effect is begun in the last third of a lease: a slow call must end while the job is still ours. */
@@ -21,9 +23,6 @@ const LEASE_FRACTION_FOR_EFFECTS = 1 / 3;
 const LEASE_FRACTION_FOR_RENEWAL = 2 / 3;
 /** A call whose answer was lost may still be arriving. */
 const LOOK_AGAIN_MILLISECONDS = [1_000, 2_000, 5_000, 10_000, 20_000];
-
-/** Switches of the engine that tests turn off to see that something notices. */
-export type EngineMutation = { readonly repeatInsteadOfLooking?: boolean; readonly ignoreLease?: boolean };
 
 /**
  * Safe to call again after a crash at any point. Throws RetryLater, Failed, Bug, StaleLease or Cancelled, and what
@@ -34,10 +33,8 @@ export async function runProgram<Kind extends JobKind, Seen, S extends Step>(
   job: Job<PayloadOf<Kind>>,
   world: World,
   host: Host,
-  mutation: EngineMutation = {},
 ): Promise<Observed> {
-  const run = new Run(program, job, world, host, mutation);
-  return run.toTheEnd();
+  return new Run(program, job, world, host).run();
 }
 
 class Run<Kind extends JobKind, Seen, S extends Step> {
@@ -45,28 +42,20 @@ class Run<Kind extends JobKind, Seen, S extends Step> {
   readonly #job: Job<PayloadOf<Kind>>;
   readonly #world: World;
   readonly #host: Host;
-  readonly #mutation: EngineMutation;
   #progress = 0;
   #irreversible = false;
   #hasBegun = false;
   /** What the crash hook threw. It must reach the caller as it is, through code that handles errors. */
   #crash: { readonly reason: unknown } | null = null;
 
-  constructor(
-    program: Program<Kind, Seen, S>,
-    job: Job<PayloadOf<Kind>>,
-    world: World,
-    host: Host,
-    mutation: EngineMutation,
-  ) {
+  constructor(program: Program<Kind, Seen, S>, job: Job<PayloadOf<Kind>>, world: World, host: Host) {
     this.#program = program;
     this.#job = job;
     this.#world = world;
     this.#host = host;
-    this.#mutation = mutation;
   }
 
-  async toTheEnd(): Promise<Observed> {
+  async run(): Promise<Observed> {
     try {
       return await this.#rounds();
     } catch (error) {
@@ -77,8 +66,8 @@ class Run<Kind extends JobKind, Seen, S extends Step> {
 
   /** A job that did not succeed may have changed something all the same; what there is now goes with its end. */
   async #lookOnceMore(error: unknown): Promise<void> {
-    const { lastLook } = this.#program;
-    if (lastLook === undefined || this.#crash !== null || !this.#hasBegun) return;
+    const { lastObservation } = this.#program;
+    if (lastObservation === undefined || this.#crash !== null || !this.#hasBegun) return;
     if (
       !(error instanceof Failed) &&
       !(error instanceof RetryLater) &&
@@ -86,8 +75,8 @@ class Run<Kind extends JobKind, Seen, S extends Step> {
       !(error instanceof Cancelled)
     )
       return;
-    // A region that does not answer now has nothing to say; the error is what matters.
-    error.seen = await lastLook(this.#job, this.#world, this.#host.signal).catch(() => null);
+    // A region that does not answer now cannot be observed; the error is what matters.
+    error.seen = await lastObservation(this.#job, this.#world, this.#host.signal).catch(() => null);
   }
 
   async #rounds(): Promise<Observed> {
@@ -133,21 +122,25 @@ class Run<Kind extends JobKind, Seen, S extends Step> {
     });
   }
 
-  /** Null when every step was applied; otherwise the error after which we have to look again. */
+  /** Null when every step was applied; otherwise the error after which a new observation is needed. */
   async #applyAll(steps: readonly S[]): Promise<RetryLater | null> {
     const share = (90 - this.#progress) / (steps.length + 1);
     for (const step of steps) {
       if (this.#program.irreversible?.has(step.do)) this.#irreversible = true;
-      await this.#mayGoOn(step.do);
+      await this.#mayContinue(step.do);
       this.#hasBegun = true;
       await this.#report("apply", step.do, "running", null);
+      const isIdle = this.#program.idle?.has(step.do) === true;
+      if (isIdle) this.#host.idles?.(true);
       try {
         await this.#applyOne(step);
       } catch (error) {
         this.#throwEndOfRun();
-        if (!meansLookAgain(error)) throw this.#withStep(classifyFailure(error), step.do);
-        await this.#report("apply", step.do, "running", `looking again: ${whyLookAgain(error)}`);
+        if (!needsNewObservation(error)) throw this.#withStep(classifyFailure(error), step.do);
+        await this.#report("apply", step.do, "running", `looking again: ${newObservationReason(error)}`);
         return this.#withStep(retryLater(error), step.do);
+      } finally {
+        if (isIdle) this.#host.idles?.(false);
       }
       this.#progress += share;
       await this.#at(step.do, "reply-read");
@@ -166,12 +159,7 @@ class Run<Kind extends JobKind, Seen, S extends Step> {
       world: World,
       effect: EffectContext,
     ) => Promise<void>;
-    try {
-      await apply(step, this.#job, this.#world, effect);
-    } catch (error) {
-      if (!this.#mutation.repeatInsteadOfLooking || this.#crash || !meansLookAgain(error)) throw error;
-      await apply(step, this.#job, this.#world, effect);
-    }
+    await apply(step, this.#job, this.#world, effect);
   }
 
   #effect(phase: StepEvent["phase"], name: string): EffectContext {
@@ -179,12 +167,13 @@ class Run<Kind extends JobKind, Seen, S extends Step> {
       signal: this.#host.signal,
       jobId: this.#job.id,
       beforeCall: async () => {
-        await this.#mayGoOn(name, phase);
+        await this.#mayContinue(name, phase);
         await this.#at(name, "before-send");
-        // A process that was asleep until here has lost its lease: some effects cannot be told from a wish of now.
-        await this.#mayGoOn(name, phase);
+        // A process that was suspended until here has lost its lease: some effects cannot be distinguished
+        // from a wanted one.
+        await this.#mayContinue(name, phase);
       },
-      afterLook: () => this.#mayGoOn(name, phase),
+      afterObservation: () => this.#mayContinue(name, phase),
       answered: () => this.#at(name, "effect-done"),
       taskStarted: async (upid) => {
         await this.#at(name, "reply-read");
@@ -206,10 +195,9 @@ class Run<Kind extends JobKind, Seen, S extends Step> {
   readonly #notes: string[] = [];
 
   /** Throws unless the lease is ours for long enough to begin something. */
-  async #mayGoOn(name: string, phase: StepEvent["phase"] = "apply"): Promise<void> {
+  async #mayContinue(name: string, phase: StepEvent["phase"] = "apply"): Promise<void> {
     this.#host.signal?.throwIfAborted();
     this.#host.beforeEffect?.();
-    if (this.#mutation.ignoreLease) return;
     const enough = () => this.#host.lease.remainingFraction() >= LEASE_FRACTION_FOR_EFFECTS;
     if (enough()) return;
     await this.#report(phase, name, "running", null);

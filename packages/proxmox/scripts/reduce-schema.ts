@@ -1,7 +1,7 @@
-// Cuts a Proxmox VE API schema (the api-viewer's tree, flattened to one entry a call) down to the calls this
-// package makes and to the facts that types are made of. Run it only to move to a newer schema:
-//   node scripts/reduce-schema.ts /path/to/full-schema.json
-// The text of the descriptions belongs to Proxmox and is never copied; names, types and limits are facts.
+// Reduces a Proxmox VE API schema (the api-viewer's tree, flattened to one entry a call) to the calls of this
+// package and to the facts that types are generated from. Run it only to move to a newer schema: node
+// scripts/reduce-schema.ts /path/to/full-schema.json The text of the descriptions belongs to Proxmox and is
+// never copied; names, types and limits are facts.
 import { readFileSync, writeFileSync } from "node:fs";
 
 const CALLS = `

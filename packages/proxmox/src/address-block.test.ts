@@ -11,4 +11,4 @@ it.each([
   ["!10.0.0.1", "!10.0.0.1"],
   ["dc/alias", "dc/alias"],
   ["10.0.0.1/x", "10.0.0.1/x"],
-])("The block %s stands as %s", (text, canonical) => expect(canonicalBlock(text)).toBe(canonical));
+])("The block %s is written %s", (text, canonical) => expect(canonicalBlock(text)).toBe(canonical));

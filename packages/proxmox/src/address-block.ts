@@ -1,8 +1,8 @@
 import { isIP, SocketAddress } from "node:net";
 
 /**
- * One text for one block of addresses, to compare what was written with what is listed. A single address stands without
- * its prefix, which is /32 with IPv4 and /128 with IPv6. What is no address stands for itself.
+ * One text for one block of addresses, to compare what was written with what is listed. A single address is
+ * written without its prefix, which is /32 with IPv4 and /128 with IPv6. Other text stays as it is.
  */
 export function canonicalBlock(text: string): string {
   const [address = "", prefix, ...more] = text.split("/");

@@ -1,5 +1,5 @@
-// A VM that somebody else made and that is to become a server's: looked at without a marker to go by, and marked only
-// after looking again that nobody else's marker is there.
+// A VM that was created outside of Kule and is to become a server's: observed without a marker to identify
+// it, and marked only after a second check that it has no other marker.
 
 import { firstWorking } from "./clone-task.ts";
 import { grantCommands } from "./driver-calls/grants.ts";
@@ -40,7 +40,7 @@ const adoptionGrant = (vmid: number, tokenId: string): string =>
 
 const CALL_MILLISECONDS = 10_000;
 
-export async function lookForAdoption(
+export async function findAdoptionCandidate(
   { client }: Pick<Region, "client">,
   vmid: number,
   owner: Owner,
@@ -67,7 +67,7 @@ export async function lookForAdoption(
     const description = config.description ?? "";
     const marker = parseMarker(description);
     if (readBoolean(config.template)) return { state: "refused", why: `VMID ${vmid} is a template` };
-    // Two markers read as none: whoever wrote the second did not look.
+    // Two markers read as none: the second was written without a check.
     const hasSomeMarker = /^kule:v1 /m.test(description);
     if (hasSomeMarker && (marker === null || !isOwner(marker, owner)))
       return {

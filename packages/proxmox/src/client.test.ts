@@ -9,10 +9,10 @@ import {
   ProxmoxUntrusted,
 } from "./errors.ts";
 import {
-  type Asked,
+  type ScriptedRequest,
+  type ScriptedResponse,
   type ScriptedServer,
   startScriptedServer,
-  type Told,
 } from "./testing/scripted-server.ts";
 
 const secret = "11111111-2222-3333-4444-555555555555";
@@ -21,7 +21,9 @@ afterEach(async () => {
   for (const cleanUp of cleanUps.splice(0).reverse()) await cleanUp();
 });
 
-async function server(answer: (asked: Asked) => Told | Promise<Told>): Promise<ScriptedServer> {
+async function server(
+  answer: (asked: ScriptedRequest) => ScriptedResponse | Promise<ScriptedResponse>,
+): Promise<ScriptedServer> {
   const started = await startScriptedServer(answer);
   cleanUps.push(() => started.stop());
   return started;
@@ -94,7 +96,7 @@ describe("The client's trust", () => {
     expect(pve.bytesReceived()).toBe(byBytes);
   });
 
-  it("refuses no way of trusting, two ways, and what is no fingerprint", async () => {
+  it("refuses no way of authentication, two ways, and a text that is no fingerprint", async () => {
     const pve = await server(ok);
     const two = { ca: pve.certificatePem, fingerprints: [pve.fingerprint256] } as unknown as { ca: string };
     for (const tls of [{} as { ca: string }, two, { fingerprints: [] }, { fingerprints: ["SHA1:12"] }])
@@ -142,7 +144,7 @@ describe("The client's requests", () => {
     expect(pve.asked[0]?.form.get("purge")).toBe("1");
   });
 
-  it("keep a connection for reads and make one for each change", async () => {
+  it("keep a connection for reads and open one for each change", async () => {
     const pve = await server(ok);
     const pinned = client([pve]);
     for (let n = 0; n < 5; n++) await pinned.call("GET /version", {});
@@ -179,7 +181,7 @@ describe("The client's requests", () => {
   });
 });
 
-describe("An answer that never comes", () => {
+describe("An answer that never arrives", () => {
   it("leaves the outcome of a change unknown, and the change is not sent again", async () => {
     for (const told of ["cut", "silence"] as const) {
       const first = await server(() => told);
@@ -194,7 +196,7 @@ describe("An answer that never comes", () => {
     }
   });
 
-  it("sends a read to the next endpoint, which is asked first from then on", async () => {
+  it("sends a read to the next endpoint, which is tried first from then on", async () => {
     const first = await server(() => "cut");
     const second = await server(ok);
     const both = client([first, second]);
@@ -204,7 +206,7 @@ describe("An answer that never comes", () => {
     expect(second.asked).toHaveLength(2);
   });
 
-  it("lets a change go to the next endpoint when the first could not even be reached", async () => {
+  it("sends a change to the next endpoint when the first could not even be reached", async () => {
     const gone = await server(ok);
     await gone.stop();
     cleanUps.splice(cleanUps.length - 1);
@@ -215,7 +217,7 @@ describe("An answer that never comes", () => {
     expect(nobody.outcome).toBe("retryable");
   });
 
-  it("is noticed when a kept connection has just been closed by the server", async () => {
+  it("is detected when a kept connection has just been closed by the server", async () => {
     let close = false;
     const pve = await server(() => {
       if (!close) return ok();
@@ -247,7 +249,7 @@ describe("A failure", () => {
     expect((await failure(client([parameters]).call(START, startVm))).message).toContain("vmid: too small");
   });
 
-  it("of the token is told apart even without a body that is JSON", async () => {
+  it("of the token is recognised even without a body that is JSON", async () => {
     const pve = await server(() => ({ status: 401, reason: "Authentication failed!", text: "<html>" }));
     expect(await failure(client([pve]).call("GET /version", {}))).toBeInstanceOf(ProxmoxUnauthorized);
   });

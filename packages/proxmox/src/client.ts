@@ -1,5 +1,6 @@
-// The Proxmox VE API over HTTPS with an API token. Reads may go to another endpoint when one is silent; a changing
-// call goes out once, on a connection of its own, and when its answer is lost nobody here repeats it.
+// The Proxmox VE API over HTTPS with an API token. Reads may go to another endpoint when one is silent; a
+// changing call is sent once, on a connection of its own, and when its answer is lost it is not repeated
+// here.
 
 import { ConcurrencyLimit } from "./concurrency-limit.ts";
 import { encodeCall } from "./driver-calls/encode-call.ts";
@@ -43,7 +44,7 @@ export type ProxmoxClientOptions = {
   readonly onCall?: (record: CallRecord) => void;
   /** The machine's when left out. */
   readonly timers?: Timers;
-  /** Another way to the endpoints than HTTPS; `tls` is then of no use. */
+  /** Another transport to the endpoints than HTTPS; `tls` is not used then. */
   readonly transport?: Transport;
 };
 
@@ -52,12 +53,15 @@ export type CallOptions = {
   readonly signal?: AbortSignal | undefined;
   /** Awaited when the answer has arrived and before it is read; what it throws ends the call. */
   readonly answered?: (() => Promise<void>) | undefined;
-  /** Told which endpoint answered: a console's websocket has to go to the same one. */
+  /** Called with the endpoint that answered: a console's websocket has to go to the same one. */
   readonly answeredBy?: ((endpoint: URL) => void) | undefined;
 };
 
 const TOKEN_ID = /^[^\s:/]+@[A-Za-z][A-Za-z0-9._-]+![A-Za-z][A-Za-z0-9._-]+$/;
-/** pveproxy itself gives up after 30 s and says so; waiting a little longer gets its word instead of ours. */
+/**
+ * pveproxy itself times out after 30 s and answers that; waiting a little longer gets its error instead of
+ * ours.
+ */
 const CALL_DEADLINE_MILLISECONDS = 35_000;
 /** pvedaemon has three workers a node; the third stays free for operators. */
 const CHANGING_CALLS_PER_NODE = 2;
@@ -69,7 +73,7 @@ export class ProxmoxClient {
   readonly #transport: Transport;
   readonly #timers: Timers;
   readonly #limit = new ConcurrencyLimit(CHANGING_CALLS_PER_NODE);
-  /** The endpoint that answered last; the others are asked only when it does not. */
+  /** The endpoint that answered last; the others are tried only when it does not. */
   #preferred = 0;
 
   /** Throws a TypeError for a malformed endpoint, token id or trust. */
@@ -95,8 +99,9 @@ export class ProxmoxClient {
   }
 
   /**
-   * One API call. `parameters` holds path, query and form parameters together, as the schema does.
-   * Throws a TypeError for what is not in the table of the driver's calls, else a ProxmoxError; its `outcome` says whether the call may have taken effect.
+   * One API call. `parameters` contains path, query and form parameters together, as the schema does. Throws
+   * a TypeError for a call or parameter that is not in the table of the driver's calls, else a ProxmoxError;
+   * its `outcome` says whether the call may have taken effect.
    */
   async call<Call extends CallName>(
     call: Call,

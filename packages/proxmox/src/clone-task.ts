@@ -1,4 +1,5 @@
-// Which tasks are at work on a VM. A task bears the VMID it works on, except for a clone, which bears the template's.
+// The tasks that run on a VM. A task has the VMID that it works on, except for a clone, which has the
+// template's.
 
 import type { ProxmoxClient } from "./client.ts";
 import type { RunningTask } from "./hypervisor.ts";
@@ -6,7 +7,7 @@ import { readNumber } from "./lenient.ts";
 import type { Runtime } from "./runtime.ts";
 import { parseUpid } from "./upid.ts";
 
-/** Looking at a console is no work on the VM. */
+/** A console session does not change the VM. */
 const HARMLESS_TASKS = new Set(["vncproxy", "termproxy", "spiceproxy", "vncshell"]);
 /** A clone writes its config about a second after the task has begun. */
 const CONFIG_WITHIN_SECONDS = 15;
@@ -18,7 +19,7 @@ export function firstWorking(tasks: readonly TaskRow[]): RunningTask | null {
   return working ? { upid: working.upid, type: working.type } : null;
 }
 
-/** The list of active tasks also holds some that have just ended; those carry their exit status. */
+/** The list of active tasks also contains some that have just ended; those have their exit status. */
 export function isRunning(task: TaskRow): boolean {
   return task.status === undefined || task.status === "" || task.status.toUpperCase() === "RUNNING";
 }
@@ -32,7 +33,7 @@ export function isOf(tokenId: string, task: Pick<TaskRow, "upid">): boolean {
 export type CloneSource = {
   readonly node: string;
   readonly vmid?: number;
-  /** Whether the VM that is made has a config already. */
+  /** Whether the new VM has a config already. */
   readonly hasConfig: boolean;
 };
 
@@ -46,7 +47,7 @@ export class StartedClones {
     if (this.#vmids.size > STARTED_CLONES_KEPT && oldest !== undefined) this.#vmids.delete(oldest);
   }
 
-  /** Null for a task that this process knows nothing of. */
+  /** Null for a task that this process has not seen. */
   vmidOf(upid: string): number | null {
     return this.#vmids.get(upid) ?? null;
   }
@@ -61,11 +62,12 @@ type CloneSearch = {
 };
 
 /**
- * The running clone that makes this VMID, if any. A clone's task bears the template's VMID. Which one it makes is known
- * when this process has begun it, or when its log names it, which it does at the earliest about a second after it began,
- * and with Proxmox VE 8.4 on some storages never. A task of ours from that template of which neither is known may be
- * the one and is waited for, for its end shows what it has made: however old it is when the VM has a config, and while
- * it is too young to have written one when the VM has none.
+ * The running clone that creates this VMID, if any. A clone's task has the template's VMID. Which VM it
+ * creates is known when this process has begun it, or when its log names it, which happens at the earliest
+ * about a second after it began, and with Proxmox VE 8.4 on some storages never. A task of ours from that
+ * template of which neither is known may be the one and is waited for, because its end shows what it has
+ * created: of any age when the VM has a config, and only while it is too young to have written one when the
+ * VM has none.
  */
 export async function findClone(
   { client, runtime, startedClones }: CloneSearch,

@@ -1,4 +1,4 @@
-// The cluster as a whole: which nodes answer, and what our token is doing on them.
+// The cluster as a whole: which nodes answer, and which tasks of our token run on them.
 
 import type { ProxmoxClient } from "./client.ts";
 import { isOf, isRunning } from "./clone-task.ts";

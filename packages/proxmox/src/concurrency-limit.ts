@@ -30,7 +30,9 @@ export class ConcurrencyLimit {
     });
   }
 
-  /** The place goes straight to the next in the queue, so the count only falls when nobody waits. */
+  /**
+   * The place goes straight to the next in the queue, so the count is reduced only when the queue is empty.
+   */
   #leave(key: string): void {
     const next = this.#waiting.get(key)?.shift();
     if (next) {

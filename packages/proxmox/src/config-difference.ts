@@ -1,5 +1,5 @@
-// What has to be written so that a VM's config says what we want. Only differing keys are sent: a needless write
-// changes the digest under other writers, and rewriting cloud-init keys makes a guest run it again.
+// The changes that make a VM's config the wanted one. Only differing keys are sent: a needless write changes
+// the digest that other writers rely on, and rewriting cloud-init keys makes a guest run it again.
 
 import type { DesiredConfig } from "./hypervisor.ts";
 import { parsePropertyString, sameNetDevice, samePropertyString } from "./property-string.ts";
@@ -13,7 +13,9 @@ export type ConfigDifference = {
 
 const SECRET_KEYS = new Set(["cipassword"]);
 const INDEXED = /^([a-z]+)\d+$/;
-/** Families of which a server has exactly the wanted ones: one too many is a network nobody asked for. */
+/**
+ * Families of which a server has exactly the wanted ones: one too many is a network that was not requested.
+ */
 const EXACT_FAMILIES = new Set(["net", "ipconfig"]);
 
 function sameValue(key: string, wanted: string, seen: string): boolean {

@@ -18,17 +18,17 @@ export type ConsoleStream = {
 
 const CLOSE_MILLISECONDS = 1_000;
 
-/** What differs between a terminal and a screen once they are open. */
+/** The differences between a terminal and a screen once they are open. */
 export type Framing = {
   frame(bytes: Uint8Array): Uint8Array;
   resize(columns: number, rows: number): Uint8Array | null;
-  /** Sent from time to time so that the other end knows us alive; null where it does not ask for that. */
+  /** Sent from time to time to keep the connection open; null where the other end does not require it. */
   readonly keepAlive: Uint8Array | null;
 };
 
 const KEEP_ALIVE_MILLISECONDS = 30_000;
 
-/** @param early what came along with the handshake */
+/** @param early bytes that were received along with the handshake */
 export function consoleStream(
   socket: WebSocket,
   early: Buffer,
@@ -77,7 +77,7 @@ export function consoleStream(
   };
 }
 
-/** More than any part of a handshake has; what comes beyond waits with the hypervisor. */
+/** More than any part of a handshake has; further bytes wait with the hypervisor. */
 const AHEAD_BYTES = 4 * 1024;
 
 /** Reads so many bytes, or what there is until something is found, before a console begins. */
@@ -119,7 +119,7 @@ export class HandshakeReader {
     return bytes;
   }
 
-  /** Stops reading and answers what came and was not asked for. */
+  /** Stops reading and returns the bytes that were received and not requested. */
   rest(): Buffer {
     this.#socket.pause();
     this.#socket.removeListener("message", this.#onMessage);

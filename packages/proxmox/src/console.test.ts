@@ -134,7 +134,7 @@ test.each(["8.2", "9.0"] as const)(
   },
 );
 
-test("a VM without a serial line says so", async () => {
+test("a VM without a serial port is reported as such", async () => {
   const { lab, client, consoles } = await open();
   const vmid = await vm(lab, client, 9005);
   await expect(consoles.open("serial", vmid, owner, AbortSignal.timeout(5000))).rejects.toMatchObject({
@@ -142,7 +142,7 @@ test("a VM without a serial line says so", async () => {
   });
 });
 
-test("a VM that is off, or gone, has no console", async () => {
+test("a VM that is off, or missing, has no console", async () => {
   const { lab, client, consoles } = await open();
   const vmid = await vm(lab, client);
   lab.control.setPower(vmid, false);
@@ -154,7 +154,7 @@ test("a VM that is off, or gone, has no console", async () => {
   });
 });
 
-test("somebody else's VM is not opened", async () => {
+test("a foreign VM is not opened", async () => {
   const { lab, client, consoles } = await open();
   const vmid = await vm(lab, client);
   const other = { ...owner, serverId: "srv_00000000000000000000000002" };
@@ -178,7 +178,7 @@ test("a server with another certificate gets neither token nor ticket", async ()
   await expect(client.webSocket(new URL(lab.url), path, proxy)).rejects.toThrow(/403/);
 });
 
-test("a console that never begins is given up", async () => {
+test("a console that never begins is closed", async () => {
   const { lab, client, consoles } = await open();
   const vmid = await vm(lab, client);
   lab.faults.add({ path: "/vncwebsocket$", action: "hang-before", count: 0 });

@@ -1,5 +1,5 @@
-// Consoles of VMs. A websocket must be opened within ten seconds of the call that made its listener, and at the same
-// endpoint, since the listener is on that host.
+// Consoles of VMs. A websocket must be opened within ten seconds of the call that created its listener, and
+// at the same endpoint, because the listener is on that host.
 
 import type { WebSocket } from "ws";
 import { type ConsoleStream, consoleStream, HandshakeReader } from "./console-stream.ts";
@@ -13,8 +13,8 @@ import { answerVncChallenge } from "./vnc-auth.ts";
 /** Why there is no console. */
 export class ConsoleUnavailable extends Error {
   /**
-   * `serial_unsupported`: this Proxmox VE lets no API token into a text terminal, or the VM has none; its screen can
-   * still be looked at.
+   * `serial_unsupported`: this Proxmox VE lets no API token into a text terminal, or the VM has none; its
+   * screen can still be used.
    */
   readonly code: "server_off" | "serial_unsupported" | "hypervisor_failed";
   constructor(code: ConsoleUnavailable["code"], message: string, options?: ErrorOptions) {
@@ -24,7 +24,7 @@ export class ConsoleUnavailable extends Error {
   }
 }
 
-/** What both calls answer; the schema has no types for it. */
+/** The answer of both calls; the schema has no types for it. */
 type Proxy = {
   readonly user: string;
   readonly ticket: string;
@@ -34,11 +34,11 @@ type Proxy = {
 
 const HANDSHAKE_MILLISECONDS = 10_000;
 
-/** Opens consoles of one region's VMs. Looks whose a VM is, and changes nothing. */
+/** Opens consoles of one region's VMs. Checks whose a VM is, and changes nothing. */
 export class ProxmoxConsoles {
   readonly #region: Region;
   readonly #timers: Timers;
-  /** Whether termproxy takes tokens; asked once, since only an upgrade of the nodes changes it. */
+  /** Whether termproxy accepts tokens; queried once, because only an upgrade of the nodes changes it. */
   #takesTokens: Promise<boolean> | null = null;
 
   constructor(region: Region, timers: Timers = systemRuntime) {
@@ -145,7 +145,7 @@ export class ProxmoxConsoles {
     }
   }
 
-  /** The screen, signed in: what comes next is the viewer's ClientInit. */
+  /** The screen, signed in: the next bytes are the viewer's ClientInit. */
   async #screen(node: string, vmid: number, signal: AbortSignal): Promise<ConsoleStream> {
     let endpoint: URL | null = null;
     const answeredBy = (url: URL) => {
@@ -188,7 +188,9 @@ export class ProxmoxConsoles {
   }
 }
 
-/** What a handshake comes to; when its time is over, the connection goes, and the handshake with it. */
+/**
+ * The result of a handshake; after its time limit the connection is closed, and the handshake ends with it.
+ */
 async function within<T>(signal: AbortSignal, socket: WebSocket, work: Promise<T>): Promise<T> {
   const end = () => socket.terminate();
   signal.addEventListener("abort", end, { once: true });

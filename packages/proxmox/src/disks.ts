@@ -8,7 +8,7 @@ export type Disk = {
   readonly volume: string;
   readonly media: "disk" | "cdrom";
   readonly cloudInit: boolean;
-  /** Null when the config does not say. */
+  /** Null when it is not in the config. */
   readonly bytes: number | null;
 };
 

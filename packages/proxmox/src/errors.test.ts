@@ -95,7 +95,7 @@ describe("The texts of Proxmox", () => {
     },
   );
 
-  it("are all in this test: no row of the table goes unproven", () => {
+  it("are all in this test: every row of the table is proven", () => {
     const tasks = [
       "unexpected status",
       "unable to get last line from task log - x",

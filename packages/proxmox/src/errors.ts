@@ -1,12 +1,11 @@
-// Proxmox answers 500 for nearly everything: a VM that is not there, a lock, a timeout, a full disk. What an error
-// means can only be told from its text, which is why this file, alone in the repository, recognises errors by
-// text. The same texts are the exit statuses of failed tasks.
+// Proxmox answers 500 for nearly everything: an absent VM, a lock, a timeout, a full disk. Only its text
+// shows what an error means, which is why this file, alone in the repository, recognises errors by text. The
+// same texts are the exit statuses of failed tasks.
 
 /**
- * What a caller may do next.
- * `retryable`: nothing was changed, the same call may work later.
- * `unknown`: the change may have happened; look before doing anything else.
- * `permanent`: the same call will fail again until somebody changes something.
+ * What a caller may do next. `retryable`: nothing was changed, the same call may work later. `unknown`: the
+ * change may have happened; observe before doing anything else. `permanent`: the same call will fail again
+ * until something is changed.
  */
 export type ErrorOutcome = "retryable" | "unknown" | "permanent";
 
@@ -15,7 +14,7 @@ export type ErrorFacts = {
   readonly call: string;
   /** HTTP status; null for a task and for a connection that gave none. */
   readonly status: number | null;
-  /** Proxmox' own words, secrets cut out. */
+  /** Proxmox' own text, without secrets. */
   readonly text: string;
   readonly outcome: ErrorOutcome;
   /** What an operator does about it, where that is known. */
@@ -35,17 +34,19 @@ export class ProxmoxError extends Error {
   }
 }
 
-/** Not on the node that was asked. Only when no node has it, is it gone. */
+/** Not on the requested node. It is gone only when no node has it. */
 export class ProxmoxNotFound extends ProxmoxError {}
 /** The config carries a lock: clone, migrate, backup ... */
 export class ProxmoxLocked extends ProxmoxError {}
-/** Somebody holds a file lock or a storage lock at this moment. */
+/** A file lock or a storage lock is held at this moment. */
 export class ProxmoxBusy extends ProxmoxError {}
 /** The digest we read is not the current one. */
 export class ProxmoxConflict extends ProxmoxError {}
-/** There is no ipset of that name: for whoever deletes it that is the end, for all others the firewall has changed. */
+/**
+ * There is no ipset of that name: for its deletion that is success, for all others the firewall has changed.
+ */
 export class ProxmoxNoSuchSet extends ProxmoxConflict {}
-/** The VMID is taken. By whom is another question. */
+/** The VMID is taken; the error does not show by which VM. */
 export class ProxmoxExists extends ProxmoxError {}
 /** It is already as the call wanted it, or cannot be otherwise. */
 export class ProxmoxAlready extends ProxmoxError {}
@@ -65,13 +66,13 @@ export class ProxmoxUnsupported extends ProxmoxError {}
 export class ProxmoxNodeUnreachable extends ProxmoxError {}
 /** The server's certificate is not the one the region file names. Nothing was sent. */
 export class ProxmoxUntrusted extends ProxmoxError {}
-/** A changing call whose answer never came. */
+/** A changing call whose answer never arrived. */
 export class ProxmoxUnknownOutcome extends ProxmoxError {}
 /** The task is not known any more, or died without a result. */
 export class ProxmoxTaskLost extends ProxmoxError {}
 /** A failure whose text is in no row of the table. */
 export class ProxmoxFailure extends ProxmoxError {}
-/** The VM at this VMID is not the one the caller was told about. Nothing was changed. */
+/** The VM with this VMID is not the one that the caller means. Nothing was changed. */
 export class ProxmoxNotOurs extends ProxmoxError {}
 
 type ErrorClass = new (facts: ErrorFacts, options?: ErrorOptions) => ProxmoxError;
@@ -100,7 +101,8 @@ export const ERROR_TEXTS: readonly Row[] = [
     ProxmoxExists,
     "permanent",
   ),
-  // The same of a VM on another node: the call looks at its own node only, and its task stumbles over the other.
+  // The same for a VM on another node: the call checks its own node only, and its task fails because of the
+  // other.
   row(
     /atomic file '\/etc\/pve\/nodes\/[^'/]{1,63}\/qemu-server\/\d{1,9}\.conf' failed: File exists/,
     ProxmoxExists,
@@ -134,7 +136,8 @@ export const ERROR_TEXTS: readonly Row[] = [
     ProxmoxConflict,
     "retryable",
   ),
-  // The firewall is not as it was when its changes were worked out: a request given up as lost has arrived after all.
+  // The firewall has changed since its changes were computed: a request that was given up as lost has arrived
+  // after all.
   row(
     /\bIPSet '[^']*' already exists|\baddress '[^']*' already exists|\bno such IP\/Network|\bno rule at position \d{1,9}|\bno such ipset '/,
     ProxmoxConflict,
@@ -225,7 +228,7 @@ export function errorOfAnswer(answer: {
   write: boolean;
 }): ProxmoxError {
   const { call, status, text, write } = answer;
-  // An answer from a proxy on the way says nothing about the VM, whatever its words; 401 and 403 are about us.
+  // An answer from a proxy in between says nothing about the VM, whatever its text; 401 and 403 are about us.
   const wordsCount = status === 400 || status === 500;
   const known = wordsCount ? ERROR_TEXTS.find((each) => each.pattern.test(text)) : undefined;
   if (known) return new known.class({ call, status, text, outcome: known.outcome, fix: known.fix });

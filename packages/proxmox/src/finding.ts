@@ -2,7 +2,7 @@
 export type Finding = {
   readonly check: string;
   readonly ok: boolean;
-  /** `advised` findings do not keep jobs from running. */
+  /** `advised` findings do not prevent jobs from running. */
   readonly severity: "required" | "advised";
   readonly found: string;
   readonly fix: string | null;

@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
 import type { ProxmoxClient } from "./client.ts";
 import { readGuestInterfaces, readGuestName } from "./guest-agent.ts";
-import { cloudInitState } from "./guest-look.ts";
+import { cloudInitState } from "./guest-scan.ts";
 
-/** A hypervisor that passes on whatever the guest says. */
+/** A hypervisor that passes on any answer of the guest. */
 const saying = (answer: unknown) => ({ call: async () => answer }) as unknown as ProxmoxClient;
 const path = { node: "pve1", vmid: 20_000 };
 const interfaces = (result: unknown) => readGuestInterfaces(saying({ result }), path);
@@ -11,7 +11,7 @@ const interfaces = (result: unknown) => readGuestInterfaces(saying({ result }), 
 describe("What a guest's agent answers", () => {
   const odd = [null, 1, "text", [], {}, [null], [[null]], [{ "hardware-address": 7, "ip-addresses": "x" }]];
 
-  it("may have any shape: what is none of an interface is left out", async () => {
+  it("may have any shape: parts that are no interface are left out", async () => {
     for (const answer of [null, undefined, 3, "x", [], {}])
       expect(await readGuestInterfaces(saying(answer), path)).toBeNull();
     for (const result of odd) await expect(interfaces(result)).resolves.not.toThrow();

@@ -1,5 +1,5 @@
-// What the guest agent says of a running guest, and programs run through it. There may be no agent, or one that does
-// not answer yet: that is a state to plan with, not an error.
+// The guest agent's data about a running guest, and programs run through it. There may be no agent, or one
+// that does not answer yet: that is a state to plan with, not an error.
 
 import type { CallOptions, ProxmoxClient } from "./client.ts";
 import { ProxmoxAgentUnavailable } from "./errors.ts";
@@ -17,7 +17,7 @@ export type GuestInterface = {
 export type GuestCommand = {
   /** The program and its arguments, each as it is: no shell is between. */
   readonly argv: readonly string[];
-  /** What it reads from its standard input. */
+  /** Its standard input. */
   readonly input?: string;
 };
 
@@ -56,7 +56,7 @@ const MOST_ADDRESSES = 64;
 const MAC = /^([0-9a-f]{2}:){5}[0-9a-f]{2}$/;
 const ADDRESS = /^[0-9a-f:.]{2,45}$/;
 
-/** Those that are addresses with a prefix; link-local ones are nobody's. */
+/** Those that are addresses with a prefix; link-local ones do not count. */
 function addressesIn(all: unknown): string[] {
   return asList(all, MOST_ADDRESSES).flatMap((each) => {
     const { "ip-address": address, prefix } = asRecord(each);
@@ -67,7 +67,7 @@ function addressesIn(all: unknown): string[] {
   });
 }
 
-/** What the guest is called by itself; null when its agent says nothing that can be a name. Throws a ProxmoxError. */
+/** The guest's own name; null when its agent answers nothing that can be a name. Throws a ProxmoxError. */
 export async function readGuestName(
   client: ProxmoxClient,
   path: VmPath,

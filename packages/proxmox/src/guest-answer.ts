@@ -1,11 +1,12 @@
-// A guest answers its agent's calls as it likes: nothing of an answer has a shape or a size until it was looked at.
+// A guest answers its agent's calls as it likes: no part of an answer has a known shape or size before it was
+// checked.
 
 /** Its members, or none when it is no object. */
 export function asRecord(value: unknown): Record<string, unknown> {
   return typeof value === "object" && value !== null ? (value as Record<string, unknown>) : {};
 }
 
-/** What the agent's call returned, inside of Proxmox' answer. */
+/** The result of the agent's call, inside of Proxmox' answer. */
 export function resultOf(answer: unknown): unknown {
   return asRecord(answer).result;
 }

@@ -4,10 +4,10 @@ import type { EffectContext } from "./hypervisor.ts";
 import { renderMarker } from "./marker.ts";
 import { ProxmoxHypervisor } from "./proxmox-hypervisor.ts";
 import {
-  type Asked,
+  type ScriptedRequest,
+  type ScriptedResponse,
   type ScriptedServer,
   startScriptedServer,
-  type Told,
 } from "./testing/scripted-server.ts";
 import { virtualRuntime } from "./testing/virtual-runtime.ts";
 
@@ -19,7 +19,7 @@ const description = renderMarker({ ...owner, organisationId: "org_1", jobId: "jo
 const effect: EffectContext = {
   jobId: "job_test",
   beforeCall: async () => {},
-  afterLook: async () => {},
+  afterObservation: async () => {},
   answered: async () => {},
   taskStarted: async () => {},
   stillRunning: async () => {},
@@ -28,7 +28,10 @@ const effect: EffectContext = {
 
 const gone = { status: 500, reason: "Configuration file 'nodes/pve1/qemu-server/20001.conf' does not exist" };
 
-/** A cluster whose resource manager carries a wish out after some looks, on another node if it likes. */
+/**
+ * A cluster whose resource manager carries out a request after some polls, on another node if the test says
+ * so.
+ */
 async function cluster(looksUntilDone: number, then: { node: string; status: string }) {
   let looks = 0;
   let wished = false;
@@ -36,7 +39,7 @@ async function cluster(looksUntilDone: number, then: { node: string; status: str
     wished && looks >= looksUntilDone
       ? then
       : { node: "pve1", status: then.status === "running" ? "stopped" : "running" };
-  const answer = ({ method, path }: Asked): Told => {
+  const answer = ({ method, path }: ScriptedRequest): ScriptedResponse => {
     if (path === "/cluster/resources")
       return {
         data: [{ type: "qemu", id: "qemu/20001", vmid: 20001, node: now().node, hastate: "started" }],
@@ -64,7 +67,7 @@ async function cluster(looksUntilDone: number, then: { node: string; status: str
   return { pve, client, hypervisor: new ProxmoxHypervisor(client, virtualRuntime()) };
 }
 
-describe("A VM that the cluster's HA manager looks after", () => {
+describe("A VM that the cluster's HA manager controls", () => {
   it("is running only when it runs, not when the wish is recorded, and perhaps on another node", async () => {
     const { pve, client, hypervisor } = await cluster(4, { node: "pve2", status: "running" });
     await hypervisor.start(20001, owner, effect);
@@ -75,14 +78,14 @@ describe("A VM that the cluster's HA manager looks after", () => {
     client.close();
   });
 
-  it("is stopped without overruling anybody, which HA refuses", async () => {
+  it("is stopped without the option to overrule tasks, which HA refuses", async () => {
     const { pve, client, hypervisor } = await cluster(2, { node: "pve1", status: "stopped" });
     await hypervisor.stop(20001, owner, effect);
     expect(pve.asked.find((asked) => asked.method === "POST")?.form.has("overrule-shutdown")).toBe(false);
     client.close();
   });
 
-  it("that never gets there leaves the outcome unknown", async () => {
+  it("that is never carried out leaves the outcome unknown", async () => {
     const { client, hypervisor } = await cluster(1_000_000, { node: "pve1", status: "running" });
     await expect(hypervisor.start(20001, owner, effect)).rejects.toMatchObject({
       name: "ProxmoxTaskLost",

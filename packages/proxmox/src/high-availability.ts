@@ -1,5 +1,5 @@
-// A VM that the cluster's resource manager looks after is started and stopped on that manager's own time: the task
-// ends when the wish is recorded. So the VM itself is watched.
+// A VM under the cluster's resource manager is started and stopped in that manager's own time: the task ends
+// when the request is recorded. So the VM itself is polled.
 
 import type { ProxmoxClient } from "./client.ts";
 import { ProxmoxNotFound, ProxmoxTaskLost } from "./errors.ts";

@@ -11,7 +11,7 @@ afterEach(() => {
   uncaught.length = 0;
 });
 
-test("a call whose caller has given up already is not sent, and harms nobody", async () => {
+test("a call whose caller has aborted already is not sent, and affects no other", async () => {
   const transport = httpsTransport({ fingerprints: [Array(32).fill("AB").join(":")] }, systemRuntime);
   const call = transport.exchange({
     alone: false,

@@ -1,5 +1,5 @@
-// One HTTP request and its answer, and the one thing Proxmox' caller must know when there is no answer: whether
-// any of the request can have reached the server.
+// One HTTP request and its answer, and what Proxmox' caller must know when there is no answer: whether any of
+// the request can have reached the server.
 
 import { request as httpsRequest } from "node:https";
 import type { Timers } from "./runtime.ts";
@@ -31,7 +31,7 @@ export type HttpExchange = {
   readonly body: string | null;
   readonly deadlineMilliseconds: number;
   readonly signal?: AbortSignal | undefined;
-  /** Awaited when the head of the answer is here and before anything of it is looked at. */
+  /** Awaited when the head of the answer has arrived and before it is evaluated. */
   readonly answered?: (() => Promise<void>) | undefined;
 };
 
@@ -80,12 +80,13 @@ function exchange(call: HttpExchange, agent: TrustedAgent, timers: Timers): Prom
       fail(new Error(`no answer in ${call.deadlineMilliseconds} ms`)),
     );
     const abort = () => fail(call.signal?.reason ?? new Error("aborted"));
-    // Before anything can end the request: destroyed, it says "socket hang up", and unheard that ends the process.
+    // Before anything can end the request: a destroyed one emits "socket hang up", which without a listener
+    // ends the process.
     request.on("error", fail);
     if (call.signal?.aborted) return abort();
     call.signal?.addEventListener("abort", abort, { once: true });
 
-    // The agent hands over a socket only when the server has proven who it is; writing starts right then.
+    // The agent returns a socket only when the server has proven its identity; writing starts right then.
     request.once("socket", () => {
       sent = true;
     });

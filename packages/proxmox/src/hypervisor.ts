@@ -1,11 +1,11 @@
-// All the hypervisor a job program needs. Programs know this interface and nothing of the API behind it.
+// The hypervisor interface of job programs. Programs use nothing of the API behind it.
 
 import type { AdoptionSighting } from "./adoption.ts";
 import type { GuestCommand, GuestInterface } from "./guest-agent.ts";
 import type { VmMarker } from "./marker.ts";
 import type { DesiredFirewall, SeenFirewall } from "./vm-firewall.ts";
 
-/** Who may own the VM at a VMID: the marker must name this server in this region. */
+/** The owner that the VM at a VMID must have: the marker must name this server in this region. */
 export type Owner = { readonly serverId: string; readonly region: string };
 
 export type Template = { readonly vmid: number; readonly node: string };
@@ -41,26 +41,32 @@ export type VmSighting =
       readonly lock: string | null;
       readonly task: RunningTask | null;
     }
-  /** Somebody else's, or not recognisable as ours, or hidden from our token. Never touched. */
+  /** Not ours, or not recognisable as ours, or hidden from our token. Never changed. */
   | { readonly state: "foreign"; readonly node: string | null; readonly why: string }
   | { readonly state: "present"; readonly vm: Vm };
 
-/** What a program wants to be told and asked while a call changes something. */
+/** Callbacks of a program for a call that changes something. */
 export type EffectContext = {
   readonly signal?: AbortSignal | undefined;
-  /** Who changes it: noted on the VM with every change of its config, so that no config ever comes back as it was. */
+  /**
+   * The job that makes the change: recorded on the VM with every change of its config, so that no config ever
+   * becomes equal to an earlier one.
+   */
   readonly jobId: string;
-  /** Awaited before each changing call. What it throws keeps the call from being made. */
+  /** Awaited before each changing call. What it throws prevents the call. */
   beforeCall(): Promise<void>;
-  /** Awaited between a last look, which may have taken long, and the changing call that `beforeCall` has allowed. */
-  afterLook(): Promise<void>;
+  /**
+   * Awaited between a last observation, which may have taken long, and the changing call that `beforeCall`
+   * has allowed.
+   */
+  afterObservation(): Promise<void>;
   /** Awaited when the answer is here, before it is read. */
   answered(): Promise<void>;
   /** Awaited with the task's UPID before it is waited for, so that it can be recorded. */
   taskStarted(upid: string): Promise<void>;
-  /** Awaited between two looks at a running task. What it throws ends the wait, not the task. */
+  /** Awaited between two polls of a running task. What it throws ends the wait, not the task. */
   stillRunning(milliseconds: number): Promise<void>;
-  /** A success that an operator should know more about: the log of a task that ended with warnings. */
+  /** A success with a message for operators: the log of a task that ended with warnings. */
   note(text: string): void;
 };
 
@@ -68,7 +74,7 @@ export type CloneRequest = {
   readonly template: Template;
   readonly vmid: number;
   readonly name: string;
-  /** Holds the marker's line. */
+  /** Contains the marker's line. */
   readonly description: string;
   readonly pool: string;
   /** Null leaves the disks where the template's are; only a full clone may have another storage. */
@@ -77,14 +83,17 @@ export type CloneRequest = {
   readonly targetNode?: string;
 };
 
-/** What makes a VM recognisable as a server's. `description` holds the marker's line. */
+/** The marks by which a VM is recognised as a server's. `description` contains the marker's line. */
 export type AdoptionMarks = {
   readonly name: string;
   readonly description: string;
   readonly tags: readonly string[];
 };
 
-/** Keys to their values; null means that the key must not be there. Indexed keys (net0) stand for all their family. */
+/**
+ * Keys to their values; null means that the key must be absent. Indexed keys (net0) stand for all their
+ * family.
+ */
 export type DesiredConfig = Readonly<Record<string, string | null>>;
 
 export type ConfigureRequest = {
@@ -102,11 +111,11 @@ export type Hypervisor = {
   findVm(vmid: number, owner: Owner, templateVmid?: number, signal?: AbortSignal): Promise<VmSighting>;
   /** Where the template is; null when there is none, or it is no template. */
   findTemplate(vmid: number, signal?: AbortSignal): Promise<Template | null>;
-  /** Waits for a task somebody started earlier; its failure is the next look's business, not this one's. */
+  /** Waits for a task that was started earlier; the next observation shows its failure. */
   waitForTask(upid: string, effect: EffectContext): Promise<void>;
   poolExists(pool: string, signal?: AbortSignal): Promise<boolean>;
   ensurePool(pool: string, comment: string, effect: EffectContext): Promise<void>;
-  /** Puts the VM into the pool, which is there, and takes it out of whichever it is in. */
+  /** Adds the VM to the pool, which exists, and removes it from its present one. */
   joinPool(vmid: number, owner: Owner, pool: string, effect: EffectContext): Promise<void>;
   /** Does nothing to a VM that is not in the pool. */
   leavePool(vmid: number, owner: Owner, pool: string, effect: EffectContext): Promise<void>;
@@ -114,7 +123,7 @@ export type Hypervisor = {
   configure(vmid: number, owner: Owner, request: ConfigureRequest, effect: EffectContext): Promise<void>;
   readFirewall(vm: Vm, signal?: AbortSignal): Promise<SeenFirewall>;
   setFirewall(vmid: number, owner: Owner, desired: DesiredFirewall, effect: EffectContext): Promise<void>;
-  /** What the running guest has for interfaces; null when no guest agent answers. */
+  /** The interfaces of the running guest; null when no guest agent answers. */
   guestInterfaces(
     vm: Pick<Vm, "vmid" | "node">,
     signal?: AbortSignal,
@@ -126,16 +135,16 @@ export type Hypervisor = {
     command: GuestCommand,
     effect: EffectContext,
   ): Promise<number | null>;
-  /** Keys of the config that the cloud-init drive of a running guest does not know yet. */
+  /** Keys of the config that the cloud-init drive of a running guest does not contain yet. */
   staleCloudInitKeys(vm: Pick<Vm, "vmid" | "node">, signal?: AbortSignal): Promise<readonly string[]>;
-  /** Writes the cloud-init drive anew, for the guest to find when it boots by itself. */
+  /** Writes a new cloud-init drive, for the guest to read at its next boot. */
   writeCloudInit(vmid: number, owner: Owner, effect: EffectContext): Promise<void>;
   /** `bytes` is the size wanted, never the growth. */
   resizeDisk(vmid: number, owner: Owner, disk: string, bytes: number, effect: EffectContext): Promise<void>;
   start(vmid: number, owner: Owner, effect: EffectContext): Promise<void>;
   /** Power off at once. With `process`, only that one: a guest that was started since is left alone. */
   stop(vmid: number, owner: Owner, effect: EffectContext, process?: string | null): Promise<void>;
-  /** Asks the guest; with `force`, powers off when it has not obeyed in time. `process` as for stop. */
+  /** Asks the guest; with `force`, powers off when it has not shut down in time. `process` as for stop. */
   shutdown(
     vmid: number,
     owner: Owner,
@@ -144,31 +153,31 @@ export type Hypervisor = {
   ): Promise<void>;
   /** The last reset that succeeded, by its task; null when none is known. */
   lastReset(vm: Pick<Vm, "vmid" | "node">, signal?: AbortSignal): Promise<string | null>;
-  /** The guest begins anew in the same process. Does nothing when a reset has succeeded after `after`. */
+  /** The guest starts again in the same process. Does nothing when a reset has succeeded after `after`. */
   reset(vmid: number, owner: Owner, after: string | null, effect: EffectContext): Promise<void>;
-  /** A VM that carries no marker, or the owner's: to be taken over. */
+  /** A VM without a marker, or with the owner's: to be adopted. */
   findForAdoption(vmid: number, owner: Owner, signal?: AbortSignal): Promise<AdoptionSighting>;
-  /** Writes the marks of the owner on it, after looking again that nobody else's are there. */
+  /** Writes the marks of the owner on it, after checking again that it has no others. */
   adopt(vmid: number, owner: Owner, marks: AdoptionMarks, effect: EffectContext): Promise<void>;
-  /** Takes the owner's marks off a VM that is to be nobody's of ours; does nothing to one that does not carry them. */
+  /** Removes the owner's marks from a VM that Kule gives up; does nothing to one without them. */
   unmark(
     vmid: number,
     owner: Owner,
     marks: Omit<AdoptionMarks, "name">,
     effect: EffectContext,
   ): Promise<void>;
-  /** Deletes a stopped, unprotected VM and its disks; not one that the job `exceptMadeBy` has made. */
+  /** Deletes a stopped, unprotected VM and its disks; not one that the job `exceptMadeBy` has created. */
   destroy(vmid: number, owner: Owner, effect: EffectContext, exceptMadeBy?: string): Promise<void>;
-  /** Gives a user of the running guest a password, as a crypt hash if `crypted`. */
+  /** Sets the password of a user of the running guest, as a crypt hash if `crypted`. */
   setGuestPassword(
     vmid: number,
     owner: Owner,
     user: { readonly name: string; readonly password: string; readonly crypted: boolean },
     effect: EffectContext,
   ): Promise<void>;
-  /** What the guest calls itself; null when nobody in it answers. */
+  /** The guest's hostname; null when no agent in it answers. */
   guestHostName(vm: Pick<Vm, "vmid" | "node">, signal?: AbortSignal): Promise<string | null>;
-  /** Tells a Linux guest its name. False when it would not. */
+  /** Sets a Linux guest's hostname. False when it refused. */
   setGuestHostName(vmid: number, owner: Owner, name: string, effect: EffectContext): Promise<boolean>;
   /** Volumes that carry the VMID although no VM has it. */
   leftoverVolumes(vmid: number, signal?: AbortSignal): Promise<readonly LeftoverVolume[]>;

@@ -1,7 +1,8 @@
-// What a job has to remember about a VM until it is over, written on the VM itself: whether a guest was rebooted or its
-// password set cannot be seen by looking. One line of the description, beside the marker; the next job's takes its place.
-// A job with nothing to remember is noted too: which job has changed the config last makes its digest one of a kind. A
-// job that is tried again after another one has changed the config would make it what it was, so turns are counted.
+// Facts about a VM that a job needs until it ends, written on the VM itself: whether a guest was rebooted or
+// its password set cannot be observed. One line of the description, next to the marker; the next job's
+// replaces it. A job without facts is recorded too: the last job that changed the config makes its digest
+// unique. A job that is retried after another one has changed the config would restore the earlier digest, so
+// turns are counted.
 
 export type JobNote = { readonly jobId: string; readonly facts: Readonly<Record<string, string>> };
 
@@ -12,7 +13,7 @@ export function parseJobNote(description: string | undefined): JobNote | null {
   return parse(description)?.note ?? null;
 }
 
-/** `turn`: counts how often the config has changed hands between jobs, from 1. */
+/** `turn`: counts from 1 how often another job than before has changed the config. */
 function parse(description: string | undefined): { readonly note: JobNote; readonly turn: number } | null {
   for (const line of (description ?? "").split(/\r?\n/)) {
     const match = LINE.exec(line.trim());
@@ -39,7 +40,7 @@ export function withJobNote(description: string | undefined, note: JobNote): str
   return [others.join("\n").trim(), line].join("\n").trim();
 }
 
-/** The description with the job's note: the one that it has, or one without facts instead of another job's. */
+/** The description with the job's note: the present one, or one without facts instead of another job's. */
 export function withChangeNoted(description: string | undefined, jobId: string): string {
   const has = parseJobNote(description)?.jobId === jobId;
   return has ? (description ?? "") : withJobNote(description, { jobId, facts: {} });

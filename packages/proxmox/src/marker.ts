@@ -5,7 +5,9 @@ export type VmMarker = {
   readonly serverId: string;
   readonly organisationId: string;
   readonly region: string;
-  /** The job that made the VM. Information only: another job of the same server owns the VM just as well. */
+  /**
+   * The job that created the VM. Information only: another job of the same server owns the VM just as well.
+   */
   readonly jobId: string;
 };
 
@@ -18,7 +20,7 @@ export function renderMarker(marker: VmMarker): string {
   return line;
 }
 
-/** The marker in a VM's description, or null. Two markers are none: nobody can say whose VM that is. */
+/** The marker in a VM's description, or null. Two markers count as none: it is not known whose VM that is. */
 export function parseMarker(description: string | undefined): VmMarker | null {
   const found = (description ?? "").split(/\r?\n/).flatMap((line) => {
     const match = LINE.exec(line.trim());

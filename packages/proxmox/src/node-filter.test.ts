@@ -5,7 +5,7 @@ import { nodeFilter } from "./node-filter.ts";
 
 const installed = resolve(import.meta.dirname, "../../../infra/proxmox/kule-node-filter.nft");
 
-test("what labs of the tests load on their nodes is what operators are given, word by word", () => {
+test("the filter that the tests' labs load on their nodes is the one for operators, word by word", () => {
   const words = readFileSync(installed, "utf8")
     .split("\n")
     .filter((line) => !line.trimStart().startsWith("#"))

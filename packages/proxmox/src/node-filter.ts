@@ -1,6 +1,6 @@
 /**
- * What operators load on every node beside its own firewall, which is shown no tagged frame, in the words of
- * infra/proxmox/kule-node-filter.nft: a region that was set up as the runbook says has it.
+ * The filter that operators load on every node in addition to its own firewall, which gets no tagged frame,
+ * as in infra/proxmox/kule-node-filter.nft: a region that was set up by the runbook has it.
  */
 export const nodeFilter = `
 table bridge kule

@@ -1,4 +1,4 @@
-// The last look before a call that changes or destroys.
+// The last check before a call that changes or destroys.
 
 import { ProxmoxLocked, ProxmoxNotFound, ProxmoxNotOurs } from "./errors.ts";
 import type { Owner } from "./hypervisor.ts";
@@ -21,7 +21,7 @@ export type OwnVm = {
 };
 
 /**
- * The last look before a call that changes or destroys: where the VM is and that it is still the owner's.
+ * The last check before a call that changes or destroys: the VM's node and that it is still the owner's.
  * Throws ProxmoxNotFound, ProxmoxLocked or ProxmoxNotOurs.
  */
 export async function requireOwnVm(

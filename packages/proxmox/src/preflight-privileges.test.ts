@@ -1,4 +1,4 @@
-// What the check of a region says of the token's privileges, in a lab whose roles and grants root has changed.
+// The findings about the token's privileges in a lab whose roles and grants root has changed.
 
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -42,7 +42,7 @@ const settings: PreflightSettings = {
     "windows-2022": [9005],
     "windows-2025": [9006],
   },
-  // Beyond what is given to guests that are made by hand.
+  // Beyond the numbers of guests that are created manually.
   vmidRange: [1_000_000, 1_000_999],
   hasNodeFilter: true,
 };
@@ -50,7 +50,7 @@ const complaints = async (changes: Partial<PreflightSettings> = {}) =>
   (await preflight(client, { ...settings, ...changes })).filter(({ ok }) => !ok);
 const privs = (...all: string[]) => ["--privs", all.join(" ")];
 
-describe("The check of a token that is granted what the runbook says", () => {
+describe("The check of a token that has the runbook's grants", () => {
   it("finds nothing, and nothing too much", async () => {
     expect(await complaints()).toEqual([]);
   });
@@ -79,7 +79,7 @@ describe("The check of a token that is granted what the runbook says", () => {
     },
   );
 
-  it("is put right by the commands that it gives", async () => {
+  it("is fixed by the commands that it prints", async () => {
     lab.control.pveum("acl", "delete", "/pool", "--tokens", lab.tokenId, "--roles", "CloudAgent");
     lab.control.pveum("acl", "delete", "/", "--users", "cloud@pve", "--roles", "CloudNode");
     const found = await complaints();
@@ -119,7 +119,7 @@ describe("The check of a token that is granted what the runbook says", () => {
     expect(found.find((each) => each.found.startsWith("on /vms:"))?.fix).toContain("pveum acl delete /vms");
   });
 
-  it("tells of pools of others that the role reaches, and how they are kept out of it", async () => {
+  it("reports foreign pools that the role reaches, and how to exclude them", async () => {
     await call(lab, "POST /pools", { form: { poolid: "accounting" }, as: "operator" });
     const [found] = await complaints();
     expect(found).toMatchObject({
@@ -153,13 +153,13 @@ describe("The check of a token that is granted what the runbook says", () => {
     await expect(refused()).rejects.toThrow("only root can set 'usb0' config for real devices");
   });
 
-  it("asks for the names that Proxmox VE 8 has", async () => {
+  it("checks for the names that Proxmox VE 8 has", async () => {
     expect(agentRoles(8).CloudAgent).toContain("VM.Monitor");
     expect(agentRoles(8).CloudAgent.filter((each) => each.includes("GuestAgent"))).toEqual([]);
   });
 });
 
-/** The commands of a finding, as the words after `pveum`; what is in parentheses is said besides. */
+/** The commands of a finding, as the arguments of `pveum`; the text in parentheses is additional. */
 function commandsIn(fix: string): string[][] {
   return fix
     .replace(/ \(.*$/, "")

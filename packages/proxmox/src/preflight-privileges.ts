@@ -15,10 +15,10 @@ import { readBoolean } from "./lenient.ts";
 
 type Held = Readonly<Record<string, unknown>>;
 
-/** Findings about more than this many paths are told as one. */
-const PATHS_TOLD = 8;
+/** Findings about more than this many paths are reported as one. */
+const PATHS_LISTED = 8;
 
-/** What the token may do on one path. */
+/** The token's privileges on one path. */
 export async function privilegesHeld(client: ProxmoxClient, path: string): Promise<Held> {
   const answer = await client.call("GET /access/permissions", { path });
   return (answer[path] ?? {}) as Held;
@@ -30,7 +30,7 @@ export async function checkPrivileges(
   majorVersion: number,
 ): Promise<Finding[]> {
   const roles = agentRoles(majorVersion);
-  // What is needed on / is told by the two checks that need it.
+  // Privileges on / are reported by the two checks that need them.
   const grants = agentGrants(region).filter(({ path }) => path !== "/");
   return Promise.all(
     grants.map(async (grant) => {
@@ -57,7 +57,7 @@ export async function checkPrivileges(
   );
 }
 
-/** The exact commands. A separated token has only what its user has too, so each grant is made twice. */
+/** The exact commands. A separated token has only what its user has too, so each grant is needed twice. */
 function wayOut(grant: Grant, tokenId: string, majorVersion: number, isAll: boolean): string {
   return isAll
     ? `${grantCommands(grant, tokenId)} (the role, if there is none: ${roleCommand(grant.role, majorVersion)})`
@@ -97,7 +97,7 @@ export async function checkExcess(
     return more.length === 0 ? [] : [{ path, more: more.sort() }];
   });
   if (tooMuch.length === 0) return [{ ...passed(check, "none"), severity: "advised" }];
-  const told = tooMuch.slice(0, PATHS_TOLD).map(({ path, more }) => {
+  const told = tooMuch.slice(0, PATHS_LISTED).map(({ path, more }) => {
     const fix =
       path === "/vms"
         ? `It reaches every VM of the cluster, templates too. Grant the role on /pool instead: ${deleteCommand(client.tokenId, path)}`
@@ -120,7 +120,7 @@ export async function checkExcess(
 
 const words = (tokenId: string): string => tokenId.replace("!", " ");
 
-/** It is enough to take it from the token: a separated one has only what both have. */
+/** It is enough to revoke it for the token: a separated one has only what both have. */
 function deleteCommand(tokenId: string, path: string): string {
   return `pveum acl delete ${path} --tokens '${tokenId}' --roles <role>`;
 }
@@ -133,7 +133,7 @@ export async function checkForeignPools(client: ProxmoxClient, poolPrefix: strin
     .filter((pool) => !pool.startsWith(`${poolPrefix}-`))
     .sort();
   if (foreign.length === 0) return [{ ...passed(check, "none is in reach"), severity: "advised" }];
-  const shown = foreign.slice(0, PATHS_TOLD);
+  const shown = foreign.slice(0, PATHS_LISTED);
   return [
     failed(
       check,

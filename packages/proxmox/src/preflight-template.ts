@@ -11,7 +11,7 @@ import { parseNetDevice, parsePropertyString } from "./property-string.ts";
 import { renderSize } from "./sizes.ts";
 import { normalConfig } from "./vm-observation.ts";
 
-/** Looks for what every clone would suffer from. */
+/** Checks for defects that every clone would inherit. */
 export async function checkTemplate(client: ProxmoxClient, slug: string, vmid: number): Promise<Finding[]> {
   const check = `template ${slug} (${vmid})`;
   const rows = await client.call("GET /cluster/resources", { type: "vm" });
@@ -33,8 +33,17 @@ export async function checkTemplate(client: ProxmoxClient, slug: string, vmid: n
   if (!disk) complain("no boot disk", `qm set ${vmid} --boot order=scsi0`);
   if (!disksOf(config).some((each) => each.cloudInit))
     complain("no cloud-init drive", `qm set ${vmid} --ide2 <storage>:cloudinit`);
-  if (!agentEnabled(config.agent))
-    complain("guest agent not enabled", `qm set ${vmid} --agent enabled=1`, "advised");
+  if (!agentEnabled(config.agent)) {
+    const enable = `qm set ${vmid} --agent enabled=1`;
+    // A clone has it enabled; a template without it was probably made without the agent itself.
+    if (isWindows(config))
+      complain(
+        "guest agent not enabled; without one inside, no Windows server made from it gets its password",
+        `Install the QEMU guest agent in the template (docs/products/regions.md), then: ${enable}`,
+        "advised",
+      );
+    else complain("guest agent not enabled", enable, "advised");
+  }
   for (const key of ["args", "hookscript", "startup"])
     if (config[key] !== undefined)
       complain(`carries ${key}`, `An API token cannot take it off a clone: qm set ${vmid} --delete ${key}`);
@@ -62,7 +71,10 @@ export async function checkTemplate(client: ProxmoxClient, slug: string, vmid: n
   return findings;
 }
 
-/** What only root may have in a config: a clone inherits it, and is refused. */
+/** By the same test as Proxmox VE when it chooses the format of the cloud-init drive. */
+const isWindows = ({ ostype = "" }: Readonly<Record<string, string>>) => /^(w2k|wxp|wvista|win)/.test(ostype);
+
+/** Settings that only root may have in a config: a clone inherits them, and is refused. */
 function hostDevices(config: Readonly<Record<string, string>>): string[] {
   return Object.keys(config).filter((key) => {
     if (!/^(usb|hostpci)\d+$/.test(key)) return false;

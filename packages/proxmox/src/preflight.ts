@@ -1,5 +1,5 @@
-// What must be true of a region before jobs run in it, checked by looking only. Each finding names what was found
-// and what to do about it; a check that cannot be made says so instead of passing.
+// What must hold in a region before jobs run in it, checked by reads only. Each finding names what was found
+// and what to do about it; a check that cannot be made is reported instead of passing.
 
 import type { ProxmoxClient } from "./client.ts";
 import { onlineNodes } from "./cluster.ts";
@@ -21,7 +21,7 @@ export type PreflightSettings = {
   readonly templates: Readonly<Record<string, readonly number[]>>;
   /** Both ends belong to the range. */
   readonly vmidRange: readonly [number, number];
-  /** Whether the region's operator says that every node has Kule's filter of guests' frames. */
+  /** Whether every node has Kule's filter of guests' frames, by the region file. */
   readonly hasNodeFilter: boolean;
 };
 
@@ -154,7 +154,7 @@ async function checkBridges(client: ProxmoxClient, bridges: readonly string[]): 
   return findings;
 }
 
-/** A guest in our range without our description is somebody else's: sooner or later a server gets its VMID. */
+/** A guest in our range without our description is not Kule's: sooner or later a server gets its VMID. */
 async function checkGuestsInRange(
   client: ProxmoxClient,
   [first, last]: readonly [number, number],
@@ -214,7 +214,9 @@ async function checkFirewall(client: ProxmoxClient): Promise<Finding[]> {
   ];
 }
 
-/** The cluster's own settings are for who may audit / itself; without it the answers say nothing, or are refused. */
+/**
+ * The cluster's own settings need the right to audit / itself; without it the answers are empty, or refused.
+ */
 async function hiddenCluster(client: ProxmoxClient, check: string): Promise<Finding | null> {
   if ("Sys.Audit" in (await privilegesHeld(client, "/"))) return null;
   const grant = { path: "/", role: "CloudNode", propagate: false } as const;
@@ -226,10 +228,13 @@ async function hiddenCluster(client: ProxmoxClient, check: string): Promise<Find
   );
 }
 
-/** The API shows nothing of what a node's kernel does with frames: that it was seen to is the operator's word. */
-function checkNodeFilter(isSaidToBeThere: boolean): Finding {
+/**
+ * The API shows nothing of what a node's kernel does with frames: the operator states in the region file that
+ * the filter is loaded.
+ */
+function checkNodeFilter(isDeclared: boolean): Finding {
   const check = "frames with a tag";
-  if (isSaidToBeThere)
+  if (isDeclared)
     return { ...passed(check, "the region file says that every node filters them"), severity: "advised" };
   return failed(
     check,

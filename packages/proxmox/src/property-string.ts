@@ -1,7 +1,7 @@
-// "virtio=BC:24:11:00:00:01,bridge=vmbr1,tag=120": Proxmox gives such strings back re-ordered and normalised.
+// "virtio=BC:24:11:00:00:01,bridge=vmbr1,tag=120": Proxmox returns such strings re-ordered and normalised.
 // Both sides of a comparison are parsed; raw strings are never compared.
 
-/** `defaultKey` names the part that may stand without a key, such as a disk's volume. */
+/** `defaultKey` names the part that may be written without a key, such as a disk's volume. */
 export function parsePropertyString(text: string, defaultKey = ""): Map<string, string> {
   const properties = new Map<string, string>();
   for (const part of text.split(",")) {
@@ -74,7 +74,10 @@ export function renderNetDevice(device: NetDevice): string {
   return renderPropertyString(properties);
 }
 
-/** Two property strings say the same, whatever their order; keys are compared as written, MACs without case. */
+/**
+ * Whether two property strings mean the same, whatever their order; keys are compared as written, MACs
+ * without case.
+ */
 export function sameNetDevice(one: string, other: string): boolean {
   const [a, b] = [parseNetDevice(one), parseNetDevice(other)];
   const rest = (device: NetDevice) =>

@@ -44,13 +44,13 @@ afterAll(async () => {
   rmSync(directory, { recursive: true });
 });
 
-/** Records what the driver tells the job. */
+/** Records the driver's calls of the job. */
 function effect(changes: Partial<EffectContext> = {}): EffectContext & { readonly told: string[] } {
   const told: string[] = [];
   return {
     told,
     jobId: "job_test",
-    afterLook: async () => {},
+    afterObservation: async () => {},
     beforeCall: async () => void told.push("before"),
     answered: async () => void told.push("answered"),
     taskStarted: async (upid) => void told.push(upid.split(":")[5] ?? ""),
@@ -84,7 +84,7 @@ async function newVm(): Promise<number> {
 }
 
 describe("The driver", () => {
-  it("finds no VM, somebody else's, and ours, and tells them apart", async () => {
+  it("distinguishes no VM, a foreign one, and ours", async () => {
     const vmid = await newVm();
     expect(await hypervisor.findVm(vmid, ownerOf(vmid))).toMatchObject({
       state: "present",
@@ -103,14 +103,14 @@ describe("The driver", () => {
     });
   });
 
-  it("takes a change that comes in the middle of its look for one that waits for a start", async () => {
+  it("takes a concurrent change during its observation for one that waits for a start", async () => {
     const vmid = await newVm();
     await hypervisor.start(vmid, ownerOf(vmid), effect());
     const { config } = (
       (await hypervisor.findVm(vmid, ownerOf(vmid))) as { vm: { config: { cores?: string } } }
     ).vm;
     let changes = 0;
-    const meddling = new Proxy(client, {
+    const tampering = new Proxy(client, {
       get: (target, key) =>
         key !== "call"
           ? Reflect.get(target, key)
@@ -122,7 +122,7 @@ describe("The driver", () => {
               return answer;
             },
     });
-    const seen = await new ProxmoxHypervisor(meddling, virtualRuntime()).findVm(vmid, ownerOf(vmid));
+    const seen = await new ProxmoxHypervisor(tampering, virtualRuntime()).findVm(vmid, ownerOf(vmid));
     expect(changes).toBeGreaterThan(0);
     expect(seen).toMatchObject({
       state: "present",
@@ -139,14 +139,14 @@ describe("The driver", () => {
     });
   });
 
-  it("asks before each change, and reports the task before it waits for it", async () => {
+  it("checks the lease before each change, and reports the task before it waits for it", async () => {
     const vmid = await newVm();
     const said = effect();
     await hypervisor.start(vmid, ownerOf(vmid), said);
     expect(said.told).toEqual(["before", "answered", "qmstart"]);
   });
 
-  it("sends nothing when the job may not go on", async () => {
+  it("sends nothing when the job may not continue", async () => {
     const vmid = await newVm();
     const before = calls.length;
     const refusing = effect({ beforeCall: async () => Promise.reject(new Error("lease lost")) });
@@ -155,10 +155,10 @@ describe("The driver", () => {
     expect(calls.slice(before).filter((call) => !call.startsWith("GET"))).toEqual([]);
   });
 
-  it("sends nothing when the lease has passed while it looked once more", async () => {
+  it("sends nothing when the lease has expired during another observation", async () => {
     const vmid = await newVm();
     const before = calls.length;
-    const refusing = effect({ afterLook: async () => Promise.reject(new Error("lease lost")) });
+    const refusing = effect({ afterObservation: async () => Promise.reject(new Error("lease lost")) });
     const owner = ownerOf(vmid);
     await expect(hypervisor.start(vmid, owner, refusing)).rejects.toThrow("lease lost");
     await expect(hypervisor.stop(vmid, owner, refusing)).rejects.toThrow("lease lost");
@@ -167,7 +167,7 @@ describe("The driver", () => {
     expect(calls.slice(before).filter((call) => !call.startsWith("GET"))).toEqual([]);
   });
 
-  it("never brings a config back as it was: a late copy of an earlier change is refused", async () => {
+  it("never restores an earlier config: a late copy of an earlier change is refused", async () => {
     const vmid = await newVm();
     const configure = (jobId: string, cores: string) =>
       hypervisor.configure(
@@ -186,7 +186,7 @@ describe("The driver", () => {
     expect(lab.control.vm(vmid)?.config.cores).toBe("2");
   });
 
-  it("changes nothing of a VM whose marker names another server, whatever it is asked", async () => {
+  it("changes nothing of a VM whose marker names another server, for any job", async () => {
     const vmid = await newVm();
     const other = { serverId: "srv_other", region: "lab1" };
     const { options } = await hypervisor.readFirewall(await present(vmid));
@@ -232,7 +232,7 @@ describe("The driver", () => {
     expect((await hypervisor.readFirewall(await present(vmid))).ipsets).toEqual({});
   });
 
-  it("writes nothing over what a hand has changed since the firewall was read", async () => {
+  it("does not overwrite manual changes made since the firewall was read", async () => {
     const vmid = await newVm();
     const at = { node: "pve1", vmid };
     const { options } = await hypervisor.readFirewall(await present(vmid));
@@ -265,7 +265,7 @@ describe("The driver", () => {
     await refused("set", wanted);
     const more = ["10.0.0.1", "10.0.0.2", "10.0.0.3"];
     await refused("options", { ...wanted, ipsets: { own: more }, options: { ...options, dhcp: true } });
-    // What is read again is ground enough.
+    // What is read again is enough to write.
     await set(wanted);
     const rule = { type: "in", action: "ACCEPT", comment: "fwr_1" } as const;
     await set({ ...wanted, rules: [rule] });
@@ -274,7 +274,7 @@ describe("The driver", () => {
     expect((await hypervisor.readFirewall(await present(vmid))).ipsets).toEqual({ own: ["10.0.0.1"] });
   });
 
-  it("takes away a rule that came late and a set that somebody else has deleted meanwhile", async () => {
+  it("removes a late rule and a set that was deleted concurrently", async () => {
     const vmid = await newVm();
     const at = { node: "pve1", vmid };
     const { options } = await hypervisor.readFirewall(await present(vmid));
@@ -301,7 +301,7 @@ describe("The driver", () => {
     expect((await hypervisor.readFirewall(await present(vmid))).ipsets).toEqual({});
   });
 
-  it("lets no request of long ago change a firewall that is again as it was then", async () => {
+  it("lets no old request change a firewall that is again as it was then", async () => {
     const vmid = await newVm();
     const path = { node: "pve1", vmid };
     const sent: { readonly isNewRule: boolean; again(): Promise<unknown> }[] = [];
@@ -331,7 +331,7 @@ describe("The driver", () => {
     sent.length = 0;
     await set("job_2", two);
     await set("job_3", one);
-    // Tried again after another job has been there: its name alone would make the rules what they were.
+    // Retried after another job: without the turn, the name alone would restore the earlier rules.
     await set("job_2", two);
     await set("job_3", one);
     const late = [...sent];
@@ -344,7 +344,7 @@ describe("The driver", () => {
       expect(before).toHaveLength(firewall.rules.length);
       for (const { isNewRule, again } of late) {
         const outcome = await again().catch((error: unknown) => error);
-        // A new rule is made whatever was read. It lies there, switched off, until the firewall is written again.
+        // A new rule is added whatever was read. It stays disabled until the firewall is written again.
         if (!isNewRule) expect(outcome).toBeInstanceOf(Error);
         expect(await live()).toEqual(before);
       }
@@ -377,7 +377,7 @@ describe("The driver", () => {
     expect(again.told).toEqual([]);
   });
 
-  it("shows what waits for a restart", async () => {
+  it("shows changes that wait for a restart", async () => {
     const vmid = await newVm();
     await hypervisor.start(vmid, ownerOf(vmid), effect());
     await hypervisor.configure(
@@ -484,7 +484,7 @@ describe("The driver", () => {
     }
   });
 
-  it("sees a clone that is under way as busy with its task, so that it is waited for", async () => {
+  it("sees a running clone as busy with its task, so that it is waited for", async () => {
     const vmid = nextVmid++;
     lab.faults.tasks.add({ type: "qmclone", action: "held", stage: "unlock" });
     const upid = await client.call("POST /nodes/{node}/qemu/{vmid}/clone", { ...template, newid: vmid });
@@ -492,7 +492,7 @@ describe("The driver", () => {
     try {
       const busy = { state: "busy", task: { upid, type: "qmclone" } };
       expect(await hypervisor.findVm(vmid, ownerOf(vmid), template.vmid)).toMatchObject(busy);
-      // As a job sees it that does not know the template.
+      // As a job sees it without the template.
       expect(await hypervisor.findVm(vmid, ownerOf(vmid))).toMatchObject(busy);
       expect(await hypervisor.activeTasks()).toContainEqual({ upid, type: "qmclone" });
     } finally {
@@ -501,7 +501,7 @@ describe("The driver", () => {
     }
   });
 
-  it("makes a pool once, also when two jobs make it at a time", async () => {
+  it("creates a pool once, also when two jobs create it concurrently", async () => {
     await Promise.all([1, 2, 3].map(() => hypervisor.ensurePool("kule-org_both", "x", effect())));
     expect(await hypervisor.poolExists("kule-org_both")).toBe(true);
   });
@@ -549,7 +549,7 @@ describe("The check of a region", () => {
       expect(found).toContain(text);
   });
 
-  it("finds what would make every clone of a template unusable", async () => {
+  it("finds defects that would make every clone of a template unusable", async () => {
     const { config } = lab.control.vm(9001) ?? { config: {} as Record<string, string> };
     lab.control.editConfig(9001, { hookscript: "local:snippets/x" }, ["ide2", "boot", "scsi0"]);
     const found = await complaints({ templates: { "ubuntu-22.04": [9001] } });
@@ -561,7 +561,22 @@ describe("The check of a region", () => {
     ]);
   });
 
-  it("says that nobody has seen to tagged frames, which no answer of the nodes' shows", async () => {
+  it("warns of a Windows template without a guest agent: only the agent sets a password there", async () => {
+    const { agent = "" } = lab.control.vm(9005)?.config ?? {};
+    lab.control.editConfig(9005, {}, ["agent"]);
+    const found = await preflight(client, settings);
+    lab.control.editConfig(9005, { agent });
+    expect(found.filter(({ check }) => check === "template windows-2022 (9005)")).toMatchObject([
+      {
+        ok: false,
+        severity: "advised",
+        found: expect.stringContaining("no Windows server made from it gets its password"),
+        fix: expect.stringContaining("qm set 9005 --agent enabled=1"),
+      },
+    ]);
+  });
+
+  it("warns that the filter of tagged frames is not declared, which no API shows", async () => {
     const about = async (hasNodeFilter: boolean) =>
       (await preflight(client, { ...settings, hasNodeFilter })).filter(
         ({ check }) => check === "frames with a tag",
@@ -579,7 +594,7 @@ describe("The check of a region", () => {
     expect(found).toEqual(["VMID range 20000-20999: guests of others: 20500"]);
   });
 
-  it("says first of all when the token is wrong", async () => {
+  it("reports a wrong token before anything else", async () => {
     const wrong = new ProxmoxClient({
       endpoints: [lab.url],
       tokenId: lab.tokenId,

@@ -1,7 +1,7 @@
-// The hypervisor port over the Proxmox VE API. Each changing call goes the same way: look again whose VM it is, ask
-// the job whether it may go on, send, hand over the task's UPID, wait for the task.
+// The hypervisor port over the Proxmox VE API. Each changing call has the same order: check again whose VM it
+// is, ask the job whether it may continue, send, report the task's UPID, wait for the task.
 
-import { type AdoptionSighting, lookForAdoption, requireAdoptable } from "./adoption.ts";
+import { type AdoptionSighting, findAdoptionCandidate, requireAdoptable } from "./adoption.ts";
 import type { CallOptions, ProxmoxClient } from "./client.ts";
 import { StartedClones } from "./clone-task.ts";
 import { observeActiveTasks } from "./cluster.ts";
@@ -60,7 +60,7 @@ const START_TIMEOUT_SECONDS = 5 * 60;
 const STOP_TIMEOUT_SECONDS = 3 * 60;
 const DESTROY_TIMEOUT_SECONDS = 10 * 60;
 /** Enough to find one that succeeded among those that did not. */
-const RESETS_LOOKED_AT = 20;
+const RESETS_CHECKED = 20;
 /** Slow storage answers more clones at a time with lock timeouts. */
 const CLONES_PER_STORAGE = 2;
 
@@ -84,7 +84,7 @@ export class ProxmoxHypervisor implements Hypervisor {
     const rows = await this.#client.call("GET /cluster/resources", { type: "vm" }, { signal });
     const row = rows.find((each) => readNumber(each.vmid) === vmid);
     if (!row?.node) return null;
-    // The list learns of a template up to 10 s late; the config knows.
+    // The list shows a template up to 10 s late; the config is exact.
     const { template } = await this.#client.call(
       "GET /nodes/{node}/qemu/{vmid}/config",
       { node: row.node, vmid },
@@ -97,7 +97,7 @@ export class ProxmoxHypervisor implements Hypervisor {
     try {
       await this.#wait(upid, effect, CLONE_TIMEOUT_SECONDS);
     } catch (error) {
-      // How it ended matters only through what it left behind, which the next look shows.
+      // Its result matters only through its effect, which the next observation shows.
       if (!(error instanceof ProxmoxError) || (error.facts.task === undefined && error.outcome !== "unknown"))
         throw error;
     }
@@ -114,7 +114,7 @@ export class ProxmoxHypervisor implements Hypervisor {
     try {
       await this.#client.call("POST /pools", { poolid: pool, comment }, callOptions(effect));
     } catch (error) {
-      // Two first servers of one organisation make the pool at the same time: either one will do.
+      // Two first servers of one organisation create the pool concurrently: either one will do.
       if (!(error instanceof ProxmoxError) || !(await this.poolExists(pool, effect.signal))) throw error;
     }
   }
@@ -141,7 +141,7 @@ export class ProxmoxHypervisor implements Hypervisor {
     try {
       await this.#client.call("PUT /pools", { ...change, vms: String(vmid) }, callOptions(effect));
     } catch (error) {
-      // An earlier copy of the call may have come first: "is already a pool member".
+      // An earlier copy of the call may have arrived first: "is already a pool member".
       if (!(error instanceof ProxmoxError) || error.outcome === "unknown" || !(await isDone())) throw error;
     }
   }
@@ -179,8 +179,8 @@ export class ProxmoxHypervisor implements Hypervisor {
     const vm = await this.#own(vmid, owner, effect);
     const difference = configDifference(request.desired, vm.config, request.rewriteSecrets);
     if (isEmptyDifference(difference)) return;
-    // The digest is of the config's text. Were that to come back, as when an address is attached and detached again, a
-    // late copy of a former call would be let in.
+    // The digest is of the config's text. If an earlier text came back, as when an address is attached and
+    // detached again, a late copy of an earlier call would be accepted.
     const description = withChangeNoted(difference.set.description ?? vm.config.description, effect.jobId);
     await effect.beforeCall();
     // POST runs as a task: PUT would block one of three API workers and break off after 30 s.
@@ -229,7 +229,7 @@ export class ProxmoxHypervisor implements Hypervisor {
     }
   }
 
-  /** What is there now; what was read before a change of it is no ground for another one. */
+  /** Reads the present state; what was read before a change must not be the basis of another one. */
   async #afterFirewallChange(
     path: { readonly node: string; readonly vmid: number },
     read: ReadFirewall,
@@ -237,7 +237,7 @@ export class ProxmoxHypervisor implements Hypervisor {
     effect: EffectContext,
   ): Promise<ReadFirewall> {
     const after: ReadFirewall = { ...read, ...afterFirewallChange(read, change) };
-    // Positions are of the rules as they are, and somebody else may have written since.
+    // Positions are those of the present rules, and another writer may have changed them since.
     if (isRuleChange(change))
       return { ...after, ...(await readVmFirewallRules(this.#client, path, effect.signal)) };
     if (change.do === "set-options") return { ...after, optionsDigest: null };
@@ -347,7 +347,7 @@ export class ProxmoxHypervisor implements Hypervisor {
   async lastReset({ vmid, node }: Pick<Vm, "vmid" | "node">, signal?: AbortSignal): Promise<string | null> {
     const tasks = await this.#client.call(
       "GET /nodes/{node}/tasks",
-      { node, vmid, typefilter: "qmreset", source: "all", limit: RESETS_LOOKED_AT },
+      { node, vmid, typefilter: "qmreset", source: "all", limit: RESETS_CHECKED },
       { signal },
     );
     return tasks.find(({ status }) => hasSucceeded(status))?.upid ?? null;
@@ -357,7 +357,7 @@ export class ProxmoxHypervisor implements Hypervisor {
     const { node } = await this.#own(vmid, owner, effect);
     await effect.beforeCall();
     if ((await this.lastReset({ vmid, node }, effect.signal)) !== after) return;
-    await effect.afterLook();
+    await effect.afterObservation();
     const upid = await this.#client.call(
       "POST /nodes/{node}/qemu/{vmid}/status/reset",
       { node, vmid },
@@ -367,11 +367,11 @@ export class ProxmoxHypervisor implements Hypervisor {
   }
 
   findForAdoption(vmid: number, owner: Owner, signal?: AbortSignal): Promise<AdoptionSighting> {
-    return lookForAdoption({ client: this.#client }, vmid, owner, signal);
+    return findAdoptionCandidate({ client: this.#client }, vmid, owner, signal);
   }
 
   async adopt(vmid: number, owner: Owner, marks: AdoptionMarks, effect: EffectContext): Promise<void> {
-    const sighting = await lookForAdoption({ client: this.#client }, vmid, owner, effect.signal);
+    const sighting = await findAdoptionCandidate({ client: this.#client }, vmid, owner, effect.signal);
     const { node, digest, isMarked, name, tags } = requireAdoptable(sighting, vmid);
     if (isMarked && name === marks.name && sameTags(tags, marks.tags)) return;
     await effect.beforeCall();
@@ -383,7 +383,7 @@ export class ProxmoxHypervisor implements Hypervisor {
         name: marks.name,
         description: marks.description,
         tags: renderTags(marks.tags),
-        // Whoever marks it in between changes the digest, and this call is refused.
+        // A mark that is written in between changes the digest, and this call is refused.
         digest,
       },
       callOptions(effect),
@@ -397,11 +397,11 @@ export class ProxmoxHypervisor implements Hypervisor {
     { description, tags }: Omit<AdoptionMarks, "name">,
     effect: EffectContext,
   ): Promise<void> {
-    const sighting = await lookForAdoption({ client: this.#client }, vmid, owner, effect.signal);
+    const sighting = await findAdoptionCandidate({ client: this.#client }, vmid, owner, effect.signal);
     const { node, digest, isMarked } = requireAdoptable(sighting, vmid);
     if (!isMarked) return;
     await effect.beforeCall();
-    // An empty value would be refused: what is to be empty is deleted.
+    // An empty value would be refused: such keys are deleted.
     const set = { description, tags: renderTags(tags) };
     const upid = await this.#client.call(
       "POST /nodes/{node}/qemu/{vmid}/config",
@@ -431,10 +431,11 @@ export class ProxmoxHypervisor implements Hypervisor {
   ): Promise<void> {
     await this.#own(vmid, owner, effect);
     await effect.beforeCall();
-    // As late as possible: whoever slept here may wake up when another VM has been made under the number.
+    // As late as possible: a process that was suspended here may continue when another VM has been created
+    // with the number.
     const { node, config } = await this.#own(vmid, owner, effect);
     if (parseMarker(config.description)?.jobId === exceptMadeBy) return;
-    await effect.afterLook();
+    await effect.afterObservation();
     const upid = await this.#client.call(
       "DELETE /nodes/{node}/qemu/{vmid}",
       // Destroying unreferenced disks takes every volume that bears the VMID: safe only because ours are never reused.
@@ -513,7 +514,7 @@ export class ProxmoxHypervisor implements Hypervisor {
     return requireOwnVm({ client: this.#client, runtime: this.#runtime }, vmid, owner, effect.signal);
   }
 
-  /** True when the guest still runs in the process that was meant, or any was meant. */
+  /** True when the guest still runs in the given process, or none was given. */
   async #isProcess(
     node: string,
     vmid: number,
@@ -521,8 +522,8 @@ export class ProxmoxHypervisor implements Hypervisor {
     { signal }: EffectContext,
   ): Promise<boolean> {
     if (process === null) return true;
-    // It has moved since it was looked at, and its process with it: whether it is still the one that was meant, only
-    // another look can tell.
+    // It has moved since it was observed, and its process with it: only another observation can show whether
+    // it is still the same one.
     if (!process.startsWith(`${node}:`))
       throw new ProxmoxConflict({
         call: `look before changing the power of VM ${vmid}`,
@@ -545,9 +546,10 @@ export class ProxmoxHypervisor implements Hypervisor {
     send: () => Promise<string>,
   ): Promise<void> {
     await effect.beforeCall();
-    // As late as possible: whoever slept here may wake up when the guest has long been started again.
+    // As late as possible: a process that was suspended here may continue when the guest was started again
+    // long ago.
     if (!(await isDue())) return;
-    await effect.afterLook();
+    await effect.afterObservation();
     try {
       const upid = await send();
       await this.#started(upid, effect, timeoutSeconds);

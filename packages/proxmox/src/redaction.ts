@@ -1,5 +1,5 @@
-// What may never reach a log, an error or a job's record. Two nets: known values are cut out wherever they
-// stand, and parameters of known names are masked whatever they hold.
+// What may never reach a log, an error or a job's record. Two measures: known values are replaced wherever
+// they occur, and parameters of known names are masked whatever they contain.
 
 const SECRET_PARAMETERS = new Set([
   "cipassword",
@@ -20,7 +20,7 @@ export function redactParameters(parameters: Readonly<Record<string, unknown>>):
   );
 }
 
-/** The secret values among a call's parameters, to be cut out of what the server says about them. */
+/** The secret values among a call's parameters, to be removed from the server's texts about them. */
 export function secretsIn(parameters: Readonly<Record<string, unknown>>): string[] {
   return Object.entries(parameters).flatMap(([key, value]) =>
     SECRET_PARAMETERS.has(key) && typeof value === "string" && value.length >= 4 ? [value] : [],

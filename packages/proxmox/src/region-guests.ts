@@ -1,5 +1,5 @@
-// Everything that is in a cluster, seen from above: which guests there are and where, what the nodes and storages
-// have. Ids, nodes, tags and pools are fresh in it; what is not is read from each VM itself (vm-look.ts).
+// An overview of a cluster: which guests there are and where, and the resources of the nodes and storages.
+// Ids, nodes, tags and pools are fresh in it; the rest is read from each VM itself (vm-look.ts).
 
 import type { ProxmoxClient } from "./client.ts";
 import { ProxmoxExists } from "./errors.ts";
@@ -47,7 +47,10 @@ export type RegionList = {
 
 type Limits = { readonly deadlineMilliseconds: number; readonly signal?: AbortSignal | undefined };
 
-/** One list of all there is. Throws a ProxmoxError; a list that came is whole, as far as the token may see. */
+/**
+ * One list of everything. Throws a ProxmoxError; a list that arrived is complete, as far as the token may
+ * see.
+ */
 export async function listRegion(client: ProxmoxClient, limits: Limits): Promise<RegionList> {
   const [rows, nodes] = await Promise.all([
     client.call("GET /cluster/resources", {}, limits),

@@ -3,7 +3,7 @@ import { systemRuntime } from "./runtime.ts";
 
 afterEach(() => vi.restoreAllMocks());
 
-test("a wall clock that is set back or runs away does not touch how long a wait seems", () => {
+test("setting the wall clock back or ahead does not change the length of a wait", () => {
   const startedAt = systemRuntime.now();
   expect(Math.abs(startedAt - Date.now())).toBeLessThan(60_000);
   for (const jumpMs of [-3_600_000, 7_200_000]) {

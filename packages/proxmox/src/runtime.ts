@@ -1,15 +1,15 @@
 /** Time as this package sees it; a test passes one whose pauses take no time. */
 export type Runtime = {
   /**
-   * Milliseconds since the epoch. Waits are measured by it, so it never jumps: a wall clock that is set back an hour
-   * must not make a wait an hour longer, nor one that runs away make a living task look dead.
+   * Milliseconds since the epoch. Waits are measured by it, so it never jumps: setting back a wall clock by
+   * an hour must not make a wait an hour longer, nor must one that runs ahead make a running task look dead.
    */
   now(): number;
   /** Resolves after the time, or rejects with the signal's reason as soon as it is aborted. */
   pause(milliseconds: number, signal?: AbortSignal): Promise<void>;
 };
 
-/** What limits how long something may take. */
+/** Timers for limiting how long something may take. */
 export type Timers = {
   /** Milliseconds from a fixed point in the past; steps of the wall clock do not touch it. */
   monotonic(): number;

@@ -11,7 +11,7 @@ export function bareSshKey(key: string): string {
   return `${match[1]} ${match[2]}`;
 }
 
-/** The value of `sshkeys`: percent-encoded once here, and once more by the form. "+" for a blank is refused. */
+/** The value of `sshkeys`: percent-encoded once here, and again by the form. "+" for a blank is refused. */
 export function encodeSshKeys(keys: readonly string[]): string {
   return encodeURIComponent(keys.map(bareSshKey).join("\n"));
 }
@@ -22,7 +22,7 @@ export function decodeSshKeys(value: string | undefined): string[] {
   try {
     text = decodeURIComponent(text);
   } catch {
-    // Not percent-encoded: an operator's hand was here. It is compared as it stands.
+    // Not percent-encoded: it was changed manually. It is compared as it is.
   }
   return text
     .split("\n")
@@ -34,5 +34,5 @@ export function decodeSshKeys(value: string | undefined): string[] {
     });
 }
 
-/** What cloud-init may take as a login name without quoting. */
+/** Login names that cloud-init accepts without quoting. */
 export const CLOUD_INIT_USER = /^[a-z_][a-z0-9_-]{0,31}$/;

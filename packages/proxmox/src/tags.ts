@@ -12,5 +12,5 @@ export function sameTags(one: readonly string[], other: readonly string[]): bool
   return renderTags(one) === renderTags(other);
 }
 
-/** What pve-common accepts as one tag. */
+/** A single tag as pve-common accepts it. */
 export const TAG_PATTERN = /^[a-z0-9_][a-z0-9_+.-]*$/i;

@@ -2,7 +2,11 @@ import { afterEach, describe, expect, it } from "vitest";
 import { ProxmoxClient } from "./client.ts";
 import { ProxmoxCapacity, type ProxmoxError, ProxmoxTaskLost } from "./errors.ts";
 import { waitForTask } from "./task.ts";
-import { type ScriptedServer, startScriptedServer, type Told } from "./testing/scripted-server.ts";
+import {
+  type ScriptedResponse,
+  type ScriptedServer,
+  startScriptedServer,
+} from "./testing/scripted-server.ts";
 import { virtualRuntime } from "./testing/virtual-runtime.ts";
 import { parseUpid } from "./upid.ts";
 
@@ -12,7 +16,7 @@ afterEach(() => pve?.stop());
 
 /** Answers the status call with one entry after the other, the last one for ever. */
 async function waiting(
-  statuses: readonly Told[],
+  statuses: readonly ScriptedResponse[],
   log: readonly string[] = [],
   deadlineMilliseconds = 60_000,
 ) {
@@ -37,14 +41,17 @@ const running = { data: { status: "running" } };
 const stopped = (exitstatus: string) => ({ data: { status: "stopped", exitstatus } });
 
 describe("Waiting for a task", () => {
-  it("asks the node that runs it, at growing intervals, until it is OK", async () => {
-    const { result, runtime, pve } = await waiting([...Array<Told>(19).fill(running), stopped("OK")]);
+  it("polls the node that runs it, with backoff, until it is OK", async () => {
+    const { result, runtime, pve } = await waiting([
+      ...Array<ScriptedResponse>(19).fill(running),
+      stopped("OK"),
+    ]);
     expect(await result).toEqual({ warnings: null });
     expect(pve.asked[0]?.path).toBe(`/nodes/pve2/tasks/${encodeURIComponent(upid)}/status`);
     expect(runtime.pauses).toEqual([25, 50, 100, 200, 400, ...Array(9).fill(500), ...Array(5).fill(2000)]);
   });
 
-  it("counts warnings as success and tells what they were", async () => {
+  it("counts warnings as success and reports them", async () => {
     const { result } = await waiting([stopped("WARNINGS: 2")], ["could not free volume x"]);
     expect(await result).toEqual({ warnings: "WARNINGS: 2\ncould not free volume x" });
   });
@@ -57,7 +64,7 @@ describe("Waiting for a task", () => {
     expect((error as ProxmoxError).facts.task?.logTail).toEqual(log.slice(-20));
   });
 
-  it("does not mistake a lost look for a lost task", async () => {
+  it("does not mistake a failed status query for a lost task", async () => {
     const { result } = await waiting([
       "cut",
       { status: 595, reason: "No route to host" },
@@ -67,7 +74,7 @@ describe("Waiting for a task", () => {
     expect(await result).toEqual({ warnings: null });
   });
 
-  it("waits a moment for a task that is not known yet, and ends not knowing when it stays so", async () => {
+  it("waits a moment for an unknown task, and ends with an unknown outcome when it stays unknown", async () => {
     const unknown = { status: 400, reason: "no such task" };
     const early = await waiting([unknown, running, stopped("OK")]);
     expect(await early.result).toEqual({ warnings: null });
@@ -85,7 +92,7 @@ describe("Waiting for a task", () => {
     },
   );
 
-  it("ends not knowing at the deadline, for the task goes on", async () => {
+  it("ends with an unknown result at the deadline, since the task continues", async () => {
     const { result } = await waiting([running], [], 3_000);
     const error = (await result.catch((thrown: unknown) => thrown)) as ProxmoxError;
     expect(error.outcome).toBe("unknown");
@@ -94,7 +101,7 @@ describe("Waiting for a task", () => {
 });
 
 describe("A UPID", () => {
-  it("is taken apart, and refused when a part is missing", () => {
+  it("is parsed, and refused when a part is missing", () => {
     expect(parseUpid(upid)).toMatchObject({
       node: "pve2",
       type: "qmclone",

@@ -13,15 +13,15 @@ export type TaskWait = {
   readonly runtime: Runtime;
   readonly deadlineMilliseconds: number;
   readonly signal?: AbortSignal | undefined;
-  /** Called after each look at a task that still runs; may throw to stop waiting. */
+  /** Called after each poll of a task that still runs; may throw to stop waiting. */
   readonly stillRunning?: ((milliseconds: number) => Promise<void>) | undefined;
 };
 
 const LOG_TAIL_LINES = 20;
 /** A task may be unknown to the status call for a moment after its UPID was given out. */
-const UNKNOWN_TASK_LOOKS = 3;
+const UNKNOWN_TASK_POLLS = 3;
 
-/** Most tasks end within a second: the first looks come quickly, then the API is left in peace. */
+/** Most tasks end within a second: the first polls are frequent, the later ones spare the API. */
 const FIRST_PAUSE_MILLISECONDS = 25;
 
 function pauseAfter(look: number, elapsed: number): number {
@@ -30,9 +30,9 @@ function pauseAfter(look: number, elapsed: number): number {
 }
 
 /**
- * Waits for a task on the node that runs it. Losing a look is no failure: the task goes on without us.
- * Throws the class of its exit status with the end of its log, or ProxmoxTaskLost (outcome unknown) when the task
- * is not known, was killed, or is still running at the deadline.
+ * Waits for a task on the node that runs it. A failed poll is no failure: the task continues without us.
+ * Throws the class of its exit status with the end of its log, or ProxmoxTaskLost (outcome unknown) when the
+ * task is not known, was killed, or is still running at the deadline.
  */
 export async function waitForTask(client: ProxmoxClient, upid: string, wait: TaskWait): Promise<TaskResult> {
   const task = parseUpid(upid);
@@ -54,7 +54,7 @@ export async function waitForTask(client: ProxmoxClient, upid: string, wait: Tas
     const status = await look(client, task.node, upid, wait.signal);
     if (status === "unknown") {
       unknownLooks += 1;
-      if (unknownLooks >= UNKNOWN_TASK_LOOKS) throw lost("no such task");
+      if (unknownLooks >= UNKNOWN_TASK_POLLS) throw lost("no such task");
     } else if (status !== "unreachable" && status.status === "stopped") {
       const exitStatus = status.exitstatus ?? "unexpected status";
       if (exitStatus === "OK") return { warnings: null };

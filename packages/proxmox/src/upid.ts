@@ -1,6 +1,6 @@
 export type Upid = {
   readonly text: string;
-  /** The node that runs the task; its status is asked there, wherever the VM has gone meanwhile. */
+  /** The node that runs the task; its status is read there, wherever the VM has been moved since. */
   readonly node: string;
   readonly startedAtSeconds: number;
   /** qmclone, qmstart, ... */

@@ -27,7 +27,7 @@ describe("A network device", () => {
       ).toBe(false);
   });
 
-  it("is never written without a unicast MAC, for Proxmox would make up a new one each time", () => {
+  it("is never written without a unicast MAC, because Proxmox would generate a new one each time", () => {
     const device = parseNetDevice("virtio=BC:24:11:00:00:0A,bridge=vmbr1,tag=7,firewall=1");
     expect(renderNetDevice(device)).toBe("virtio=BC:24:11:00:00:0A,bridge=vmbr1,tag=7,firewall=1");
     for (const mac of [null, "01:00:5E:00:00:01", "nonsense"])
@@ -36,7 +36,7 @@ describe("A network device", () => {
 });
 
 describe("An address", () => {
-  it("goes without a gateway where there is none", () => {
+  it("has no gateway where there is none", () => {
     expect(renderIpConfig({ address: "10.0.0.5", prefix: 24, gateway: "10.0.0.1" })).toBe(
       "ip=10.0.0.5/24,gw=10.0.0.1",
     );
@@ -110,7 +110,7 @@ describe("Disks", () => {
     scsi1: "local:20001/vm-20001-disk-1.qcow2,size=10G",
     scsihw: "virtio-scsi-single",
   };
-  it("are told apart from the cloud-init drive and from keys that look alike", () => {
+  it("are distinguished from the cloud-init drive and from similar keys", () => {
     expect(disksOf(config).map((disk) => [disk.key, disk.media, disk.cloudInit])).toEqual([
       ["ide2", "cdrom", true],
       ["scsi0", "disk", false],
@@ -118,7 +118,7 @@ describe("Disks", () => {
     ]);
     expect(disksOf({ ide0: "local:20001/vm-20001-cloudinit.qcow2,media=cdrom" })[0]?.cloudInit).toBe(true);
   });
-  it("have one that is booted from, or none that anybody could name", () => {
+  it("have one that is booted from, or none that can be determined", () => {
     expect(bootDiskOf({ ...config, boot: "order=ide2;scsi1" })?.key).toBe("scsi1");
     expect(bootDiskOf({ ...config, bootdisk: "scsi0" })?.key).toBe("scsi0");
     expect(bootDiskOf(config)).toBeNull();
@@ -155,7 +155,7 @@ describe("The difference between a config and what it should be", () => {
     expect(configDifference(desired, seen, true)).toEqual({ set: { cipassword: "$6$x" }, remove: [] });
   });
 
-  it("takes off what the template brought and nobody asked for", () => {
+  it("removes the template's leftovers", () => {
     const seen = {
       hookscript: "local:snippets/x",
       net0: "virtio=BC:24:11:00:00:0A,bridge=vmbr1",
@@ -172,7 +172,7 @@ describe("The difference between a config and what it should be", () => {
 });
 
 describe("A text for a log", () => {
-  it("loses tokens, tickets and passwords wherever they stand", () => {
+  it("loses tokens, tickets and passwords wherever they occur", () => {
     const text = redactText(
       "PVEAPIToken=a@pve!b=11111111-2222 ticket=PVEVNC:65F0::abc+/= cipassword=hunter2 and topsecret",
       ["topsecret"],

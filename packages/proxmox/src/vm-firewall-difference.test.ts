@@ -108,7 +108,7 @@ const anySeen: fc.Arbitrary<SeenFirewall> = fc
     rulesDigest: null,
   }));
 
-/** What becomes of a packet of each direction and source. */
+/** The result for a packet of each direction and source. */
 function verdicts({ rules, options }: Pick<SeenFirewall, "rules" | "options">): string[] {
   return (["in", "out"] as const).flatMap((direction) =>
     sources.map((source) => {
@@ -157,7 +157,7 @@ describe("A firewall that changes under traffic", () => {
     );
   });
 
-  it("goes on to another state from wherever it was broken off", () => {
+  it("reaches another state from any interruption", () => {
     fc.assert(
       fc.property(anySeen, anyFirewall, anyFirewall, fc.nat(20), (seen, first, second, stoppedAt) => {
         const { states } = allChanges(first, seen);
@@ -168,7 +168,7 @@ describe("A firewall that changes under traffic", () => {
     );
   });
 
-  it("leaves the rules alone that stay where they are", () => {
+  it("does not move the rules that stay in their positions", () => {
     const rule = (comment: string): FirewallRuleText => ({ type: "in", action: "ACCEPT", comment });
     const has = ["1", "2", "3"].map((each) => ({ text: textOfRule(rule(each)), isEnabled: true }));
     const desired: DesiredFirewall = { ...wanted, rules: ["1", "new", "3"].map(rule) };
@@ -183,7 +183,7 @@ describe("A firewall that changes under traffic", () => {
 });
 
 describe("A rule", () => {
-  it("is the same when it says the same, however it was listed", () => {
+  it("is the same when it means the same, however it was listed", () => {
     const rule: FirewallRuleText = {
       type: "in",
       action: "ACCEPT",

@@ -1,9 +1,9 @@
-// What is missing between the firewall that a VM is to have and the one that it has, in an order in which no moment is
-// worse than both. There is no transaction: each call is a state of its own, and a crash may leave any of them.
+// The changes from a VM's present firewall to the wanted one, in an order in which no moment is worse than
+// both. There is no transaction: each call is a state of its own, and a crash may leave any of them.
 //
-// At every moment each packet is treated as before the change or as after it, and never a third way: new rules are made
-// where they belong but switched off, and switched on from the first to the last; then what holds without a rule
-// changes; then the old rules go from the last to the first.
+// At every moment each packet is treated as before the change or as after it, and never a third way: new
+// rules are created at their position but disabled, and enabled from the first to the last; then the options
+// change; then the old rules are deleted from the last to the first.
 
 import { canonicalBlock } from "./address-block.ts";
 import type { DesiredFirewall, FirewallOptions, SeenFirewall } from "./vm-firewall.ts";
@@ -17,15 +17,15 @@ export type FirewallChange =
   | { readonly do: "remove-address"; readonly name: string; readonly cidr: string }
   /** At the top, where Proxmox VE puts every new one; switched off. */
   | { readonly do: "create-rule"; readonly rule: FirewallRuleText }
-  /** To where it stands before the rule that is at `before` now. */
+  /** To the position before the rule that is at `before` now. */
   | { readonly do: "move-rule"; readonly position: number; readonly before: number }
   | { readonly do: "enable-rule"; readonly position: number }
   | { readonly do: "delete-rule"; readonly position: number }
   | { readonly do: "set-options"; readonly options: FirewallOptions };
 
 /**
- * The change that comes next; null when the firewall is as wanted. From nothing but what is there: so a run that was
- * killed anywhere, or that another one has overtaken, goes on without knowing what was done.
+ * The next change; null when the firewall is as wanted. It depends on nothing but the present state: so a run
+ * that was killed anywhere, or overtaken by another one, continues without knowing what was done.
  */
 export function nextFirewallChange(desired: DesiredFirewall, seen: SeenFirewall): FirewallChange | null {
   const [first] = addressChanges(desired, seen);
@@ -45,7 +45,7 @@ function addressChanges(desired: DesiredFirewall, seen: SeenFirewall): FirewallC
     const present = has ?? [];
     const [wanted, there] = [addresses, present].map((each) => new Set(each.map(canonicalBlock)));
     const surplus = present.filter((cidr) => !wanted?.has(canonicalBlock(cidr)));
-    // One that is left out of the set is in the way of the same one that is to be in it.
+    // An excluded entry prevents the same entry from being added to the set.
     const [leftOut, others] = [true, false].map((is) =>
       surplus.filter((cidr) => cidr.startsWith("!") === is),
     );
@@ -77,7 +77,7 @@ function nextRuleChange(
   const surplus = live.slice(same, live.length - tail);
   const first = same === 0 ? 0 : (live[same - 1]?.position ?? 0) + 1;
   if (missing.length > 0) return stage(desired.rules, rules, { first, missing, same });
-  // What is off and was to come next has come, or is not wanted any more.
+  // The disabled rule that was to be next is already in its position, or no longer wanted.
   const idle = rules.findLastIndex(({ isEnabled }) => !isEnabled);
   if (idle !== -1) return { do: "delete-rule", position: idle };
   const differs = (Object.keys(desired.options) as (keyof FirewallOptions)[]).some(
@@ -94,7 +94,7 @@ type Stage = {
   /** Where the missing rules belong. */
   readonly first: number;
   readonly missing: readonly string[];
-  /** How many of the wanted rules come before them. */
+  /** How many of the wanted rules precede them. */
   readonly same: number;
 };
 
@@ -112,7 +112,7 @@ function stage(
   const idle = rules.findLastIndex(
     ({ isEnabled }, index) => !isEnabled && (index < first || index >= first + run.length),
   );
-  // Made a moment ago, at the top: on its way.
+  // Created a moment ago, at the top: not yet moved.
   if (idle === 0 && next >= 0 && rules[0]?.text === missing[next])
     return { do: "move-rule", position: 0, before: first };
   if (idle !== -1) return { do: "delete-rule", position: idle };
@@ -159,7 +159,7 @@ function afterRuleChange(state: RulesState, change: RuleChange): RulesState {
 /** Whether the positions of the rules are others after it. */
 export const isRuleChange = (change: FirewallChange): boolean => change.do.endsWith("-rule");
 
-/** What is there once the change is made, as Proxmox VE makes it. */
+/** The state after the change, as Proxmox VE makes it. */
 export function afterFirewallChange(seen: SeenFirewall, change: FirewallChange): SeenFirewall {
   const { ipsets } = seen;
   switch (change.do) {

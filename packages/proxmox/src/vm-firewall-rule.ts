@@ -1,11 +1,14 @@
-// One rule of a VM's firewall: what it says, and whether it is on. A rule has no name of its own in Proxmox VE, only a
-// position, which changes with every rule that comes or goes: a rule is the same when it says the same.
+// One rule of a VM's firewall: its text, and whether it is enabled. A rule has no name of its own in Proxmox
+// VE, only a position, which changes with every added or deleted rule: two rules are the same when their
+// texts are.
 
 import type { PveBoolean } from "./generated/api.ts";
 import { parseJobNote } from "./job-note.ts";
 import { readBoolean } from "./lenient.ts";
 
-/** What a rule of ours says. `source` and `dest` are one address or block, or `+` and the name of an ipset. */
+/**
+ * The text of a rule of ours. `source` and `dest` are one address or block, or `+` and the name of an ipset.
+ */
 export type FirewallRuleText = {
   readonly type: "in" | "out";
   readonly action: "ACCEPT" | "DROP";
@@ -14,12 +17,12 @@ export type FirewallRuleText = {
   readonly source?: string;
   readonly dest?: string;
   readonly iface?: string;
-  /** The id of the rule that it was made from. */
+  /** The id of the rule that it was created from. */
   readonly comment: string;
 };
 
 export type SeenRule = {
-  /** Its text as one string, to be compared; null when it says something that no rule of ours does. */
+  /** Its text as one string, to be compared; null when it has options that no rule of ours has. */
   readonly text: string | null;
   readonly isEnabled: boolean;
 };
@@ -34,17 +37,17 @@ export function textOfRule(
   return JSON.stringify(KEYS.map((key) => rule[key]?.trimEnd() ?? null));
 }
 
-/** What a rule's text says, by its words. */
-export function wordsOfRule(text: string): Readonly<Partial<Record<(typeof KEYS)[number], string>>> {
+/** The fields of a rule's text, by name. */
+export function fieldsOfRule(text: string): Readonly<Partial<Record<(typeof KEYS)[number], string>>> {
   const values = JSON.parse(text) as (string | null)[];
   return Object.fromEntries(
     KEYS.flatMap((key, index) => (values[index] == null ? [] : [[key, values[index]]])),
   );
 }
 
-/** Whether the rule says nothing but which job was there: see `vm-firewall-note.ts`. */
+/** Whether the rule is only a job's note: see `vm-firewall-note.ts`. */
 export function isRuleNote({ text, isEnabled }: SeenRule): boolean {
-  return !isEnabled && text !== null && parseJobNote(wordsOfRule(text).comment) !== null;
+  return !isEnabled && text !== null && parseJobNote(fieldsOfRule(text).comment) !== null;
 }
 
 /** A rule as the hypervisor lists it. */

@@ -1,5 +1,6 @@
-// The firewall of one VM: the options that keep a guest to its own addresses, the rules of the firewalls that are
-// attached to its server, and nothing that came along with the template (a clone copies the template's firewall file).
+// The firewall of one VM: the options that limit a guest to its own addresses, the rules of the firewalls
+// that are attached to its server, and nothing from the template (a clone copies the template's firewall
+// file).
 
 import type { ProxmoxClient } from "./client.ts";
 import { ProxmoxNoSuchSet } from "./errors.ts";
@@ -20,7 +21,10 @@ export type FirewallOptions = {
 
 export type DesiredFirewall = {
   readonly options: FirewallOptions;
-  /** ipset name to its addresses and blocks. What is seen stands as it is listed, with `!` before one that is left out. */
+  /**
+   * ipset name to its addresses and blocks. Observed entries are as they are listed, with `!` before an
+   * excluded one.
+   */
   readonly ipsets: Readonly<Record<string, readonly string[]>>;
   /** The first that matches decides. */
   readonly rules: readonly FirewallRuleText[];
@@ -32,14 +36,14 @@ export type SeenFirewall = Pick<DesiredFirewall, "options" | "ipsets"> & {
   readonly rulesDigest: string | null;
 };
 
-/** As it was read, with what a writer has to say that it has read, so that nobody else's change is written over. */
+/** The firewall with the digests that a writer sends, so that no concurrent change is overwritten. */
 export type ReadFirewall = SeenFirewall & {
   readonly optionsDigest: string | null;
-  /** By the sets' names; null is a set without an entry, and one that is not here is to be read again first. */
+  /** By the sets' names; null is a set without an entry, and an absent one has to be read again first. */
   readonly ipsetDigests: Readonly<Record<string, string | null>>;
 };
 
-/** What the firewall of a VM is when nobody has said anything. */
+/** The options of a VM without a firewall file. */
 const DEFAULT_OPTIONS: FirewallOptions = {
   enable: false,
   policy_in: "DROP",
@@ -83,7 +87,7 @@ export async function readVmFirewallRules(
   signal?: AbortSignal,
 ): Promise<Pick<SeenFirewall, "rules" | "rulesDigest">> {
   const listed = await client.call("GET /nodes/{node}/qemu/{vmid}/firewall/rules", path, { signal });
-  // The schema leaves it out; every rule carries that of the whole list.
+  // The schema leaves it out; every rule has that of the whole list.
   const { digest } = (listed[0] ?? {}) as { digest?: string };
   return { rules: listed.map((rule) => seenRule(rule)), rulesDigest: digest ?? null };
 }
@@ -141,10 +145,10 @@ export async function readVmFirewall(
 }
 
 /**
- * Makes one change. Where Proxmox VE looks at a digest, another writer's change since what was read refuses this one: of
- * rules that are there, of options, and of what is taken out of a set. A set takes whatever is put into it, and goes as a
- * whole. A new rule is made whatever was read, for its digest is not looked at: a late one lies at position 0, switched
- * off, until the firewall is written the next time.
+ * Makes one change. Where Proxmox VE checks a digest, another writer's change since the read makes it refuse
+ * this one: for existing rules, for options, and for what is removed from a set. A set accepts every
+ * addition, and is deleted as a whole. A new rule is added whatever was read, because its digest is not
+ * checked: a late one stays at position 0, disabled, until the firewall is written the next time.
  */
 export async function applyFirewallChange(
   client: ProxmoxClient,

@@ -1,6 +1,6 @@
-// What a VM is right now. cluster/resources tells the node, the lock and the pool freshly, but name and power state
-// only every 10 s, so those are read from the VM itself. The node is resolved anew for every look: a VM that has
-// moved "does not exist" where it was.
+// The present state of a VM. cluster/resources has a fresh node, lock and pool, but name and power state only
+// every 10 s, so those are read from the VM itself. The node is resolved again for every observation: a VM
+// that has moved "does not exist" where it was.
 
 import type { AnswerOf, ProxmoxClient } from "./client.ts";
 import { findClone, firstWorking, type StartedClones } from "./clone-task.ts";
@@ -17,7 +17,7 @@ export type Region = {
   readonly startedClones?: StartedClones;
 };
 
-/** A VM that moves between the look at the cluster and the look at its node is looked for again. */
+/** A VM that moves between the read of the cluster and the read of its node is searched again. */
 export const RESOLVE_ATTEMPTS = 4;
 export const RESOLVE_PAUSE_MILLISECONDS = 500;
 
@@ -99,8 +99,8 @@ async function observeOnNode(
 ): Promise<VmSighting> {
   const { client } = region;
   const path = { node: row.node, vmid };
-  // The tasks first: what a task has changed that is not running any more is then in what is read after it. The other
-  // way round, a task that ends between the two looks like no task and no change.
+  // The tasks first: the effect of a task that is not running any more is then in what is read after it. In
+  // the other order, a task that ends between the two looks like no task and no change.
   const active = await client.call(
     "GET /nodes/{node}/tasks",
     { node: row.node, source: "active", vmid },
@@ -127,8 +127,8 @@ async function observeOnNode(
   const temporary = (config.description ?? "").includes("qmclone temporary file");
   const task = firstWorking(active);
   if (lock !== null || temporary || task) {
-    // Whoever stops or destroys a server does not know its template: the config of a clone that is under way is still
-    // on the node where the clone runs.
+    // A stop or destroy does not know the server's template: the config of a running clone is still on the
+    // node where the clone runs.
     const clone =
       lock === "clone" || temporary
         ? await findClone(region, vmid, { ...(template ?? { node: row.node }), hasConfig: true }, signal)
@@ -155,7 +155,7 @@ async function observeOnNode(
   return { state: "present", vm };
 }
 
-/** A VM that moved to another node runs in another process there, though its guest noticed nothing. */
+/** A VM that moved to another node runs in another process there, invisibly to its guest. */
 export function processOf(node: string, status: { status: string; pid?: number | string }): string | null {
   return status.status === "running" && status.pid !== undefined ? `${node}:${status.pid}` : null;
 }
@@ -169,7 +169,7 @@ export function isOwner(marker: { serverId: string; region: string }, owner: Own
   return marker.serverId === owner.serverId && marker.region === owner.region;
 }
 
-/** Every value as text: the same key comes as a number from one version and as a string from the next. */
+/** Every value as text: the same key is a number in one version and a string in the next. */
 export function normalConfig(raw: Readonly<Record<string, unknown>>): Record<string, string> {
   return Object.fromEntries(
     Object.entries(raw).flatMap(([key, value]) =>

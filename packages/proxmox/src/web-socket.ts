@@ -43,7 +43,7 @@ export function trustedWebSocket(options: {
     const abort = () => socket.terminate();
     signal?.addEventListener("abort", abort, { once: true });
     if (signal?.aborted) abort();
-    // What is sent before anybody listens would be lost: reading begins with the first listener.
+    // Bytes that are sent before there is a listener would be lost: reading begins with the first listener.
     socket.once("open", () => {
       socket.pause();
       signal?.removeEventListener("abort", abort);

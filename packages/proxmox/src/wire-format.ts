@@ -1,4 +1,4 @@
-// How Proxmox wants parameters written, and how it writes what went wrong.
+// How Proxmox encodes parameters, and its errors.
 
 import type { HttpAnswer } from "./http-exchange.ts";
 

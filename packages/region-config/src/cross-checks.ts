@@ -1,4 +1,5 @@
-// What a schema cannot say: how the values fit together. Runs only on a document that the schema has passed.
+// What a schema cannot express: how the values fit together. Runs only on a document that is valid by the
+// schema.
 
 import { X509Certificate } from "node:crypto";
 import type { NumberRange, RegionDocument } from "./region-file.ts";
@@ -28,7 +29,7 @@ export function crossFindings(document: RegionDocument): CrossFinding[] {
 
 const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/;
 
-/** Where the control plane's address stands in the document, short or long form. */
+/** The path of the control plane's address in the document, in its short or long form. */
 export const controlPlanePath = (document: RegionDocument): KeyPath =>
   typeof document.control_plane === "string" ? ["control_plane"] : ["control_plane", "url"];
 
@@ -151,7 +152,7 @@ function nodeFindings(document: RegionDocument): CrossFinding[] {
   });
 }
 
-/** The kernel's names have 15 characters, and `v4094` or `p4094` comes behind that of the trunk. */
+/** The kernel's names have 15 characters, and `v4094` or `p4094` is appended to the trunk's. */
 const LONGEST_TRUNK_NAME = 10;
 
 function edgeFindings({ edge }: RegionDocument): CrossFinding[] {

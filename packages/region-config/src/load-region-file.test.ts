@@ -43,7 +43,7 @@ function onlyFinding(text: string, variables?: Record<string, string>): RegionFi
   return findings[0] as RegionFileFinding;
 }
 
-/** Line and column, from 1, at which the text stands in a file. */
+/** Line and column, from 1, of the text in a file. */
 function placeOf(text: string, fragment: string): { line: number; column: number } {
   const before = text.slice(0, text.indexOf(fragment)).split("\n");
   return { line: before.length, column: (before.at(-1)?.length ?? 0) + 1 };
@@ -98,7 +98,7 @@ templates: { ubuntu-24.04: { vmid: 9000 } }
     expect(file.agent.concurrency).toBe(4);
   });
 
-  it("takes secrets from files beside it", () => {
+  it("takes secrets from files next to it", () => {
     writeFileSync(join(folder, "pve-token"), `${environment.KULE_PVE_TOKEN}\n`, { mode: 0o600 });
     writeFileSync(join(folder, "agent-token"), `${environment.KULE_AGENT_TOKEN}\n`, { mode: 0o600 });
     const text = withChange("token_env: KULE_PVE_TOKEN", "token_file: pve-token").replace(

@@ -2,6 +2,7 @@ import { dirname, resolve } from "node:path";
 import schema from "../schema/region.schema.json" with { type: "json" };
 import { checkedDocument } from "./checked-document.ts";
 import { certificateProblem, crossFindings, parseRange } from "./cross-checks.ts";
+import { validate } from "./generated/validate-region.js";
 import { nothing, Reading } from "./reading.ts";
 import type { Edge, HypervisorTls, RegionDocument, RegionFile } from "./region-file.ts";
 import { RegionFileError } from "./region-file-error.ts";
@@ -12,6 +13,7 @@ import type { KeyPath } from "./yaml-source.ts";
 
 const check = schemaCheck({
   schema,
+  validate,
   guide: "docs/region-file.md",
   name: "the region file",
   words: {
@@ -20,7 +22,7 @@ const check = schemaCheck({
   },
 });
 
-/** Where the agent's token is when the file does not say. */
+/** The variable with the agent's token when the file names none. */
 export const AGENT_TOKEN_VARIABLE = "KULE_AGENT_TOKEN";
 
 /**

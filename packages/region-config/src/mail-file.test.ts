@@ -32,7 +32,7 @@ const change = (from: string, to: string) => {
 };
 
 describe("the file of the mail server", () => {
-  test("says where it is and who Kule is to it; the password is shown to nobody who prints it", () => {
+  test("has the server's address and user; the password is never printed", () => {
     const server = read(whole) as MailServer;
     expect(server).toMatchObject({
       host: "smtp.acme.example",

@@ -1,6 +1,7 @@
 import { dirname, resolve } from "node:path";
 import schema from "../schema/mail.schema.json" with { type: "json" };
 import { checkedDocument } from "./checked-document.ts";
+import { validate } from "./generated/validate-mail.js";
 import { Reading } from "./reading.ts";
 import { RegionFileError } from "./region-file-error.ts";
 import { schemaCheck } from "./schema-findings.ts";
@@ -10,13 +11,13 @@ import type { YamlSource } from "./yaml-source.ts";
 
 type Security = "starttls" | "tls" | "none";
 
-/** The SMTP server that takes an installation's mail, as the operators have written it down. */
+/** The SMTP server for an installation's mail, as configured by the operators. */
 export type MailServer = {
   readonly host: string;
   readonly port: number;
   /** How the connection is encrypted; `none` is for a server of the same machine only. */
   readonly security: Security;
-  /** Who Kule is to the server. Null: it asks nobody. */
+  /** Kule's login at the server. Null: none. */
   readonly login: { readonly user: string; readonly password: Secret } | null;
   /** The certificate, in PEM, that signs the server's. Null: those that Node trusts. */
   readonly ca: string | null;
@@ -36,7 +37,7 @@ type MailDocument = {
   readonly from_name: string;
 };
 
-const check = schemaCheck({ schema, guide: "docs/mail.md", name: "this file" });
+const check = schemaCheck({ schema, validate, guide: "docs/mail.md", name: "this file" });
 const example = "docs/mail.example.yaml";
 const usualPorts: Readonly<Record<Security, number>> = { starttls: 587, tls: 465, none: 25 };
 const loopback = /^(localhost|127(\.\d{1,3}){3}|::1)$/;

@@ -33,7 +33,7 @@ const change = (from: string, to: string) => {
 };
 
 describe("the file of the providers", () => {
-  test("says who they are; the secret is shown to nobody who prints it", () => {
+  test("has the providers' names; the secret is never printed", () => {
     const [acme] = read(whole);
     expect(acme).toMatchObject({
       id: "acme",
@@ -120,7 +120,7 @@ describe("the file of the providers", () => {
     expect(problems).not.toContain("swordfish");
   });
 
-  test("may be empty, or grow without end, and says so", () => {
+  test("may be empty, or grow without end, and reports it", () => {
     expect(read("")).toContain("the file is empty\n    fix: start from docs/oidc.example.yaml");
     const aliases = Array.from(
       { length: 9 },

@@ -1,6 +1,7 @@
 import { dirname, resolve } from "node:path";
 import schema from "../schema/oidc.schema.json" with { type: "json" };
 import { checkedDocument } from "./checked-document.ts";
+import { validate } from "./generated/validate-oidc.js";
 import { nothing, Reading } from "./reading.ts";
 import { RegionFileError } from "./region-file-error.ts";
 import { schemaCheck } from "./schema-findings.ts";
@@ -8,7 +9,7 @@ import type { Secret } from "./secret.ts";
 import { type Environment, textOf } from "./secret-references.ts";
 import type { KeyPath } from "./yaml-source.ts";
 
-/** Nobody becomes an admin because a provider says that they exist. */
+/** A provider alone never makes a person an admin. */
 type SignUpRole = "billing" | "viewer" | "member";
 
 /** A provider that may vouch for people, as the operators have written it down. */
@@ -18,11 +19,11 @@ export type OidcProvider = {
   readonly issuer: string;
   readonly clientId: string;
   readonly clientSecret: Secret;
-  /** In lower case; null lets every domain in. */
+  /** In lower case; null allows every domain. */
   readonly emailDomains: readonly string[] | null;
-  /** What in its answer shows that it has asked for a second factor; null: it is never trusted with that. */
+  /** The claims that prove a second factor at the provider; null: it is never trusted with that. */
   readonly secondFactor: { readonly acr: readonly string[]; readonly amr: readonly string[] } | null;
-  /** Where somebody who is new belongs. Null: whoever is new has to be invited. */
+  /** The organisation of new people. Null: a new person needs an invitation. */
   readonly signUp: { readonly organisation: string; readonly role: SignUpRole } | null;
 };
 
@@ -42,7 +43,7 @@ type ProviderDocument = {
   };
 };
 
-const check = schemaCheck({ schema, guide: "docs/sign-in-providers.md", name: "this file" });
+const check = schemaCheck({ schema, validate, guide: "docs/sign-in-providers.md", name: "this file" });
 const example = "docs/oidc.example.yaml";
 
 /**

@@ -5,10 +5,10 @@ import { Secret } from "./secret.ts";
 import { type Environment, secretFromEnvironment, secretFromFile } from "./secret-references.ts";
 import type { KeyPath, YamlSource } from "./yaml-source.ts";
 
-/** Of a file that is going to be refused; it only stands where the secret would. */
+/** For a file that is going to be refused; it only takes the place of the secret. */
 export const nothing = new Secret("", "nowhere");
 
-/** What is read while a checked document becomes what it stands for; collects what goes wrong instead of stopping at the first. */
+/** Reads the values of a checked document; collects errors instead of stopping at the first. */
 export class Reading {
   readonly findings: RegionFileFinding[] = [];
   readonly #source: YamlSource;

@@ -1,4 +1,6 @@
-/** One thing that is wrong with a region file, or another file of operators, and what to do about it. Never quotes a secret. */
+/**
+ * One error in a region file, or another file of operators, and what to do about it. Never quotes a secret.
+ */
 export type RegionFileFinding = {
   /** From 1; null when the file could not be read at all. */
   readonly line: number | null;

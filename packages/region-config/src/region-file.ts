@@ -3,7 +3,7 @@ import type { Secret } from "./secret.ts";
 /** First and last number, both included. */
 export type NumberRange = { readonly first: number; readonly last: number };
 
-/** Exactly one way to know the hypervisor. `ca` is the PEM text. */
+/** Exactly one way to authenticate the hypervisor. `ca` is the PEM text. */
 export type HypervisorTls =
   | { readonly fingerprints: readonly string[] }
   | { readonly ca: string }
@@ -17,7 +17,7 @@ export type EdgeTransport =
       readonly port: number;
       readonly user: string;
       readonly key: Secret;
-      /** `SHA256:` and base64, of the one host that may be told anything. */
+      /** `SHA256:` and base64, of the only host that may be sent anything. */
       readonly hostKey: string;
     };
 
@@ -55,7 +55,7 @@ export type RegionFile = {
     readonly clone: "full" | "linked";
     /** Until what was written to a VM's firewall is in force. */
     readonly firewallRoundSeconds: number;
-    /** Whether its operator says that every node has Kule's filter of guests' frames. */
+    /** Whether every node has Kule's filter of guests' frames, by its operator. */
     readonly hasNodeFilter: boolean;
   };
   readonly storage: { readonly disks: string; readonly cloudinit: string };
@@ -79,7 +79,7 @@ export type RegionFile = {
   };
 };
 
-/** The file as YAML gives it and the schema has passed it, defaults filled in. */
+/** The file as parsed by YAML and valid by the schema, with defaults. */
 export type RegionDocument = {
   region: string;
   control_plane: string | { url: string; token_env?: string; token_file?: string };

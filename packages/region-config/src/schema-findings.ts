@@ -1,27 +1,18 @@
-import { Ajv2020, type ErrorObject } from "ajv/dist/2020.js";
+import type { ErrorObject } from "ajv";
 import { nearestName } from "./nearest-name.ts";
 import type { RegionFileFinding } from "./region-file-error.ts";
 import type { KeyPath, YamlSource } from "./yaml-source.ts";
 
-const ajv = new Ajv2020({
-  allErrors: true,
-  verbose: true,
-  useDefaults: true,
-  strict: true,
-  strictRequired: false,
-  strictTypes: false,
-  allowUnionTypes: true,
-});
-ajv.addVocabulary(["x-fix"]);
-
-/** A JSON Schema whose `x-fix` say what to write, and the rest of what messages about a document of it need. */
+/** A JSON Schema whose `x-fix` say what to write, and the other texts that messages about a document need. */
 export type DocumentSchema = {
   readonly schema: { readonly $defs?: Readonly<Record<string, object>> };
+  /** The generated function of the schema: fills in defaults, and leaves its findings in `errors`. */
+  readonly validate: ((document: unknown) => boolean) & { readonly errors?: readonly ErrorObject[] | null };
   /** Where the keys are explained. */
   readonly guide: string;
   /** As in "secrets are not written into …". */
   readonly name: string;
-  /** What a `not` and a `false` in the schema stand for. */
+  /** Texts for a `not` and a `false` in the schema. */
   readonly words?: {
     readonly not?: Wording;
     readonly never?: Wording;
@@ -33,7 +24,7 @@ export type SchemaCheck = (document: unknown, source: YamlSource) => RegionFileF
 
 /** Checks documents against the schema and fills in its defaults; every finding with its place and a fix. */
 export function schemaCheck(about: DocumentSchema): SchemaCheck {
-  const validate = ajv.compile(about.schema);
+  const { validate } = about;
   return (document, source) => {
     if (validate(document)) return [];
     const findings = new Map<string, RegionFileFinding>();

@@ -1,9 +1,12 @@
 import { inspect } from "node:util";
 
-/** A secret read from the environment or a file. It shows itself only when asked by name, never in a log or JSON. */
+/**
+ * A secret read from the environment or a file. It is revealed only by an explicit call, never in a log or
+ * JSON.
+ */
 export class Secret {
   readonly #value: string;
-  /** Where it came from, for messages: "environment variable KULE_PVE_TOKEN". */
+  /** Its source, for messages: "environment variable KULE_PVE_TOKEN". */
   readonly source: string;
 
   constructor(value: string, source: string) {

@@ -9,7 +9,7 @@ export type KeyPath = readonly string[];
 export class YamlSource {
   readonly #lines = new LineCounter();
   readonly #document: Document.Parsed;
-  /** What is wrong with the text as YAML. With any of these, nothing else can be asked. */
+  /** Errors of the text as YAML. With any of these, nothing else can be read. */
   readonly findings: readonly RegionFileFinding[];
 
   constructor(text: string) {
@@ -43,7 +43,7 @@ export class YamlSource {
     return this.#at(startOf(node));
   }
 
-  /** Where the key itself stands. */
+  /** The position of the key itself. */
   placeOfKey(path: KeyPath): { line: number; column: number } {
     let node: unknown = this.#document.contents;
     for (const name of path.slice(0, -1))

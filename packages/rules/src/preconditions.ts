@@ -1,8 +1,9 @@
 import { quotaNames } from "./quotas/names.ts";
 
 /**
- * What must hold, by the error code that is answered when it does not. Closed: the contract's `PreconditionName` lists the
- * same names, and clients decide by them. A name says one thing, whichever operation asks for it.
+ * The preconditions, by the error code of the answer when one does not hold. Closed: the contract's
+ * `PreconditionName` lists the same names, and clients decide by them. A name has one meaning, for every
+ * operation.
  */
 export const preconditions = {
   address_in_use: ["address_free"],
@@ -133,6 +134,6 @@ export const preconditions = {
   vmid_exhausted: ["region_has_free_vmid"],
 } as const satisfies { readonly [code: string]: readonly string[] };
 
-/** The error codes that a 409 comes with. */
+/** The error codes of a 409. */
 export type ConflictCode = keyof typeof preconditions;
 export type PreconditionName<Code extends ConflictCode = ConflictCode> = (typeof preconditions)[Code][number];

@@ -2,8 +2,8 @@ import type { Refusal } from "./decision.ts";
 import type { ConflictCode, PreconditionName } from "./preconditions.ts";
 
 /*
- * The one place that makes the refusals of a 409: a constructor for each error code. Where a code has one cause, its
- * constructor knows the words too, so that the same refusal reads the same whichever operation meets it.
+ * The only place that creates the refusals of a 409: a constructor for each error code. Where a code has one
+ * cause, its constructor has the text too, so that the same refusal reads the same in every operation.
  */
 
 type Around = { readonly resource?: string | null; readonly fix?: string | null };
@@ -30,7 +30,7 @@ export const idempotencyInProgress = refusing("idempotency_in_progress");
 export const inUse = refusing("in_use");
 export const invalidState = refusing("invalid_state");
 export const lastOwner = refusing("last_owner");
-export const lastWayIn = refusing("last_way_in");
+export const lastSignInMethod = refusing("last_way_in");
 export const locked = refusing("locked");
 export const nameTaken = refusing("name_taken");
 export const networkFull = refusing("network_full");
@@ -88,7 +88,7 @@ export const regionInMaintenance = (region: string): Refusal<"region_unavailable
     fix: "Try again when the maintenance is over, or in another region",
   });
 
-/** @param holder the server that has the name; null when it came at this moment */
+/** @param holder the server that has the name; null when it was taken at this moment */
 export const serverNameTaken = (name: string, region: string, holder: string | null): Refusal<"name_taken"> =>
   nameTaken("server_name_free", `A server named ${name} exists in region ${region}`, {
     resource: holder,

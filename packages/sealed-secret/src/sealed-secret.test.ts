@@ -33,7 +33,7 @@ describe("A sealed secret", () => {
     }
   });
 
-  it("looks different each time and holds nothing of the secret", () => {
+  it("is different each time and contains nothing of the secret", () => {
     const [one, other] = [
       sealSecret(agent.publicKey, password, "srv_1"),
       sealSecret(agent.publicKey, password, "srv_1"),

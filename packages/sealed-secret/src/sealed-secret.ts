@@ -1,9 +1,9 @@
-// A secret that only a region's agent can read: the password of a Windows server, which must reach the guest in
-// plain text and may rest nowhere in plain text on the way. X25519 with a key pair made for this one secret,
-// HKDF-SHA256, AES-256-GCM. The context (the server's id) is authenticated: a sealed password moved to another
-// server's job does not open.
+// A secret that only a region's agent can read: the password of a Windows server, which must reach the guest
+// in plain text and be stored nowhere in plain text on the way. X25519 with a key pair generated for this one
+// secret, HKDF-SHA256, AES-256-GCM. The context (the server's id) is authenticated: a sealed password moved
+// to another server's job does not open.
 //
-// Sealed text: base64 of  0x01 | ephemeral public key (32) | ciphertext | tag (16).
+// Sealed text: base64 of 0x01 | ephemeral public key (32) | ciphertext | tag (16).
 
 import {
   createCipheriv,
@@ -20,7 +20,7 @@ const VERSION = 1;
 const KEY_BYTES = 32;
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
-/** What stands before the 32 bytes of an X25519 key in DER, so that keys can travel as those 32 bytes alone. */
+/** The prefix of the 32 bytes of an X25519 key in DER, so that keys can be stored as those 32 bytes alone. */
 const SPKI_PREFIX = Buffer.from("302a300506032b656e032100", "hex");
 const PKCS8_PREFIX = Buffer.from("302e020100300506032b656e04220420", "hex");
 
@@ -33,7 +33,7 @@ export class CannotOpen extends Error {
 }
 
 export type SealingKeyPair = {
-  /** 32 bytes in base64; the agent tells it to the control plane. */
+  /** 32 bytes in base64; the agent reports it to the control plane. */
   readonly publicKey: string;
   /** 32 bytes in base64; it stays with the agent. */
   readonly privateKey: string;
@@ -68,7 +68,7 @@ export function sealSecret(publicKey: string, secret: string, context: string): 
   return Buffer.concat([Buffer.of(VERSION), ephemeralPublic, sealed, cipher.getAuthTag()]).toString("base64");
 }
 
-/** Throws CannotOpen; its text says nothing about the secret. */
+/** Throws CannotOpen; its text reveals nothing about the secret. */
 export function openSecret(privateKey: string, sealed: string, context: string): string {
   const bytes = Buffer.from(sealed, "base64");
   if (bytes.length < 1 + KEY_BYTES + TAG_BYTES || bytes[0] !== VERSION)
@@ -91,7 +91,7 @@ export function openSecret(privateKey: string, sealed: string, context: string):
   }
 }
 
-/** Both public keys go in, so that a secret cannot be passed on as one sealed to somebody else. */
+/** Both public keys are included, so that a secret cannot be passed on as one sealed to another key. */
 function deriveKey(
   shared: Buffer,
   ephemeralPublic: Buffer,

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import type { ApiClient } from "@kule/contract/client";
 import type { Schemas } from "@kule/contract/schemas";
 
-/** Makes a member over HTTP as it is done: somebody invites, and the person accepts with a password of their own. */
+/** Adds a member through the API: an invitation, and its acceptance with a password of the person's own. */
 export async function addMember(
   organisation: ApiClient,
   person: { readonly email: string; readonly name: string; readonly role: Schemas["Role"] },

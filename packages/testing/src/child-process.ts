@@ -8,18 +8,29 @@ const dieWithParent = import.meta.resolve("@kule/quickstart/die-with-parent");
 export type TestProcess = {
   readonly name: string;
   readonly pid: number;
-  /** What it printed so far, both streams. */
+  /** Its output so far, both streams. */
   output(): string;
   /** Settles when it ends. */
   readonly ended: Promise<{ readonly code: number | null; readonly signal: NodeJS.Signals | null }>;
   running(): boolean;
   signal(signal: NodeJS.Signals): void;
-  /** Ends it, gently unless told otherwise, and waits for that. A stopped process is continued first. */
+  /** Ends it, with SIGTERM by default, and waits for that. A stopped process is continued first. */
   end(signal?: NodeJS.Signals): Promise<void>;
 };
 
+/** KULE_SOURCE_MAPS=1: stacks name lines of the source. Without it a start takes half the time. */
+const sourceMaps = () => (process.env.KULE_SOURCE_MAPS === "1" ? ["--enable-source-maps"] : []);
+
+/** A bundle with a defence removed is started a few times, and its cache would stay for ever. */
+function compileCache(args: readonly string[]): Readonly<Record<string, string>> {
+  const folder = process.env.NODE_COMPILE_CACHE;
+  return folder === undefined || args.some((arg) => arg.includes("/patched-"))
+    ? {}
+    : { NODE_COMPILE_CACHE: folder };
+}
+
 /**
- * Starts a Node program with exactly this environment (and PATH), as a process of its own. It ends when the test run
+ * Starts a Node program with exactly this environment (PATH and Node's compile cache too), as a process of its own. It ends when the test run
  * is killed too, unless it is stopped at that moment (SIGSTOP).
  */
 export function startProcess(
@@ -27,14 +38,10 @@ export function startProcess(
   args: readonly string[],
   env: Readonly<Record<string, string>>,
 ): TestProcess {
-  const child: ChildProcess = spawn(
-    process.execPath,
-    ["--enable-source-maps", "--import", dieWithParent, ...args],
-    {
-      env: { PATH: process.env.PATH, ...env },
-      stdio: ["ignore", "pipe", "pipe", "ipc"],
-    },
-  );
+  const child: ChildProcess = spawn(process.execPath, [...sourceMaps(), "--import", dieWithParent, ...args], {
+    env: { PATH: process.env.PATH, ...compileCache(args), ...env },
+    stdio: ["ignore", "pipe", "pipe", "ipc"],
+  });
   child.channel?.unref();
   let output = "";
   child.stdout?.on("data", (chunk) => {
@@ -66,7 +73,7 @@ export function startProcess(
 }
 
 /**
- * Asks until the answer is not undefined.
+ * Polls until the answer is not undefined.
  *
  * @throws Error with what the process printed, when it ended or took longer than `timeoutMs`.
  */

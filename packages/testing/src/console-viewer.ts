@@ -2,12 +2,12 @@ import type { Schemas } from "@kule/contract/schemas";
 import type { ByteStream } from "@kule/lab/console/rfb-client";
 import { WebSocket } from "ws";
 
-/** Somebody's browser at a console: it opens the ticket's websocket and keeps what comes. */
+/** A browser at a console: it opens the ticket's websocket and stores what it receives. */
 export class ConsoleViewer {
   readonly socket: WebSocket;
   bytes = Buffer.alloc(0);
   reason: string | null = null;
-  /** Keeps only the last of what comes: a flood would fill this process, which is also the load balancer. */
+  /** Stores only the last bytes: a flood would fill this process, which is also the load balancer. */
   keepsTail = false;
   #taken = 0;
   readonly #outputs: () => string;

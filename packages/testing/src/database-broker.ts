@@ -7,10 +7,10 @@ import { checkServer } from "@kule/postgres/external";
 import { removePostgresData, startPostgres } from "@kule/postgres/launcher";
 import { Client } from "pg";
 
-/** Environment variable that tells the workers of a run where the broker listens (a unix socket). */
+/** Environment variable with the broker's unix socket, for the workers of a run. */
 export const brokerVariable = "KULE_TEST_DATABASE_BROKER";
 
-/** What a worker needs to clone itself a database. */
+/** Everything that a worker needs to clone a database for itself. */
 export interface TemplateDatabase {
   /** Connection string of the owner to a database that is never a template. */
   adminUrl: string;
@@ -36,8 +36,8 @@ interface Source {
 }
 
 /**
- * Serves one migrated template database to all workers of a test run or benchmark. Postgres starts when the
- * first worker asks, so runs without a database stay quick. KULE_TEST_DATABASE_URL names a Postgres to use
+ * Serves one migrated template database to all workers of a test run or benchmark. Postgres starts with the
+ * first request, so runs without a database stay quick. KULE_TEST_DATABASE_URL names a Postgres to use
  * instead of the embedded one (its role `kule_api` gets a new password).
  */
 export async function startDatabaseBroker(migrate: () => Promise<Migrate>): Promise<DatabaseBroker> {

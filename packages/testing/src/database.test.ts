@@ -40,7 +40,7 @@ test("the API's role is neither superuser nor owner of the database", async () =
   ).toEqual([["kule_api", false, false, false]]);
 });
 
-test("a dropped database is gone even while something is connected to it", async () => {
+test("a database is dropped even with open connections", async () => {
   const third = await freshDatabase();
   const client = new Client({ connectionString: third.ownerUrl });
   client.on("error", () => {});

@@ -18,7 +18,7 @@ export function withDescendants(pid: number): ProcessIdentity[] {
   return found;
 }
 
-/** The command name stands in parentheses and may hold spaces. */
+/** The command name is in parentheses and may contain spaces. */
 function parentOf(pid: string): number | undefined {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, "utf8");

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { chmodSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { delimiter, join } from "node:path";
 
-/** A paragraph of a page's sh blocks, and the statuses that the page says its calls answer. */
+/** A paragraph of a page's sh blocks, and the expected statuses of its calls by the page. */
 export type Step = { readonly commands: string; readonly statuses: readonly number[] | null };
 
 /** A call that a step made. */
@@ -12,9 +12,9 @@ export type Call = { readonly method: string; readonly status: number; readonly 
 export type StepResult = Step & { readonly calls: readonly Call[]; readonly output: string };
 
 /**
- * The steps of a page: what stands between empty lines of its sh blocks. `# 202` or `# 202 or 409` at the beginning of
- * a step says what its calls answer; a line that only calls a function defined earlier is a step of its own, since its
- * calls are the function's.
+ * The steps of a page: the paragraphs of its sh blocks. `# 202` or `# 202 or 409` at the beginning of a step
+ * is the expected status of its calls; a line that only calls a function defined earlier is a step of its
+ * own, because its calls are the function's.
  */
 export function stepsOf(markdown: string): Step[] {
   const steps: Step[] = [];
@@ -33,8 +33,8 @@ export function stepsOf(markdown: string): Step[] {
 const isCall = (line: string) => /^[a-z]+$/.test(line) && line !== "fi" && line !== "done";
 
 /**
- * Runs the steps one after the other in one shell, as somebody types them, and tells what every call answered. The
- * shell goes on after a refusal, and ends at a command that fails.
+ * Runs the steps one after the other in one shell, as a person types them, and reports the answer of every
+ * call. The shell continues after a refusal, and ends at a command that fails.
  */
 export async function runSteps(
   steps: readonly Step[],
@@ -43,7 +43,7 @@ export async function runSteps(
   const bin = join(where.directory, "bin");
   const log = join(where.directory, "calls.log");
   mkdirSync(bin, { recursive: true });
-  // curl itself, which besides says to the log what was answered.
+  // curl itself, which also logs the status of each answer.
   const format = "%{stderr}%{method} %{http_code} %{url_effective}\\n";
   const path = process.env.PATH ?? "";
   writeFileSync(join(bin, "curl"), `#!/bin/sh\nPATH='${path}' exec curl -w '${format}' "$@" 2>>'${log}'\n`);
@@ -88,7 +88,7 @@ function readCall(line: string): Call[] {
   return status === undefined ? [] : [{ method, status: Number(status), url: new URL(url) }];
 }
 
-/** Whether a step did what its page says; a sentence about it when not. */
+/** Whether a step did what its page says; a sentence when not. */
 export function verdictOf({ commands, statuses, calls, output }: StepResult): string | null {
   const wrong = calls.filter(({ status }) =>
     statuses === null ? status >= 300 : !statuses.includes(status),

@@ -18,7 +18,7 @@ export type LivingWorld = {
   /** Kills the region's agent. */
   endAgent(): Promise<void>;
   startAgent(): void;
-  /** Ends the second process, and starts the first anew with these settings. */
+  /** Ends the second process, and restarts the first with these settings. */
   restartApi(env: Readonly<Record<string, string>>): Promise<void>;
   addPerson(name: string): Promise<{ readonly email: string; readonly password: string }>;
   end(): Promise<void>;

@@ -1,5 +1,6 @@
 import { migrate } from "@kule/database/migrate";
 import { tenantTables } from "@kule/database/tenant-tables";
+import { UnknownMigrations } from "@kule/database/unknown-migrations";
 import pg from "pg";
 import { describe, expect, it } from "vitest";
 import { freshDatabase } from "./database.ts";
@@ -34,7 +35,27 @@ describe("the database", () => {
     await database.drop();
   });
 
-  it("gives the API's role no ownership, no superpowers and no way round row-level security", async () => {
+  it("is refused and left as it is when another build has migrated it", async () => {
+    const database = await freshDatabase();
+    const owner = new pg.Client({ connectionString: database.ownerUrl });
+    await owner.connect();
+    try {
+      await owner.query("update kule_migration set name = '0001-identity'");
+      await owner.query("drop policy worker on server");
+      await expect(migrate(database.ownerUrl)).rejects.toThrow(UnknownMigrations);
+      await expect(migrate(database.ownerUrl)).rejects.toThrow(/by: 0001-identity\. Nothing was changed\./);
+      expect((await owner.query("select name from kule_migration")).rows).toEqual([
+        { name: "0001-identity" },
+      ]);
+      const policies = "select from pg_policy where polrelid = 'server'::regclass and polname = 'worker'";
+      expect((await owner.query(policies)).rowCount).toBe(0);
+    } finally {
+      await owner.end();
+      await database.drop();
+    }
+  });
+
+  it("gives the API's role no ownership, no superuser rights and no way round row-level security", async () => {
     await withBoth(async (owner) => {
       const { rows: roles } = await owner.query(
         "select rolsuper, rolbypassrls, rolcreaterole, rolcreatedb from pg_roles where rolname = 'kule_api'",
@@ -62,7 +83,7 @@ describe("the database", () => {
     });
   });
 
-  it("shows a transaction of one organisation nothing of another, whatever the query forgot", async () => {
+  it("shows a transaction of one organisation nothing of another, whatever the query leaves out", async () => {
     await withBoth(async (owner, api) => {
       await owner.query(seed);
       await api.query("begin; select set_config('app.organisation', 'org_a', true)");
@@ -142,7 +163,7 @@ describe("the database", () => {
            values ($1, 'org_a', $2, 'r1', $1, 'app', $3, '10.0.1.1', '10.0.1.2')`,
           [id, network, cidr],
         );
-      // Without their VLANs, for once: nobody could commit that but a replica.
+      // Without their VLANs, for once: only the replica role can commit that.
       await owner.query("set session_replication_role = replica");
       await insert("sub_1", "net_a", "10.0.0.0/23");
       await expect(insert("sub_2", "net_a", "10.0.1.0/24")).rejects.toMatchObject({ code: "23P01" });

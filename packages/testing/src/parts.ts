@@ -7,12 +7,15 @@ export interface Part {
   reason: string;
 }
 
-/** File that collects, one JSON object a line, what was skipped for want of a part; `npm test` prints it. */
+/**
+ * File that collects, one JSON object a line, what was skipped because a part is missing; `npm test` prints
+ * it.
+ */
 export const skipLogVariable = "KULE_TEST_SKIP_LOG";
 
 /**
- * Looks for a part that not every machine has. The probe returns nothing when the part is there, or the reason
- * why it is not. Use: `const chromium = await requirePart("chromium", probeChromium, import.meta.filename)`,
+ * Checks for a part that not every machine has. The probe returns nothing when it exists, or the reason why
+ * it does not. Use: `const chromium = await requirePart("chromium", probeChromium, import.meta.filename)`,
  * then `describe.skipIf(chromium.missing)(…)`.
  *
  * @throws Error when the part is missing and KULE_TEST_REQUIRE is `all` or lists its name (comma-separated).

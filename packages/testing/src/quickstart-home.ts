@@ -29,7 +29,7 @@ export class QuickstartHome {
     this.env = env;
   }
 
-  /** @param directory made, and removed at the end, when none is given */
+  /** @param directory created, and removed at the end, when none is given */
   static async open(
     directory = mkdtempSync(join(tmpdir(), "kule-quickstart-")),
     changes: Record<string, string> = {},
@@ -62,7 +62,9 @@ export class QuickstartHome {
     return JSON.parse(readFileSync(join(this.directory, "quickstart.json"), "utf8"));
   }
 
-  /** Every process of the run that lives, by the names under which it noted them; Postgres by its own file. */
+  /**
+   * Every running process of the run, by the names under which it recorded them; Postgres by its own file.
+   */
   processes(): Map<string, number> {
     const found = new Map<string, ProcessIdentity>();
     try {

@@ -16,39 +16,39 @@ import { startProcess, type TestProcess, untilReady } from "./child-process.ts";
 import { type FreshDatabase, freshDatabase } from "./database.ts";
 import { type LabEdge, renderLabRegionFile } from "./lab-region-file.ts";
 
-/** What the panel's own processes of the tests may say for whom they ask. */
+/** The key with which the panel's own processes of the tests state their visitors' addresses. */
 const consoleKey = "a-key-of-the-tests-which-is-long-enough";
 
 const root = path.resolve(import.meta.dirname, "../../..");
 
 export type WorldOptions = {
-  /** Seconds a claim holds without a report. Default 2, so that a crash is recovered from quickly. */
+  /** Seconds of a claim's lease without a report. Default 2, so that a crash is recovered from quickly. */
   readonly leaseSeconds?: number;
   /** Seconds between deleting a server and destroying it. Default 0. */
   readonly removalBufferSeconds?: number;
-  /** 0: the hypervisor's tasks take no time; 1: lifelike. Default 0. */
+  /** 0: the hypervisor's tasks take no time; 1: as long as real ones. Default 0. */
   readonly labTimeScale?: number;
   /** How many times as much room there is as usual: for some 500 servers. */
   readonly labSize?: number;
   /** Of the API and the worker. */
   readonly apiEnv?: Readonly<Record<string, string>>;
-  /** A migrated database to use instead of a fresh one; whoever gives it drops it. */
+  /** A migrated database to use instead of a fresh one; its owner drops it. */
   readonly database?: FreshDatabase;
   readonly links?: WorldLinks;
   /**
-   * Its machines have a network of real packets, an edge between them and an internet with {@link outside} in it. Needs
-   * what {@link probeWorldWires} looks for.
+   * Its machines have a network of real packets, an edge between them and an internet with {@link outside} in
+   * it. Needs what {@link probeWorldWires} checks for.
    */
   readonly hasWires?: boolean;
-  /** An edge beside the lab: of its own wires there is none then. */
+  /** An edge next to the lab: then it has none with wires of its own. */
   readonly edge?: LabEdge;
   /** `direct`: the worker drives the lab, and there is no agent. Default `agent`. */
   readonly mode?: "agent" | "direct";
 };
 
 /**
- * What stands between the processes. Each is told where the callee listens and answers where the caller has to go
- * instead; whoever opens something there closes it, after the world's end.
+ * Proxies between the processes. Each gets the callee's address and returns the address for the caller; it is
+ * closed by its creator, after the world's end.
  */
 export type WorldLinks = {
   /** From an origin like http://127.0.0.1:8080 to another. */
@@ -66,14 +66,14 @@ export type AgentPlaces = {
   readonly apiOrigin?: string;
   readonly lab?: LabPlace;
   readonly edge?: LabEdge;
-  /** What the control plane knows it by; the machine's name when absent. */
+  /** Its name at the control plane; the machine's name when absent. */
   readonly name?: string;
 };
 
 /** Kule as it runs: API, worker, lab and agents as separate processes on a real Postgres. */
 export type RegionWorld = {
   readonly database: FreshDatabase;
-  /** Always the API itself, whatever stands between it and the agents. */
+  /** Always the API itself, without the proxies between it and the agents. */
   readonly apiUrl: string;
   /** The running API, or the last one that ran. */
   readonly api: TestProcess;
@@ -83,7 +83,7 @@ export type RegionWorld = {
   readonly organisationToken: string;
   readonly operatorToken: string;
   readonly agentToken: string;
-  /** Who signs in at the panel. */
+  /** The people who sign in at the panel. */
   readonly users: Readonly<Record<"operator" | "organisation", SeededAccount>>;
   readonly labDirectory: string;
   readonly labControlUrl: string;
@@ -97,13 +97,13 @@ export type RegionWorld = {
   addApi(
     env?: Readonly<Record<string, string>>,
   ): Promise<{ readonly origin: string; readonly process: TestProcess }>;
-  /** The same for the worker, which is ready at once; or one more beside it. */
+  /** The same for the worker, which is ready at once; or one more next to it. */
   startWorker(env?: Readonly<Record<string, string>>, beside?: boolean): TestProcess;
   /** The panel, before this world's API; its pages open consoles there. */
   startPanel(
     environment?: Readonly<Record<string, string>>,
   ): Promise<{ readonly url: string; readonly process: TestProcess }>;
-  /** What was really done to the region. */
+  /** The real effects on the region. */
   effects(): Effects;
   /** The VMs there are, by id, with the server each is marked for. */
   vms(): Promise<readonly LabVm[]>;
@@ -124,7 +124,7 @@ export type RegionWorld = {
 
 export type LabVm = { readonly vmid: number; readonly running: boolean; readonly description: string };
 
-/** In a world with wires: the public network's next hop, and somebody beyond it who answers, by HTTP as well. */
+/** In a world with wires: the public network's next hop, and a host beyond it that answers, also by HTTP. */
 export const outside = { nextHop: "203.0.113.1", prefixLength: 24, beyond: "198.51.100.250" } as const;
 
 const internet = {
@@ -173,7 +173,7 @@ export async function startRegionWorld(options: WorldOptions = {}): Promise<Regi
       KULE_RATE_LIMIT_PER_HOUR: "100000000",
       KULE_RATE_LIMIT_BURST: "100000",
       KULE_LOG_LEVEL: "warn",
-      // Passkeys want the name, which browsers take for as good as https.
+      // Passkeys need the name, which browsers treat like https.
       KULE_CONSOLE_ORIGINS: `${panelUrl} ${panelUrl.replace("127.0.0.1", "localhost")}`,
       ...options.apiEnv,
     };

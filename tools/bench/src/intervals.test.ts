@@ -3,7 +3,7 @@ import { coveredMs } from "./intervals.ts";
 
 const whole = { beginMs: 100, endMs: 200 };
 
-test("what overlaps counts once, and only what lies within", () => {
+test("overlapping parts count once, and only the part within", () => {
   expect(coveredMs([], whole)).toBe(0);
   expect(
     coveredMs(

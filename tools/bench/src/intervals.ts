@@ -1,7 +1,7 @@
 /** In milliseconds since the epoch. */
 export type Interval = { readonly beginMs: number; readonly endMs: number };
 
-/** How much of `whole` is covered by the intervals; what several cover counts once. */
+/** How much of `whole` is covered by the intervals; overlapping parts count once. */
 export function coveredMs(intervals: readonly Interval[], whole: Interval): number {
   let covered = 0;
   let reachedMs = whole.beginMs;

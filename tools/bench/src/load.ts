@@ -57,8 +57,8 @@ export type Measured = {
 };
 
 /**
- * A closed loop: each of `clients` sends its next one when its last one is answered, for `seconds`. What throws ends
- * the measurement: an error is not a fast answer.
+ * A closed loop: each of `clients` sends its next request when its last one is answered, for `seconds`. An
+ * exception ends the measurement: an error is not a fast answer.
  */
 export async function closedLoop(
   clients: number,

@@ -1,4 +1,4 @@
-// The speed table: what Kule does beside the least that could do the same, in one run on one machine.
+// The speed table: Kule compared with the least that could do the same, in one run on one machine.
 
 import { availableParallelism } from "node:os";
 import { parseArgs } from "node:util";
@@ -7,7 +7,7 @@ import { consoleRow } from "./row-console.ts";
 import { createRow } from "./row-create.ts";
 import { endToEndRow } from "./row-end-to-end.ts";
 import { invariantsRow } from "./row-invariants.ts";
-import { busyNeighbourRow, claimRows, wakeRow } from "./row-jobs.ts";
+import { busyNeighbourRow, claimRows, notifyRow } from "./row-jobs.ts";
 import { kindRows } from "./row-kinds.ts";
 import { memoryAtRest, memoryUnderLoad } from "./row-memory.ts";
 import { listRows, readRows } from "./row-reads.ts";
@@ -54,7 +54,7 @@ try {
     ["creates", () => createRow(installation, seconds)],
     ["claims", () => claimRows(installation, values.full ? 5000 : 1500)],
     ["a claim beside a long queue", () => busyNeighbourRow(installation, 100_000)],
-    ["waking a waiting agent", () => wakeRow(installation, 60)],
+    ["waking a waiting agent", () => notifyRow(installation, 60)],
     ["end to end", () => endToEndRow(installation, 30)],
     ["every kind of job", () => kindRows(installation, values.full ? 20 : 5)],
     ["invariants", () => invariantsRow(installation, 100_000)],

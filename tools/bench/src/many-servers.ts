@@ -1,8 +1,8 @@
 import type pg from "pg";
 
 /**
- * Puts many servers into an organisation at once, with interfaces, addresses and a finished job each: what weeks of
- * use leave behind. Ids are `<prefix>` and the number in hexadecimal, which is a valid id of the API.
+ * Inserts many servers into an organisation at once, with interfaces, addresses and a finished job each, as
+ * after weeks of use. Ids are `<prefix>` and the number in hexadecimal, which is a valid id of the API.
  *
  * @returns a function from a number below `count` to that server's id and its job's id
  */
@@ -15,7 +15,7 @@ export async function insertServers(
   const body = (index: number) => `0${prefix}${index.toString(16).padStart(25 - prefix.length, "0")}`;
   const id = `'0${prefix}' || lpad(to_hex(i), ${25 - prefix.length}, '0')`;
   const values = [of.organisationId, of.region, count];
-  // No VM numbers: a region has too few. Nobody could commit that but a replica.
+  // No VM numbers: a region has too few. Only the replica role can commit that.
   await owner.query("set session_replication_role = replica");
   await owner.query(
     `insert into server (id, organisation_id, region, name, status, power_state, image, package, observed_generation, observed_at, created_at)

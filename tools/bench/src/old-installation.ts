@@ -7,9 +7,9 @@ const jobsPerServer = 3;
 const stepsPerJob = 8;
 
 /**
- * What an installation looks like after its servers have come and gone: nine of ten are there, each has had three jobs
- * with eight steps, one job in twenty was taken over by another agent, and all of it is in the audit trail and in usage.
- * Every promise is kept in it.
+ * An installation after a long time: nine of ten servers exist, each has had three jobs with eight steps, one
+ * job in twenty was taken over by another agent, and all of it is in the audit trail and in usage. It
+ * violates no invariant.
  */
 export async function insertOldInstallation(owner: pg.Client, servers: number): Promise<void> {
   const perRegion = Math.ceil(servers / regions) + 1000;
@@ -18,7 +18,7 @@ export async function insertOldInstallation(owner: pg.Client, servers: number): 
   const all = `generate_series(0, ${servers} - 1) i`;
   const isGone = "(i / 500) % 10 = 9";
   const whenGone = (value: string) => `case when ${isGone} then ${value} end`;
-  // Rows of one moment: triggers that look at each of them would take longer than the bench.
+  // Rows of one moment: triggers for each of them would take longer than the bench.
   await owner.query("set session_replication_role = replica");
   const statements = [
     `insert into organisation (id, slug, name)

@@ -42,7 +42,7 @@ export async function recordStatements(work: () => Promise<void>): Promise<Recor
 const ID = /\b[a-z0-9]+_[0-7][0-9a-hjkmnp-tv-z]{25}\b/g;
 
 /**
- * Sends the recorded transaction again as if for a new request: ids it made are made anew, and what Postgres chooses
+ * Sends the recorded transaction again as if for a new request: its ids are new ones, and what Postgres chooses
  * this time (a VM number, an address) goes into the statements after it.
  */
 export class Replay {
@@ -62,7 +62,8 @@ export class Replay {
       for (const id of JSON.stringify(values).match(ID) ?? []) if (!answered.has(id)) own.add(id);
       for (const id of JSON.stringify(rows).match(ID) ?? []) answered.add(id);
     }
-    // What exists before the request was made elsewhere: only ids that first appear as somebody's insert are ours.
+    // Rows that existed before the request were created elsewhere: only ids that first appear in an insert
+    // are ours.
     const inserted = statements
       .filter(({ text }) => /^\s*insert/i.test(text))
       .map(({ values }) => JSON.stringify(values));

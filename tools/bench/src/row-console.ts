@@ -13,8 +13,8 @@ const warmUp = 20;
 const rounds = 200;
 
 /**
- * What the panel adds to a list of 50 of so many servers: its page, from the request to its last byte, beside the API's
- * own answer of that list. Whatever else the page asks of the API counts as the panel's.
+ * The panel's own time for a list of 50 of so many servers: its page, from the request to its last byte,
+ * compared with the API's own answer for that list. Other calls of the page to the API count as the panel's.
  */
 export async function consoleRow(installation: Installation, servers: number): Promise<Row> {
   const owner = await ownerClient(installation);
@@ -42,7 +42,7 @@ export async function consoleRow(installation: Installation, servers: number): P
   const browser = new PanelBrowser(url);
   const { status } = await browser.signIn({ email, password });
   if (status !== 303) throw new Error(`the panel's sign-in answered ${status}`);
-  // As long a list as the API is asked for.
+  // The same length of list as in the API request.
   const cookie = [...browser.cookies, ["kule_lists", "servers.50"]]
     .map(([name, value]) => `${name}=${value}`)
     .join("; ");
@@ -52,7 +52,7 @@ export async function consoleRow(installation: Installation, servers: number): P
   const page: number[] = [];
   const list: number[] = [];
   for (let round = 0; round < warmUp + rounds; round += 1)
-    // Turn about, so that a busy neighbour on this machine hits both alike.
+    // Alternating, so that other load on this machine affects both alike.
     for (const [samples, target, path, holds] of [
       [list, api, "/servers?limit=50", '"next_cursor"'],
       [page, panel, "/servers", "</html>"],

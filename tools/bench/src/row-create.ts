@@ -12,7 +12,7 @@ import type { Row } from "./table.ts";
 
 const CLIENTS = 16;
 
-/** POST /servers, beside its own SQL statements sent by pg without our code. */
+/** POST /servers, compared with its own SQL statements sent by pg without our code. */
 export async function createRow(installation: Installation, seconds: number): Promise<Row> {
   const operator = new HttpClients(installation.api.url, 1, {
     authorization: `Bearer ${installation.operatorToken}`,

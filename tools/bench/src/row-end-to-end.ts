@@ -16,8 +16,8 @@ import type { Row } from "./table.ts";
 type Lab = { url: string; fingerprint256: string; token: string };
 
 /**
- * From POST to `succeeded`, with a lab whose tasks take no time, beside the calls that the job has to make: the same
- * program in this process, with nobody to claim from or report to.
+ * From POST to `succeeded`, with a lab whose tasks take no time, compared with the calls that the job has to
+ * make: the same program in this process, without claims and reports.
  */
 export async function endToEndRow(installation: Installation, count: number): Promise<Row> {
   const directory = mkdtempSync(path.join(tmpdir(), "kule-bench-lab-"));
@@ -65,7 +65,7 @@ export async function endToEndRow(installation: Installation, count: number): Pr
   );
   await owner.end();
   rmSync(directory, { recursive: true, force: true });
-  // The first create also makes the organisation's pool.
+  // The first create also creates the organisation's pool.
   const ours = median(rows.map(({ ms }) => Number(ms)));
   return {
     what: "POST → succeeded, lab without task time",

@@ -6,7 +6,7 @@ import { insertOldInstallation } from "./old-installation.ts";
 import { median } from "./statistics.ts";
 import type { Row } from "./table.ts";
 
-/** What the checks read. */
+/** The tables that the checks read. */
 const tables = [
   "server",
   "nic",
@@ -23,8 +23,8 @@ const tables = [
 const rounds = 3;
 
 /**
- * All checks of the invariants on an installation of this many servers, beside reading its tables once. In a database
- * of its own: what other rows prepare by hand does not keep every promise.
+ * All checks of the invariants on an installation of this many servers, compared with reading its tables
+ * once. In a database of its own: the rows that other measurements insert violate some invariants.
  */
 export async function invariantsRow(installation: Installation, servers: number): Promise<Row> {
   const administrator = await ownerClient(installation);

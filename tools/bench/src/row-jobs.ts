@@ -11,7 +11,7 @@ const silent = new Logger(() => () => {});
 
 type Agent = { readonly region: string; readonly clients: HttpClients };
 
-/** claim + report + settle over HTTP, beside graphile-worker's own runner on tasks that do nothing. */
+/** claim + report + settle over HTTP, compared with graphile-worker's own runner on tasks that do nothing. */
 export async function claimRows(installation: Installation, jobs: number): Promise<Row[]> {
   const floor = await graphileRate(installation, jobs);
   const rows: Row[] = [];
@@ -137,7 +137,7 @@ export async function busyNeighbourRow(installation: Installation, queued: numbe
   };
   await oneByOne(100, emptyClaim);
   const before = median(await oneByOne(300, emptyClaim));
-  // Jobs of no server, which nobody could commit but a replica.
+  // Jobs without a server, which only the replica role can commit.
   await owner.query("set session_replication_role = replica");
   await owner.query(
     `insert into job (id, organisation_id, region, kind, resource_type, resource_id, requested_by, request_id)
@@ -172,8 +172,8 @@ export async function busyNeighbourRow(installation: Installation, queued: numbe
   };
 }
 
-/** How long a job lies there before an agent that waits for it has it, by Postgres' own clock. */
-export async function wakeRow(installation: Installation, count: number): Promise<Row> {
+/** How long a job waits before a waiting agent has it, by Postgres' own clock. */
+export async function notifyRow(installation: Installation, count: number): Promise<Row> {
   const owner = await ownerClient(installation);
   const operator = new HttpClients(installation.api.url, 1, {
     authorization: `Bearer ${installation.operatorToken}`,

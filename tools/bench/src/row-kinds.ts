@@ -13,12 +13,12 @@ import { coveredMs, type Interval } from "./intervals.ts";
 import { median } from "./statistics.ts";
 import type { Row } from "./table.ts";
 
-/** Of a machine that has other things to do: then the row is late, and still a row. */
+/** For a busy machine: then the row is late, and still a row. */
 const patienceMs = 120_000;
 
 /**
- * For every kind of job there is: from its being asked for to `succeeded`, beside the hypervisor calls that this very
- * job made. The calls are seen by a proxy between agent and lab, which both sides of the ratio go through.
+ * For every kind of job: from its request to `succeeded`, compared with the hypervisor calls of this very
+ * job. The calls are recorded by a proxy between agent and lab, which both sides of the ratio pass.
  */
 export async function kindRows(installation: Installation, count: number): Promise<Row[]> {
   const database = await ownDatabase(installation);
@@ -41,7 +41,7 @@ export async function kindRows(installation: Installation, count: number): Promi
   };
   try {
     return await RegionScene.use({ database, leaseSeconds: 20, links: { agentToLab } }, async (scene) => {
-      // What else the agent asks the region for is no part of any job.
+      // The agent's other calls to the region belong to no job.
       scene.world.startAgent({ KULE_AGENT_INVENTORY_SECONDS: "3600", KULE_AGENT_HEALTH_SECONDS: "50" });
       const rows: Row[] = [];
       for (const kind of SERVER_JOB_KINDS) rows.push(await kindRow(scene, kind, count, calls));

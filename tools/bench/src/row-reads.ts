@@ -8,7 +8,10 @@ import type { Row } from "./table.ts";
 
 const CLIENTS = 16;
 
-/** GET of one server and one job, beside bare node:http and pg with one indexed select of the same JSON. */
+/**
+ * GET of one server and one job, compared with bare node:http and pg with one indexed select of the same
+ * JSON.
+ */
 export async function readRows(installation: Installation, seconds: number): Promise<Row[]> {
   const owner = await ownerClient(installation);
   const operator = new HttpClients(installation.api.url, 1, {
@@ -48,7 +51,7 @@ export async function readRows(installation: Installation, seconds: number): Pro
     const actFloor = cycle(floor, (index) => `/${index}`);
     await closedLoop(CLIENTS, 1, actFloor);
     await closedLoop(CLIENTS, 1, actOurs);
-    // Turn about, so that a busy neighbour on this machine hits both alike.
+    // Alternating, so that other load on this machine affects both alike.
     const ours: number[] = [];
     const bare: number[] = [];
     for (let round = 0; round < 3; round += 1) {

@@ -7,11 +7,13 @@ import { pathToFileURL } from "node:url";
 import { promisify } from "node:util";
 import { build, type Plugin, stop } from "esbuild";
 import { hashBuildInputs } from "./build-inputs.ts";
+import { isCurrent, readBundleStamp, stampOf } from "./bundle-stamp.ts";
+import { ownSourceMaps } from "./own-source-maps.ts";
 import { activePatches, patchSource, type SourcePatch } from "./source-patch.ts";
 
 const root = resolve(import.meta.dirname, "../../..");
 
-/** What ships as a process of its own, by directory; each has `src/main.ts` and becomes `dist/main.js`. */
+/** The apps that ship as processes, by directory; each has `src/main.ts` and becomes `dist/main.js`. */
 export const bundledApps = ["apps/api", "apps/agent", "apps/console", "packages/lab"] as const;
 
 /** CommonJS code in the bundle still expects these three. */
@@ -30,10 +32,11 @@ const commonJsNames = [
 const external = ["pg-native", "typescript", "cpu-features", "*.node"];
 
 /**
- * Builds apps. One with a `scripts/build.ts` of its own (it has assets) is built by that, unless its inputs are as
- * they were; the others are bundled to one file each (with a source map beside it) for Node 26, without dependencies. A file is
- * replaced at once, and only when it changed, so a running process never sees half of one. Under KULE_SOURCE_PATCHES
- * (a test that looks whether a missing line is noticed) the bundles are patched ones, beside the real ones.
+ * Builds apps, each unless its inputs are unchanged. One with a `scripts/build.ts` of its own (it has assets)
+ * is built by that; the others are bundled to one file each (with a source map of our own code next to it) for
+ * Node 26, without dependencies. A file is replaced atomically, and only when it changed, so a running
+ * process never reads half of one. Under KULE_SOURCE_PATCHES (a test whether a missing line is detected) a
+ * bundle with a patched file is built in addition to the real one.
  *
  * @returns the paths of the bundles, in the order of `apps`.
  * @throws Error that lists file, line and text of what could not be built.
@@ -52,11 +55,18 @@ async function buildApp(app: string): Promise<string> {
   const outfile = outputOf(app, patches);
   const script = join(root, app, "scripts/build.ts");
   if (!existsSync(script)) {
+    const plain = outputOf(app, []);
+    const stamp = readBundleStamp(join(root, stampFileOf(app)));
+    if (stamp !== null && existsSync(join(root, plain)) && isCurrent(root, stamp)) {
+      const isPatched = patches.some(({ file }) => Object.hasOwn(stamp.inputs, file));
+      if (!isPatched) return plain;
+    }
     await bundleApp(app, patches);
     return outfile;
   }
   if (patches.length > 0) {
-    // Its own way of building knows no patches: all of it as it is, and then what has one once more.
+    // Its own script does not support patches: all of it is built as it is, and then the patched parts a
+    // second time.
     await promisify(execFile)(process.execPath, [script, join(root, dirname(outfile))], {
       cwd: join(root, app),
     });
@@ -65,7 +75,7 @@ async function buildApp(app: string): Promise<string> {
     await bundleApp(app, patches);
     return outfile;
   }
-  const stamp = join(root, app, "dist/.inputs");
+  const stamp = join(root, stampFileOf(app));
   const inputs = hashBuildInputs(root, app);
   if (existsSync(join(root, outfile)) && (await readFile(stamp, "utf8").catch(() => "")) === inputs)
     return outfile;
@@ -74,7 +84,7 @@ async function buildApp(app: string): Promise<string> {
   return outfile;
 }
 
-/** What browsers load, which processes of ours do not. */
+/** Scripts for browsers, which our processes do not load. */
 async function buildPatchedAssets(
   app: string,
   directory: string,
@@ -83,12 +93,12 @@ async function buildPatchedAssets(
   type Assets = { buildAssets(directory: string, plugins: readonly Plugin[]): Promise<void> };
   const script = pathToFileURL(join(root, app, "scripts/build-assets.ts")).href;
   const { buildAssets } = (await import(script)) as Assets;
-  // Beside each other there would be two scripts, and nobody knows which of them is loaded.
+  // In one folder there would be two scripts, and it would be unclear which of them is loaded.
   rmSync(directory, { recursive: true, force: true });
   await buildAssets(directory, [patching(patches)]);
 }
 
-/** A patched bundle is a file of its own: the real one may be running beside it. */
+/** A patched bundle is a file of its own: the real one may be running at the same time. */
 function outputOf(app: string, patches: readonly SourcePatch[]): string {
   if (patches.length === 0) return join(app, "dist/main.js");
   const hash = createHash("sha256").update(JSON.stringify(patches)).digest("hex").slice(0, 12);
@@ -111,10 +121,13 @@ const patching = (patches: readonly SourcePatch[]): Plugin => ({
   },
 });
 
+const stampFileOf = (app: string) => join(app, "dist/.inputs");
+
 const isThere = (path: string) => existsSync(join(root, path));
 
 async function bundleApp(app: string, patches: readonly SourcePatch[]): Promise<void> {
   const outfile = join(root, outputOf(app, patches));
+  const startedAt = performance.timeOrigin + performance.now();
   const result = await build({
     absWorkingDir: root,
     entryPoints: [["main.ts", "main.tsx"].map((name) => join(app, "src", name)).find(isThere) ?? app],
@@ -134,13 +147,17 @@ async function bundleApp(app: string, patches: readonly SourcePatch[]): Promise<
     external,
     loader: { ".sql": "text", ".css": "text", ".svg": "text", ".woff2": "binary" },
     logLevel: "silent",
-    plugins: patches.length === 0 ? [] : [patching(patches)],
+    metafile: true,
+    plugins: [...(patches.length === 0 ? [] : [patching(patches)]), ownSourceMaps],
   });
   await mkdir(dirname(outfile), { recursive: true });
   // The map first: a process that starts between the two reads a map that is too new, not one that is absent.
   for (const file of result.outputFiles.toSorted((a) => (a.path.endsWith(".map") ? -1 : 1))) {
     await replaceFile(file.path, file.contents);
   }
+  if (patches.length > 0) return;
+  const stamp = stampOf(root, Object.keys(result.metafile.inputs), startedAt);
+  if (stamp !== null) await replaceFile(join(root, stampFileOf(app)), Buffer.from(JSON.stringify(stamp)));
 }
 
 async function replaceFile(path: string, contents: Uint8Array): Promise<void> {

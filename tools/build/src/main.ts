@@ -1,7 +1,7 @@
 import { relative, resolve } from "node:path";
 import { bundleApps, bundledApps } from "./bundle-apps.ts";
 
-// `build` scripts run in their package and say which one by its directory; without arguments all are built.
+// `build` scripts run in their package, whose directory names it; without arguments all are built.
 const root = resolve(import.meta.dirname, "../../..");
 const asked = process.argv.slice(2).map((directory) => relative(root, resolve(directory)));
 try {

@@ -13,12 +13,12 @@ test("a patch replaces the one place it names", () => {
   expect(applyPatch("x = 1;", patch)).toBe("x = 2;");
 });
 
-test("a patch whose text is gone, or there twice, is an error that names the file", () => {
+test("a patch whose text is missing, or occurs twice, is an error that names the file", () => {
   expect(() => applyPatch("x = 3;", patch)).toThrow(/a\/b\.ts.* 0 times/);
   expect(() => applyPatch("x = 11;", patch)).toThrow(/2 times/);
 });
 
-test("a patch that nothing was compiled with is known afterwards", () => {
+test("a patch that matched nothing is known afterwards", () => {
   const directory = mkdtempSync(join(tmpdir(), "kule-patch-"));
   const file = join(directory, "patches.json");
   const unused = { ...patch, file: "a/c.ts" };

@@ -1,8 +1,11 @@
 import { globSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
+import { findConsoleFileBreaches } from "./console-files.ts";
 import { runGenerators } from "./generators.ts";
+import { findImportCircles } from "./import-circles.ts";
 import { findLayerBreaches } from "./layers.ts";
+import { findProductBreaches } from "./products.ts";
 import { type CommandResult, runCommand } from "./run-command.ts";
 import { copyTree, differingFiles, hashTree } from "./working-copy.ts";
 
@@ -26,7 +29,13 @@ export function listChecks(root: string): Check[] {
     ]),
     command("contract (redocly)", "redocly", ["lint", "docs/api/openapi.yaml"]),
     command("package boundaries (turbo)", "turbo", ["boundaries"]),
-    { name: "layers", run: checkLayers },
+    { name: "layers", run: (root) => judged(findLayerBreaches(root)) },
+    { name: "products", run: (root) => judged(findProductBreaches(root)) },
+    {
+      name: "console files",
+      run: (root) =>
+        judged([...findConsoleFileBreaches(root), ...findImportCircles(root, "apps/console/src")]),
+    },
     command("dead code (knip)", "knip", ["--no-config-hints", "--no-progress"]),
     ...packageChecks(root),
   ];
@@ -36,8 +45,7 @@ function command(name: string, program: string, args: string[]): Check {
   return { name, run: (root) => runCommand(join(root, "node_modules/.bin", program), args, root) };
 }
 
-async function checkLayers(root: string): Promise<CommandResult> {
-  const breaches = findLayerBreaches(root);
+async function judged(breaches: readonly string[]): Promise<CommandResult> {
   return { succeeded: breaches.length === 0, output: breaches.join("\n") };
 }
 
@@ -61,8 +69,8 @@ function packageChecks(root: string): Check[] {
 }
 
 /**
- * Runs every generator in a copy of the tree and compares. Uncommitted work is judged as it stands: what counts
- * is that generating again would change nothing.
+ * Runs every generator in a copy of the tree and compares. Uncommitted work is included: generating again
+ * must change nothing.
  */
 async function checkGenerated(root: string): Promise<CommandResult> {
   const copy = mkdtempSync(join(tmpdir(), "kule-generated-"));

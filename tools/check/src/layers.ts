@@ -3,7 +3,7 @@ import { dirname, join } from "node:path";
 
 /**
  * Which of our packages each layer may use in what ships. Tests may use more (devDependencies), which is why
- * `turbo boundaries` alone, whose tags count those too, cannot hold this table.
+ * `turbo boundaries` alone, whose tags count those too, cannot enforce this table.
  */
 const mayUse: Record<string, readonly string[]> = {
   "@kule/rules": [],

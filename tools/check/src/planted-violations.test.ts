@@ -88,7 +88,7 @@ test("time or chance from anywhere but the runtime module is caught", async () =
     expect(output).toMatch(new RegExp(`${directory}/planted\\.ts.*${rule}`));
 });
 
-test("an export that nobody uses is caught, in a package as well as in an app", async () => {
+test("an unused export is caught, in a package as well as in an app", async () => {
   plant("packages/rules/src/planted.ts", "export const plantedRule = 1;\n");
   plant("apps/api/src/planted.ts", "export const plantedInApi = 1;\n");
   await expectCaught("dead code (knip)", /plantedRule/);
@@ -116,6 +116,90 @@ test.each([
 ])("%s is caught", async (_, directory, specifier) => {
   plant(`${directory}/src/planted.ts`, `import { planted } from "${specifier}";\nexport { planted };\n`);
   await expectCaught("layers", new RegExp(`${directory}/src/planted\\.ts`));
+});
+
+test.each([
+  ["a product", "apps/api/src/products/usage", "../servers/store.ts", "ServerDetails"],
+  ["the worker", "apps/api/src/worker", "../products/servers/store.ts", "ServerDetails"],
+])(
+  "%s that imports a product past its index is caught, with the line and what to do",
+  async (_, directory, specifier, name) => {
+    plant(
+      `${directory}/planted.ts`,
+      `\nimport type { ${name} } from "${specifier}";\nexport type P = ${name};\n`,
+    );
+    await expectCaught(
+      "products",
+      new RegExp(
+        `^${directory}/planted\\.ts:2: imports .*servers/store\\.ts.* export what you need from .*servers/index\\.ts`,
+        "m",
+      ),
+    );
+  },
+);
+
+test("a cycle of two products is caught, even if it is only of types", async () => {
+  plant(
+    "apps/api/src/products/networks/planted.ts",
+    'import type { ServerHooks } from "../servers/index.ts";\nexport type Planted = ServerHooks;\n',
+  );
+  await expectCaught(
+    "products",
+    /^apps\/api\/src\/products\/networks\/planted\.ts:1: networks imports servers/m,
+  );
+});
+
+test("a cycle through other products is caught, with each import in it", async () => {
+  plant("apps/api/src/products/regions/planted.ts", 'export { listAudit } from "../audit/index.ts";\n');
+  plant("apps/api/src/products/audit/planted.ts", 'const planted = import("../reachability/index.ts");\n');
+  const { output } = await runCheck("products");
+  expect(output).toMatch(/regions\/planted\.ts:1: regions imports audit/);
+  expect(output).toMatch(/audit\/planted\.ts:1: audit imports reachability/);
+  expect(output).toMatch(/: networks imports regions/);
+  expect(output).not.toMatch(/: tokens imports/);
+});
+
+test("a test may import any product by its index", async () => {
+  plant(
+    "apps/api/src/products/networks/planted.test.ts",
+    'import { viewServer } from "../servers/index.ts";\nviewServer;\n',
+  );
+  expect((await runCheck("products")).output).not.toMatch(/planted/);
+});
+
+test.each([
+  ["a file of the panel that draws without saying what", "draft-button.tsx", "", /ends with what it holds/],
+  ["a page of the panel without a verb", "rules-page.tsx", "", /<verb>-page/],
+  ["a create form by another name", "new-form.tsx", "", /<verb>-form/],
+  ["a name that repeats its product", "firewall-calls.tsx", "", /leave it out/],
+  [
+    "a whole page in another file",
+    "rules-panel.tsx",
+    "export const planted = <Shell></Shell>;",
+    /whole page/,
+  ],
+  ["an address answered outside of the routes", "planted.ts", 'routes.get("/planted");', /<what>-routes/],
+  [
+    "properties of a page outside of props.ts",
+    "rules-panel.tsx",
+    "export type PlantedProps = 1;",
+    /props\.ts/,
+  ],
+])("%s is caught", async (_, file, content, rule) => {
+  plant(`apps/console/src/products/firewalls/${file}`, `${content}\n`);
+  await expectCaught("console files", new RegExp(`products/firewalls/${file}: .*${rule.source}`));
+});
+
+test("files of the panel that import each other are caught, even if it is only for types", async () => {
+  plant(
+    "apps/console/src/layout/planted-a.ts",
+    '\nimport type { B } from "./planted-b.ts";\nexport type A = B;\n',
+  );
+  plant(
+    "apps/console/src/layout/planted-b.ts",
+    'import type { A } from "./planted-a.ts";\nexport type B = A;\n',
+  );
+  await expectCaught("console files", /layout\/planted-a\.ts:2: imports .*planted-b\.ts/);
 });
 
 test("a dependency listed against the layers is caught before anything imports it", async () => {
@@ -152,10 +236,20 @@ test("a package's own check script runs and counts", async () => {
   await expectCaught("rules", /planted failure/);
 });
 
-test("one failing check fails the command, which prints its output", { timeout: 60_000 }, async () => {
-  plant("packages/rules/src/planted.ts", 'export const planted: number = "text";\n');
-  const result = await runCommand(process.execPath, [join(copy, "tools/check/src/main.ts")], copy);
+const main = (...words: string[]) =>
+  runCommand(process.execPath, [join(copy, "tools/check/src/main.ts"), ...words], copy);
+
+test("one failing check fails the command, which prints its output", async () => {
+  plant("packages/rules/src/planted.ts", 'import "@kule/database/migrate";\n');
+  const result = await main("layers", "products");
   expect(result.succeeded).toBe(false);
-  expect(result.output).toMatch(/FAILED .*types \(tsc\)\n[\s\S]* {4}packages\/rules\/src\/planted\.ts/);
-  expect(result.output).toMatch(/checks failed: .*types \(tsc\)/);
+  expect(result.output).toMatch(/FAILED .*layers\n[\s\S]* {4}packages\/rules\/src\/planted\.ts/);
+  expect(result.output).toMatch(/^ok .*products$/m);
+  expect(result.output).toMatch(/1 of 2 checks failed: layers/);
+});
+
+test("a word that is in no check's name is refused, with the names", async () => {
+  const result = await main("layerz");
+  expect(result.succeeded).toBe(false);
+  expect(result.output).toMatch(/No check has layerz in its name\. There are: .*layers.*knip/);
 });

@@ -8,7 +8,7 @@ export interface CheckOutcome {
 }
 
 /**
- * Runs the checks side by side and tells `report` each outcome as it is known.
+ * Runs the checks in parallel and calls `report` with each outcome as it is known.
  *
  * @param side how many run at once; they are processes that use more than one core in parts.
  */

@@ -3,7 +3,7 @@ import { delimiter } from "node:path";
 
 export interface CommandResult {
   succeeded: boolean;
-  /** Standard output and standard error, interleaved as they came, without colours. */
+  /** Standard output and standard error, interleaved as they were written, without colours. */
   output: string;
 }
 

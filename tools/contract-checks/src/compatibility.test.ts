@@ -24,7 +24,7 @@ describe("the compatibility check", () => {
   it("lets operations, answers' fields, optional request fields and new values be added", () => {
     expect(
       after((next) => {
-        next.paths["/wishes"] = {
+        next.paths["/requests"] = {
           get: { operationId: "listWishes", responses: { "200": { description: "x" } } },
         };
         next.components.schemas.Server.properties.mood = { type: "string" };

@@ -1,8 +1,8 @@
 type Node = { readonly [key: string]: unknown };
 
 /**
- * What a client written for `released` would stumble over in `next`: removed operations, parameters, answers,
- * fields and enum values, fields of another type, and requests that ask for more than they did.
+ * Changes in `next` that break a client written for `released`: removed operations, parameters, answers,
+ * fields and enum values, fields of another type, and requests that require more than before.
  *
  * Both are OpenAPI documents as parsed. Returns one sentence per finding; none means compatible.
  */
@@ -89,7 +89,7 @@ function compareOperation(
   return findings;
 }
 
-/** In a response nothing may go away; in a request nothing may be asked for that was not. */
+/** In a response nothing may be removed; in a request nothing new may be required. */
 function compareSchema(
   where: string,
   direction: "request" | "response",

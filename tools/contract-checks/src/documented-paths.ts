@@ -21,6 +21,6 @@ export function missingPaths(root: string): string[] {
 function exists(root: string, named: string): boolean {
   if (/[*{]/.test(named)) return globSync(named, { cwd: root }).length > 0;
   if (existsSync(path.join(root, named)) || existsSync(path.join(root, `${named}.ts`))) return true;
-  // What git ignores comes and goes: pictures, builds, local data.
+  // Files that git ignores may be absent: pictures, builds, local data.
   return spawnSync("git", ["check-ignore", "-q", named], { cwd: root }).status === 0;
 }

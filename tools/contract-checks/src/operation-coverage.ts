@@ -2,7 +2,7 @@ import { globSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { operations } from "@kule/contract/generated/operations";
 
-/** Operations of the contract that nobody serves, or that no test names. */
+/** Operations of the contract without a handler, or that no test names. */
 export function uncoveredOperations(root: string): string[] {
   const read = (patterns: string[], exclude: (file: string) => boolean) =>
     globSync(patterns, { cwd: root })

@@ -7,7 +7,10 @@ import { readJsonFile, writePrivateFile } from "./private-file.ts";
 type Job = Schemas["Job"];
 
 interface FirstServerNote {
-  /** Chosen before the first attempt: a start that was killed meanwhile asks for the same server again. */
+  /**
+   * Chosen before the first attempt: after a start that was killed, the next one requests the same server
+   * again.
+   */
   idempotencyKey: string;
   jobId?: string;
   serverId?: string;
@@ -15,7 +18,7 @@ interface FirstServerNote {
 
 export interface FirstServer {
   name: string;
-  /** What became of it, as a sentence. */
+  /** The result, as a sentence. */
   outcome: string;
   /** Only in the start that created it. */
   consolePassword?: string;
@@ -23,14 +26,15 @@ export interface FirstServer {
 
 const firstServer = { name: "first-tower", image: "ubuntu-24.04", package: "s" } as const;
 
-/** A call that the API refused, in its own words. */
+/** A call that the API refused, with its text. */
 export class Refused extends Error {
   override name = "Refused";
 }
 
 /**
- * Creates the first server through the public API and follows its job to the end, once per installation: a start
- * that was killed in between goes on with the same server, and one that was later removed is not made again.
+ * Creates the first server through the public API and follows its job to the end, once per installation:
+ * after a start that was killed in between, the next one continues with the same server, and one that was
+ * later removed is not created again.
  */
 export async function createFirstServer(
   client: ApiClient,
@@ -90,7 +94,7 @@ async function askForServer(client: ApiClient, idempotencyKey: string) {
       consolePassword: data.console_password ?? undefined,
     };
   }
-  // The key is remembered for a day; after that the name tells that the server is there.
+  // The key is stored for a day; after that the name shows that the server exists.
   if (asProblem(error)?.code === "name_taken") {
     const found = await client.GET("/servers", { params: { query: { name: firstServer.name } } });
     const server = found.data?.items[0];

@@ -10,8 +10,9 @@ export interface KeptDatabase {
 }
 
 /**
- * Opens the database and, when it is the embedded one and ends by itself, starts it again on the same port, so
- * that the processes that use it find it where it was. It is tried for ever: what ends it, a full disk say, may pass.
+ * Opens the database and, when it is the embedded one and ends by itself, restarts it on the same port, so
+ * that the processes that use it find it where it was. It is retried forever: the cause, such as a full disk,
+ * may be temporary.
  */
 export async function keepDatabase(settings: Settings, log: (line: string) => void): Promise<KeptDatabase> {
   const options = { dataDir: join(settings.home, "postgres"), log };
@@ -20,7 +21,7 @@ export async function keepDatabase(settings: Settings, log: (line: string) => vo
   let current = await openPostgres(settings.databaseUrl, options);
   const { ownerUrl } = current;
   const stopping = new AbortController();
-  const toldToStop = new Promise<null>((settle) => {
+  const stopSignal = new Promise<null>((settle) => {
     stopping.signal.addEventListener("abort", () => settle(null), { once: true });
   });
 
@@ -43,7 +44,7 @@ export async function keepDatabase(settings: Settings, log: (line: string) => vo
 
   async function watch(): Promise<void> {
     for (;;) {
-      const end = await Promise.race([current.unexpectedEnd, toldToStop]);
+      const end = await Promise.race([current.unexpectedEnd, stopSignal]);
       if (end === null) return current.stop();
       const again = await openAgain(end.message);
       if (again === null) return;

@@ -1,14 +1,15 @@
 import { readMailFile, secretVariablesOfMail } from "@kule/region-config/mail-file";
 import { SettingsError } from "./settings.ts";
 
-/** What the API and the worker need of the environment to send mail; the password is the worker's alone. */
+/** The API's and the worker's environment for sending mail; only the worker gets the password. */
 export type MailEnv = {
   readonly api: Readonly<Record<string, string>>;
   readonly worker: Readonly<Record<string, string>>;
 };
 
 /**
- * Looks at the file before anything is started. Of the caller's environment it takes what the file names, and no more.
+ * Reads the file before anything is started. Of the caller's environment it uses what the file names, and no
+ * more.
  *
  * @throws SettingsError with each line of the file that is wrong, and what to do about it
  */

@@ -1,20 +1,21 @@
 import { chmodSync, mkdirSync } from "node:fs";
 import { join, relative } from "node:path";
 import { createApiClient } from "@kule/contract/client";
+import { UnknownMigrations } from "@kule/database/unknown-migrations";
 import { PostgresError } from "@kule/postgres/errors";
 import { createFirstServer, type FirstServer, Refused } from "./first-server.ts";
 import { appendToLog } from "./log-file.ts";
 import { ProgressLine } from "./progress-line.ts";
 import { seedPublicAddresses } from "./public-addresses.ts";
-import { AlreadyRunning, takeHome } from "./run-record.ts";
+import { AlreadyRunning, claimHome } from "./run-record.ts";
 import { readSettings, type Settings, SettingsError } from "./settings.ts";
 import { type Stack, StackRun } from "./stack.ts";
 import { ProcessFailed } from "./supervised-process.ts";
 
-/** Errors whose message says all that the reader needs; anything else shows where it comes from. */
-const explained = [SettingsError, AlreadyRunning, PostgresError, ProcessFailed, Refused];
+/** Errors whose message is enough for the reader; any other is shown with its stack. */
+const explained = [SettingsError, AlreadyRunning, PostgresError, UnknownMigrations, ProcessFailed, Refused];
 
-// A terminal that went away must not take the product with it.
+// A closed terminal must not end the product.
 for (const stream of [process.stdout, process.stderr]) stream.on("error", () => {});
 
 const begin = performance.now();
@@ -47,7 +48,7 @@ async function main(): Promise<void> {
     appendToLog(logFile, line);
   };
   console.log(`Starting Kule in ${shortPath(settings.home)}`);
-  run = new StackRun(settings, await takeHome(settings.home, log), log);
+  run = new StackRun(settings, await claimHome(settings.home, log), log);
   const stack = await run.start();
   console.log(`Ready after ${((performance.now() - begin) / 1000).toFixed(1)} s. The first server:`);
   const client = createApiClient({
@@ -69,9 +70,7 @@ async function main(): Promise<void> {
     settings.home,
     (job) => progress.show(job),
     () =>
-      log(
-        "an earlier run ended in the middle of its job; it goes on when that agent's lease is over, within 20 s",
-      ),
+      log("an earlier run ended during its job; it continues when that agent's lease expires, within 20 s"),
   );
   progress.end();
   console.log(describeResult(settings, stack, first));
@@ -111,7 +110,7 @@ function describeResult(settings: Settings, stack: Stack, first: FirstServer): s
     `  sign in  ${users.organisation.email}  ${users.organisation.password}`,
     `  operator ${users.operator.email}  ${users.operator.password}`,
     ...stack.providers.map(
-      ({ id, label }) => `  ${label} sends back to ${stack.consoleUrl}/sign-in/with/${id}/callback`,
+      ({ id, label }) => `  ${label} redirects to ${stack.consoleUrl}/sign-in/with/${id}/callback`,
     ),
     `API        ${stack.apiUrl} (reference: ${stack.apiUrl}/docs)`,
     stack.withoutWires === undefined
@@ -125,7 +124,7 @@ function describeResult(settings: Settings, stack: Stack, first: FirstServer): s
     `  curl -s ${stack.apiUrl}/servers -H "Authorization: Bearer $TOKEN" \\`,
     `    -H 'Content-Type: application/json' -d '{"name":"web-1","image":"debian-13","package":"m"}'`,
     "",
-    "Ctrl-C stops everything; the next `npm start` goes on with the same data.",
+    "Ctrl-C stops everything; the next `npm start` continues with the same data.",
   ].join("\n");
 }
 

@@ -22,7 +22,7 @@ export async function lacksNothing(readinessUrl: string): Promise<boolean> {
   }
 }
 
-/** True when the region at the address has been told to have an edge. */
+/** True when the region at the address has reported an edge. */
 export async function hasEdge(url: string, operatorToken: string): Promise<boolean> {
   try {
     const response = await fetch(url, {

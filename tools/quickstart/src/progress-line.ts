@@ -1,6 +1,6 @@
 import type { Schemas } from "@kule/contract/schemas";
 
-/** Tells a job's progress: on a terminal as one line that changes, elsewhere as a line for each change. */
+/** Shows a job's progress: on a terminal as one line that changes, elsewhere as a line for each change. */
 export class ProgressLine {
   readonly #output: NodeJS.WriteStream;
   #shown = "";
@@ -16,7 +16,7 @@ export class ProgressLine {
     this.#shown = text;
   }
 
-  /** Ends the line, so that what follows stands below it. */
+  /** Ends the line, so that the next output is below it. */
   end(): void {
     if (this.#output.isTTY && this.#shown !== "") this.#output.write("\n");
   }

@@ -4,8 +4,8 @@ import { Refused } from "./first-server.ts";
 import { readJsonFile, writePrivateFile } from "./private-file.ts";
 
 /**
- * Of RFC 5737 and RFC 3849: addresses that are nobody's, and not those that the documents' own examples take. The lab's
- * internet answers at the gateways.
+ * Of RFC 5737 and RFC 3849: documentation addresses, other than those of the documents' own examples. The
+ * lab's internet answers at the gateways.
  */
 const pools = [
   { name: "internet", gateway: "192.0.2.1", prefix_length: 24, cidr: "192.0.2.64/26", count: 8 },
@@ -21,7 +21,7 @@ const pools = [
 /** Where the lab's region has them. */
 export const publicNetwork = { bridge: "vmbr0", vlan: 10 } as const;
 
-/** What the lab is told of its internet: the next hops of the pools, in slash notation, and somebody beyond them. */
+/** The lab's internet: the next hops of the pools, in slash notation, and a host beyond them. */
 export const labInternet = {
   networks: [
     {
@@ -34,8 +34,9 @@ export const labInternet = {
 };
 
 /**
- * Gives the organisation public addresses, once per installation, as an operator would: a pool for each IP version, a
- * range in it, an allocation. Each step looks first: a start that was killed in between goes on.
+ * Allocates public addresses to the organisation, once per installation, as an operator would: a pool for
+ * each IP version, a range in it, an allocation. Each step checks first: after a start that was killed, the
+ * next one continues.
  */
 export async function seedPublicAddresses(
   operator: ApiClient,
@@ -71,7 +72,7 @@ async function seedPool(
     );
 }
 
-/** @throws Refused with the API's own words */
+/** @throws Refused with the API's text */
 function answered<Data>({ data, error }: { readonly data?: Data; readonly error?: unknown }): Data {
   if (data === undefined)
     throw new Refused(

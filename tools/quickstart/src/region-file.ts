@@ -1,7 +1,7 @@
 import { writeFileSync } from "node:fs";
 import { publicNetwork } from "./public-addresses.ts";
 
-/** What the lab tells about itself in lab.json. */
+/** The lab's description of itself in lab.json. */
 export interface LabDescription {
   url: string;
   /** Of its TLS certificate, as pairs of hexadecimal digits with colons. */
@@ -25,7 +25,7 @@ const templates: Record<string, number> = {
   "windows-2025": 9006,
 };
 
-/** Writes the region file with which the agent drives the lab; it is what an operator would write by hand. */
+/** Writes the region file with which the agent drives the lab, in the form that an operator would write. */
 export function writeRegionFile(
   path: string,
   region: string,

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { RestartPause } from "./restart-pause.ts";
 
-test("the pauses grow up to ten seconds and never end, and begin anew after a run of half a minute", () => {
+test("the backoff grows up to ten seconds, never ends, and is reset after a run of half a minute", () => {
   let nowMs = 0;
   const pause = new RestartPause(() => nowMs);
   const afterRunOf = (ms: number) => {

@@ -9,7 +9,7 @@ export class RestartPause {
   #begunAt = 0;
   #nextMs = firstPauseMs;
 
-  /** @param now a clock in milliseconds that nobody sets */
+  /** @param now a monotonic clock in milliseconds */
   constructor(now: () => number = () => performance.now()) {
     this.#now = now;
   }

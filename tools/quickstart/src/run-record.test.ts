@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { identifyProcess } from "@kule/postgres/process-identity";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { AlreadyRunning, takeHome } from "./run-record.ts";
+import { AlreadyRunning, claimHome } from "./run-record.ts";
 
 let home: string;
 let spawned: ChildProcess[];
@@ -38,10 +38,10 @@ async function leaveRecord(children: Record<string, unknown>): Promise<void> {
   writeFileSync(join(home, "run.json"), JSON.stringify({ supervisor: identity, children }));
 }
 
-test("a second run on the same directory is refused while the first lives", async () => {
-  await takeHome(home, quiet);
-  await expect(takeHome(home, quiet)).rejects.toThrow(AlreadyRunning);
-  await expect(takeHome(home, quiet)).rejects.toThrow(new RegExp(`process ${process.pid}`));
+test("a second run on the same directory is refused while the first is running", async () => {
+  await claimHome(home, quiet);
+  await expect(claimHome(home, quiet)).rejects.toThrow(AlreadyRunning);
+  await expect(claimHome(home, quiet)).rejects.toThrow(new RegExp(`process ${process.pid}`));
 });
 
 test("children of a killed run are ended before this one begins", async () => {
@@ -49,12 +49,12 @@ test("children of a killed run are ended before this one begins", async () => {
   const exit = once(child, "exit");
   await leaveRecord({ api: identifyProcess(child.pid) });
   const log: string[] = [];
-  await takeHome(home, (line) => log.push(line));
+  await claimHome(home, (line) => log.push(line));
   expect(await exit).toEqual([null, "SIGTERM"]);
   expect(log).toEqual([expect.stringContaining("api")]);
 });
 
-test("a process that only got the number of an old child is left alone", async () => {
+test("a process that only got the number of an old child is not ended", async () => {
   const stranger = await sleeper();
   const identity = identifyProcess(stranger.pid);
   if (identity === undefined) throw new Error("no identity");
@@ -62,13 +62,13 @@ test("a process that only got the number of an old child is left alone", async (
     earlier: { ...identity, startTicks: identity.startTicks - 1 },
     otherBoot: { ...identity, bootId: "another" },
   });
-  await takeHome(home, quiet);
+  await claimHome(home, quiet);
   expect(identifyProcess(stranger.pid)).toEqual(identity);
 });
 
-test("a torn record does not keep Kule from starting", async () => {
+test("a torn record does not prevent a start", async () => {
   writeFileSync(join(home, "run.json"), '{"supervisor":{"pid":');
-  const notes = await takeHome(home, quiet);
+  const notes = await claimHome(home, quiet);
   const child = await sleeper();
   notes.noteChild("api", child.pid);
   expect(JSON.parse(readFileSync(join(home, "run.json"), "utf8"))).toMatchObject({

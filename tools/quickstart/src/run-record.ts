@@ -13,18 +13,18 @@ export class AlreadyRunning extends Error {
   override name = "AlreadyRunning";
 }
 
-/** What this run has noted about itself, for the next run to find after a kill. */
+/** The records of this run, for the next run to find after a kill. */
 export interface RunNotes {
   noteChild(name: string, pid: number): void;
 }
 
 /**
- * Takes `home` for this process: refuses while another run lives there, and ends the children that a killed
- * run left behind. A process is taken for one of those only when number, start time and boot are as noted.
+ * Reserves `home` for this process: refuses while another run uses it, and ends the children that a killed
+ * run left behind. A process counts as one of those only when number, start time and boot are as recorded.
  *
  * @throws AlreadyRunning
  */
-export async function takeHome(home: string, log: (line: string) => void): Promise<RunNotes> {
+export async function claimHome(home: string, log: (line: string) => void): Promise<RunNotes> {
   const file = join(home, "run.json");
   const previous = readRecord(file);
   if (previous !== undefined && isStillRunning(previous.supervisor)) {
@@ -65,7 +65,7 @@ async function endChildren(
     const leftovers = alive();
     if (leftovers.length === 0) return;
     if (signal === "SIGTERM")
-      log(`ending what a killed run left behind: ${leftovers.map(([name]) => name).join(", ")}`);
+      log(`ending processes of a killed run: ${leftovers.map(([name]) => name).join(", ")}`);
     for (const [, identity] of leftovers) kill(identity, signal);
     const deadline = performance.now() + patienceMs;
     while (alive().length > 0 && performance.now() < deadline) await delay(20);

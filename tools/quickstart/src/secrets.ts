@@ -9,11 +9,11 @@ export interface Secrets {
   workerDatabasePassword: string;
   /** Key that seals the console's session cookies. */
   consoleSecret: string;
-  /** Key that seals what the API keeps of people's second factors. */
+  /** Key that encrypts what the API stores of people's second factors. */
   apiSecret: string;
-  /** What the console signs with for whom it asks the API. */
+  /** The console's key for signing its visitors' addresses. */
   consoleKey: string;
-  /** What the worker seals the audit trail with. */
+  /** The worker's key for sealing the audit trail. */
   auditKey: string;
 }
 
@@ -28,7 +28,7 @@ export function loadSecrets(home: string): Secrets {
     apiSecret: randomBytes(32).toString("hex"),
     consoleKey: randomBytes(32).toString("hex"),
     auditKey: randomBytes(32).toString("hex"),
-    // What an earlier start has made stays; an installation of an older version lacks some.
+    // Secrets of an earlier start stay; an installation of an older version lacks some.
     ...kept,
   };
   if (kept !== undefined && Object.keys(kept).length === Object.keys(made).length) return made;

@@ -6,7 +6,7 @@ export interface SeededAccount {
   password: string;
 }
 
-/** What the seed of apps/api prints: who may do what in a new installation. */
+/** The output of the seed of apps/api: the accounts and tokens of a new installation. */
 export interface Seeded {
   operator_token: string;
   organisation_token: string;
@@ -18,8 +18,8 @@ export interface Seeded {
 }
 
 /**
- * Runs the API's seed, which makes an operator, an organisation, the lab region and their tokens, or finds them.
- * Tokens are stored only as hashes, so `keptFile` hands it those of an earlier start to keep.
+ * Runs the API's seed, which creates an operator, an organisation, the lab region and their tokens, or finds
+ * them. Tokens are stored only as hashes, so `keptFile` passes it those of an earlier start to keep.
  */
 export async function runSeed(
   bundle: string,
@@ -30,7 +30,7 @@ export async function runSeed(
 ): Promise<Seeded> {
   const { stdout } = await promisify(execFile)(
     process.execPath,
-    ["--enable-source-maps", bundle, "seed", "--keep", keptFile, "--mode", mode],
+    [bundle, "seed", "--keep", keptFile, "--mode", mode],
     { env, signal, maxBuffer: 1_000_000 },
   );
   const line = stdout.trim().split("\n").at(-1) ?? "";

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { readSettings, SettingsError } from "./settings.ts";
 
-test("without settings the usual ports are used and everything is kept in .kule", () => {
+test("without settings the usual ports are used and everything is stored in .kule", () => {
   expect(readSettings({}, "/srv/kule")).toMatchObject({
     home: "/srv/kule/.kule",
     apiPort: 8080,

@@ -2,7 +2,7 @@ import { resolve } from "node:path";
 import { parseArgs } from "node:util";
 
 export interface Settings {
-  /** Absolute directory that keeps everything: data, secrets, logs. */
+  /** Absolute directory of everything: data, secrets, logs. */
   home: string;
   apiPort: number;
   consolePort: number;
@@ -15,9 +15,11 @@ export interface Settings {
   mailFile: string | undefined;
   /** How long the simulated hypervisor takes: 1 is lifelike, 0 immediate. */
   labTimeScale: number;
+  /** Whether stacks in the logs name lines of the source: it doubles the time and memory of a start. */
+  sourceMaps: boolean;
   /** How long a deleted server can be brought back. */
   removalBufferSeconds: number;
-  /** Who drives the lab: an agent, or the control plane's worker. */
+  /** What drives the lab: an agent, or the control plane's worker. */
   mode: "agent" | "direct";
 }
 
@@ -55,6 +57,7 @@ export function readSettings(
   const settings: Settings = {
     mode: readMode(options, faults),
     home: resolve(workingDir, env.KULE_HOME || ".kule"),
+    sourceMaps: env.KULE_SOURCE_MAPS === "1",
     apiPort: port("KULE_API_PORT", 8080),
     consolePort: port("KULE_CONSOLE_PORT", 3000),
     labPort: port("KULE_LAB_PORT", 8006),

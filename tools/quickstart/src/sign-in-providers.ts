@@ -8,7 +8,8 @@ export type SignInProviders = {
 };
 
 /**
- * Looks at the file before anything is started. Of the caller's environment it takes what the file names, and no more.
+ * Reads the file before anything is started. Of the caller's environment it uses what the file names, and no
+ * more.
  *
  * @throws SettingsError with each line of the file that is wrong, and what to do about it
  */

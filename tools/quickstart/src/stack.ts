@@ -25,7 +25,7 @@ export interface Stack {
   labUrl: string;
   /** Why servers of the lab cannot reach each other; undefined when they can. */
   withoutWires: string | undefined;
-  /** Whose word lets people in, beside passwords. */
+  /** The providers of sign-ins, in addition to passwords. */
   providers: SignInProviders["providers"];
 }
 
@@ -60,7 +60,7 @@ export class StackRun {
     const [database] = await Promise.all([this.#openDatabase(), this.#build()]);
 
     const labDir = join(home, "lab");
-    // What an earlier lab wrote must not be taken for this one's.
+    // The description of an earlier lab must not be taken for this one's.
     rmSync(join(labDir, "lab.json"), { force: true });
     const lab = this.#run("lab", ["packages/lab/dist/main.js"], {
       KULE_LAB_DIR: labDir,
@@ -92,7 +92,8 @@ export class StackRun {
       KULE_PUBLIC_URL: `http://127.0.0.1:${apiPort}/api/v1`,
       // The panel's pages open consoles at the API, whose origin is another one.
       KULE_CONSOLE_ORIGINS: `http://127.0.0.1:${consolePort} http://localhost:${consolePort}`,
-      // Shorter than in production: whoever tries a kill should not have to wait for the lease of 90 s to end.
+      // Shorter than in production: after a kill, a person who tries it should not have to wait for the lease
+      // of 90 s to end.
       KULE_LEASE_SECONDS: "20",
       KULE_REMOVAL_BUFFER_SECONDS: String(this.#settings.removalBufferSeconds),
     };
@@ -101,7 +102,7 @@ export class StackRun {
       "apps/api/dist/main.js",
       quickstartFile,
       this.#settings.mode,
-      // For nothing that stays: who owns the tables can undo every rule that they keep.
+      // Not for a process that keeps running: the owner of the tables can undo every rule that they enforce.
       this.#env({ KULE_OWNER_DATABASE_URL: database.ownerUrl }),
       this.#stopping.signal,
     );
@@ -162,7 +163,7 @@ export class StackRun {
   async #stopInOrder(): Promise<void> {
     await this.#stopProcesses(["agent", "console", "worker"], 4_000);
     await this.#stopProcesses(["api", "lab"], 3_000);
-    // It may just be starting, and would be left behind; what keeps it from starting was told by the start.
+    // It may just be starting, and would be left behind; the start has reported why it failed.
     const database = await this.#database?.catch(() => undefined);
     await database?.stop();
   }
@@ -216,7 +217,7 @@ export class StackRun {
     this.#refuseWhenStopped();
     const started = new SupervisedProcess({
       name,
-      args,
+      args: [...(this.#settings.sourceMaps ? ["--enable-source-maps"] : []), ...args],
       env: this.#env(env),
       cwd: root,
       logFile: join(this.#settings.home, "logs", `${name}.log`),
@@ -233,8 +234,12 @@ export class StackRun {
 
   /** Only what a process needs: no setting of the caller's shell leaks in. */
   #env(own: Record<string, string>): Record<string, string> {
-    const { PATH = "", HOME = "/", TZ, LANG } = process.env;
-    return { PATH, HOME, ...(TZ !== undefined && { TZ }), ...(LANG !== undefined && { LANG }), ...own };
+    const { PATH = "", HOME = "/" } = process.env;
+    const optional = ["TZ", "LANG", "NODE_COMPILE_CACHE"].flatMap((name) => {
+      const value = process.env[name];
+      return value === undefined ? [] : [[name, value] as const];
+    });
+    return { PATH, HOME, ...Object.fromEntries(optional), ...own };
   }
 }
 

@@ -55,7 +55,7 @@ test("a process that dies is started again", async () => {
   process.kill(started[0] ?? 0, "SIGKILL");
   await expect.poll(() => existsSync(join(scratch, "mark")), { timeout: 10_000, interval: 20 }).toBe(true);
   expect(started).toHaveLength(2);
-  expect(log).toEqual([expect.stringMatching(/app ended \(SIGKILL\); starting it again/)]);
+  expect(log).toEqual([expect.stringMatching(/app ended \(SIGKILL\); restarting/)]);
 });
 
 test("a stopped process ends in its own way and is not started again", async () => {

@@ -2,17 +2,17 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { closeSync, openSync, readFileSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
-import { makeRoomInLog } from "./log-file.ts";
+import { rotateLog } from "./log-file.ts";
 import { RestartPause } from "./restart-pause.ts";
 
 export interface ProcessOptions {
   name: string;
-  /** Bundle to run and its arguments. */
+  /** Options of Node, the bundle to run, and its arguments. */
   args: string[];
   env: Record<string, string>;
   cwd: string;
   logFile: string;
-  /** Told each time it is started. */
+  /** Called each time it is started. */
   started: (pid: number) => void;
   log: (line: string) => void;
 }
@@ -25,8 +25,8 @@ export class ProcessFailed extends Error {
 }
 
 /**
- * A child process that is started again whenever it ends, for as long as it is not stopped: what makes it end, a full
- * disk say, may pass at any time. The pauses grow with each end since it last ran for a while.
+ * A child process that is restarted whenever it ends, as long as it is not stopped: the cause of its end,
+ * such as a full disk, may be temporary. The pauses grow with each end since it last ran for a while.
  */
 export class SupervisedProcess {
   readonly name: string;
@@ -45,7 +45,7 @@ export class SupervisedProcess {
   }
 
   /**
-   * Waits until `probe` says yes. To be called while the stack starts, when there is somebody to read why it cannot.
+   * Waits until `probe` succeeds. To be called while the stack starts, when there is a reader for the error.
    *
    * @throws ProcessFailed when the process keeps ending before that.
    */
@@ -54,7 +54,7 @@ export class SupervisedProcess {
     this.#ready = true;
   }
 
-  /** Asks it to end, makes it end after `patienceMs`, and does not start it again. */
+  /** Asks it to end, kills it after `patienceMs`, and does not start it again. */
   async stop(patienceMs: number): Promise<void> {
     this.#stop.abort();
     const child = this.#child;
@@ -90,7 +90,7 @@ export class SupervisedProcess {
           ),
         );
       const pauseMs = pause.afterEnd();
-      this.#options.log(`${this.name} ended (${reason}); starting it again in ${pauseMs / 1000} s`);
+      this.#options.log(`${this.name} ended (${reason}); restarting in ${pauseMs / 1000} s`);
       await delay(pauseMs, undefined, { signal: this.#stop.signal }).catch(() => {});
     }
   }
@@ -99,16 +99,11 @@ export class SupervisedProcess {
   async #runOnce(): Promise<string> {
     let log: number | undefined;
     try {
-      makeRoomInLog(this.#options.logFile);
+      rotateLog(this.#options.logFile);
       log = openSync(this.#options.logFile, "a", 0o600);
       const child = spawn(
         process.execPath,
-        [
-          "--enable-source-maps",
-          "--import",
-          new URL("./die-with-parent.ts", import.meta.url).href,
-          ...this.#options.args,
-        ],
+        ["--import", new URL("./die-with-parent.ts", import.meta.url).href, ...this.#options.args],
         {
           cwd: this.#options.cwd,
           env: this.#options.env,

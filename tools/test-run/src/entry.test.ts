@@ -101,7 +101,7 @@ test("further arguments reach the task, and its exit code reaches the caller", a
   });
 });
 
-test("a failed installation is said, is not taken for done, and runs nothing", async () => {
+test("a failed installation is reported, does not count as done, and runs nothing", async () => {
   writeFileSync(join(tree, "broken"), "");
   const { code, output } = await run(["format"]);
   expect(code).toBe(1);

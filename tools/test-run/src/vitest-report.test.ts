@@ -1,7 +1,10 @@
 import { expect, test } from "vitest";
 import {
   countTests,
+  failedTests,
+  filesWithoutReport,
   listSkippedSuites,
+  relativeReport,
   slowestFiles,
   slowestTests,
   type VitestReport,
@@ -26,7 +29,7 @@ test("passed, failed, skipped and planned tests are counted", () => {
   expect(countTests(report, 1)).toEqual({ passed: 2, failed: 1, skipped: 2 });
 });
 
-test("a file that breaks before its tests are known is a failed test", () => {
+test("a file that fails before its tests are known is a failed test", () => {
   expect(countTests({ testResults: [file("failed"), file("passed", "passed")] }, 1)).toEqual({
     passed: 1,
     failed: 1,
@@ -47,7 +50,7 @@ test("a run that ends badly is never all passed", () => {
   expect(countTests(undefined, null).failed).toBe(1);
 });
 
-test("a skipped suite gives the reason that was noted, or else its title", () => {
+test("a skipped suite gives the reason that was recorded, or else its title", () => {
   const report = { testResults: [file("passed", "pending", "passed")] };
   const note = { suite: "/kule/some.test.ts", part: "chromium", reason: "no Chromium found" };
   expect(listSkippedSuites(report, [note, note])).toEqual([
@@ -71,4 +74,25 @@ test("the slowest files and tests are named, the slowest first", () => {
     { name: "slow 0", seconds: 0.2 },
   ]);
   expect(slowestFiles(undefined, 10)).toEqual([]);
+});
+
+test("a failed test is named with the beginning of its message", () => {
+  const report = {
+    testResults: [file("failed", "passed", "failed"), file("failed"), file("passed", "passed")],
+  };
+  const [first, second] = report.testResults;
+  Object.assign(first?.assertionResults[1] ?? {}, {
+    failureMessages: ["\u001b[31mexpected 1 to be 2\u001b[39m\n\n  at one\n  at two"],
+  });
+  Object.assign(second ?? {}, { message: "a long message" });
+  expect(failedTests(report, 2, 10)).toEqual([
+    { file: "/kule/some.test.ts", test: "suite test 1", message: "expected 1…\n  at one" },
+    { file: "/kule/some.test.ts", test: "", message: "a long mes…" },
+  ]);
+  expect(failedTests(undefined, 2, 10)).toEqual([]);
+});
+
+test("a test file that no report has is found", () => {
+  const report = relativeReport({ testResults: [file("passed", "passed")] }, "/kule");
+  expect(filesWithoutReport(report, ["some.test.ts", "other.test.ts"])).toEqual(["other.test.ts"]);
 });

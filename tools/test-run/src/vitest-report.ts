@@ -1,3 +1,6 @@
+import { relative } from "node:path";
+import { stripVTControlCharacters } from "node:util";
+
 /** The parts of vitest's JSON report that are read here. */
 export interface VitestReport {
   testResults: {
@@ -13,6 +16,7 @@ export interface VitestReport {
       ancestorTitles: string[];
       /** In milliseconds; missing for what was not run. */
       duration?: number | null;
+      failureMessages?: string[];
     }[];
   }[];
 }
@@ -70,6 +74,55 @@ export function listSkippedSuites(report: VitestReport | undefined, notes: SkipN
   });
 }
 
+/** The report with its files' paths relative to the root: one from the cache may be of another checkout. */
+export function relativeReport(report: VitestReport, root: string): VitestReport {
+  return {
+    ...report,
+    testResults: report.testResults.map((file) => ({ ...file, name: relative(root, file.name) })),
+  };
+}
+
+/** Of `files` those that no report has: nothing ran them. */
+export function filesWithoutReport(report: VitestReport, files: readonly string[]): string[] {
+  const reported = new Set(report.testResults.map(({ name }) => name));
+  return files.filter((file) => !reported.has(file)).sort();
+}
+
+export interface FailedTest {
+  file: string;
+  /** Empty when the file itself failed, before or after its tests. */
+  test: string;
+  message: string;
+}
+
+/**
+ * Every failed test and file, with the beginning of its message: at most `mostLines` lines of
+ * `mostCharacters` each.
+ */
+export function failedTests(
+  report: VitestReport | undefined,
+  mostLines: number,
+  mostCharacters: number,
+): FailedTest[] {
+  const shorten = (text: string) =>
+    stripVTControlCharacters(text)
+      .split("\n")
+      .filter((line) => line.trim() !== "")
+      .slice(0, mostLines)
+      .map((line) => (line.length > mostCharacters ? `${line.slice(0, mostCharacters)}…` : line))
+      .join("\n");
+  return (report?.testResults ?? []).flatMap(({ name, status, message = "", assertionResults }) => {
+    const failed = assertionResults.filter((test) => test.status === "failed");
+    if (failed.length === 0 && status === "failed")
+      return [{ file: name, test: "", message: shorten(message) }];
+    return failed.map(({ fullName, failureMessages = [] }) => ({
+      file: name,
+      test: fullName,
+      message: shorten(failureMessages.join("\n")),
+    }));
+  });
+}
+
 export interface Slow {
   name: string;
   seconds: number;
@@ -84,7 +137,7 @@ export function slowestFiles(report: VitestReport | undefined, most: number): Sl
   return slowest(files, most);
 }
 
-/** The tests that took longest, whatever ran beside them; slowest first. */
+/** The slowest tests, whatever ran at the same time; slowest first. */
 export function slowestTests(report: VitestReport | undefined, most: number): Slow[] {
   const tests = (report?.testResults ?? []).flatMap(({ assertionResults }) =>
     assertionResults.map(({ fullName, duration }) => ({ name: fullName, seconds: (duration ?? 0) / 1000 })),

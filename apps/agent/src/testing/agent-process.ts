@@ -1,4 +1,4 @@
-// The agent as a process of its own, the way systemd starts it, in a region made of a lab.
+// The agent as a process of its own, started as by systemd, in a region made of a lab.
 
 import { spawn } from "node:child_process";
 import { once } from "node:events";

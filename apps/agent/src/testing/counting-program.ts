@@ -1,5 +1,5 @@
-// A job whose effects can be counted: it wants a number of marks in a list, one step and one call for each. It runs in
-// the real engine.
+// A job whose effects can be counted: it needs a number of marks in a list, one step and one call for each.
+// It runs in the real engine.
 
 import type { Host, Job, Observed, Program, World } from "@kule/programs/program";
 import { runProgram } from "@kule/programs/run-program";
@@ -59,7 +59,7 @@ export function countingRegion(
       observed: () => ({ power_state: "off", node: "pve1" }),
       ...(irreversible === undefined ? {} : { irreversible: new Set([irreversible]) }),
     };
-    // The program asks nothing of its world.
+    // The program uses nothing of its world.
     const world = { runtime: systemRuntime } as unknown as World;
     return runProgram(program, job as Parameters<typeof program.observe>[0], world, host);
   };

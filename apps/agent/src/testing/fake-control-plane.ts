@@ -1,5 +1,6 @@
-// The control plane's four calls that an agent makes, over real HTTP, keeping the state that decides their answers:
-// claims by id, epochs, leases, reports by number. It loses replies, goes away and refuses tokens when told to.
+// The control plane's four calls that an agent makes, over real HTTP, with the state that decides their
+// answers: claims by id, epochs, leases, reports by number. On request it loses replies, becomes unreachable
+// and refuses tokens.
 
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
@@ -17,7 +18,7 @@ export type FakeJob = {
   epoch: number;
   holder: string | null;
   cancelRequested: boolean;
-  /** Set aside until somebody asks for it with `offer`. */
+  /** Not assigned until a test calls `offer`. */
   available: boolean;
   readonly reports: Report[];
   outcome: Schemas["JobOutcome"] | null;
@@ -36,9 +37,9 @@ export class FakeControlPlane {
   readonly jobs = new Map<string, FakeJob>();
   readonly requests: SeenRequest[] = [];
   readonly health: Schemas["HealthReport"][] = [];
-  /** Batches of passes, in the order in which they came. */
+  /** Batches of scans, in the order of their arrival. */
   readonly inventory: Schemas["InventoryReport"][] = [];
-  /** Numbers that every pass is asked to look for. */
+  /** Numbers that every scan is asked to query. */
   lookFor: readonly number[] = [];
   #pass = 0;
   region = "lab1";
@@ -46,9 +47,9 @@ export class FakeControlPlane {
   leaseSeconds = 90;
   /** Every call is answered with this status instead. */
   failWith: number | null = null;
-  /** The call takes effect; its reply does not arrive. Asked for each call, by its path. */
+  /** The call takes effect; its reply does not arrive. Called for each call, with its path. */
   loseReply: (path: string, body: Record<string, unknown>) => boolean = () => false;
-  /** Told of every recorded report, before its reply. */
+  /** Called with every recorded report, before its reply. */
   onReport: (job: FakeJob, report: Report) => void | Promise<void> = () => {};
   /** Added to the Date header. */
   clockSkewMs = 0;
@@ -97,7 +98,9 @@ export class FakeControlPlane {
     return job;
   }
 
-  /** As the reaper does when a lease is over: the holder's epoch is stale, and anybody may claim the job. */
+  /**
+   * As the reaper does at the end of a lease: the holder's epoch is stale, and any agent may claim the job.
+   */
   takeAway(job: FakeJob): void {
     job.epoch += 1;
     job.holder = null;
@@ -105,7 +108,7 @@ export class FakeControlPlane {
     this.#notify();
   }
 
-  /** Resolves when the condition holds; it is asked again after every call. */
+  /** Resolves when the condition holds; it is evaluated after every call. */
   async until(condition: () => boolean, within = 10_000): Promise<void> {
     const deadline = performance.now() + within;
     while (!condition()) {
@@ -188,7 +191,7 @@ export class FakeControlPlane {
     return { status: 200, body: { region: this.region, server_time: new Date().toISOString() } };
   }
 
-  /** Gives out passes one after the other, and keeps what is told in each. */
+  /** Numbers the scans one after the other, and records the reports of each. */
   #inventory(body: Record<string, unknown>): Reply {
     const checked = validateBody("reportInventory", body);
     if (!checked.ok) return problem(422, "validation_failed", "/agent/inventory", checked.errors);
@@ -270,7 +273,7 @@ export class FakeControlPlane {
     };
   }
 
-  /** Available again once somebody resets the outcome; a test that wants to look first can. */
+  /** Available again once a test resets the outcome, so that it can be checked first. */
   #release(job: FakeJob): void {
     job.available = false;
   }

@@ -5,13 +5,13 @@ export type LogLine = { readonly level: string; readonly msg: string } & Readonl
 export type MemoryLog = {
   readonly log: Logger;
   readonly lines: readonly LogLine[];
-  /** Everything written, as it would stand in the journal. */
+  /** Everything that was written, as it would be in the journal. */
   text(): string;
   /** Resolves with the first line whose message begins with this. */
   line(start: string): Promise<LogLine>;
 };
 
-/** A log that keeps its lines. */
+/** A log that stores its lines. */
 export function memoryLog(secrets: readonly string[] = []): MemoryLog {
   const raw: string[] = [];
   const lines: LogLine[] = [];

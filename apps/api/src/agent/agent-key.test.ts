@@ -1,6 +1,6 @@
 import { makeSealingKeyPair, openSecret } from "@kule/sealed-secret/sealed-secret";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { registerRegionMetrics } from "../products/regions/metrics.ts";
+import { registerRegionMetrics } from "../products/regions/index.ts";
 import { ServerWorld } from "../testing/server-world.ts";
 
 let world: ServerWorld;
@@ -38,7 +38,7 @@ const windows = async () => {
 };
 
 describe("the key that passwords of Windows servers are sealed to", () => {
-  test("is the first that the region's agent tells", async () => {
+  test("is the first that the region's agent reports", async () => {
     expect(await agentKey()).toBeNull();
     expect((await report(own.publicKey)).body.agent_key).toBe("in_use");
     const server = await windows();
@@ -57,7 +57,7 @@ describe("the key that passwords of Windows servers are sealed to", () => {
     });
   });
 
-  test("is not another one because whoever has the agent's token says so", async () => {
+  test("is not replaced by a report with the agent's token alone", async () => {
     expect((await report(stranger.publicKey)).body.agent_key).toBe("waits_for_approval");
     const server = await windows();
     expect(() => openSecret(stranger.privateKey, server.sealed_password, server.id)).toThrow();
@@ -66,7 +66,7 @@ describe("the key that passwords of Windows servers are sealed to", () => {
     const { pending } = await agentKey();
     const [token] = await world.rows("select id from token where region = $1", [world.region]);
     expect(pending).toMatchObject({ token_id: token.id, agent_name: "ist1-a" });
-    // Reported every 20 seconds, said once.
+    // Reported every 20 seconds, logged once.
     await report(stranger.publicKey);
     const noted = await audited("agent.key_pending");
     expect(noted).toHaveLength(1);
@@ -81,7 +81,7 @@ describe("the key that passwords of Windows servers are sealed to", () => {
     );
   });
 
-  test("keeps its jobs waiting, with the reason, while an agent with another key asks", async () => {
+  test("keeps its jobs waiting, with the reason, while an agent with another key claims", async () => {
     const answer = await claim(stranger.publicKey);
     expect(answer.status).toBe(204);
     const [waiting] = (await world.owned.get("/jobs?status=queued")).body.items;
@@ -99,7 +99,7 @@ describe("the key that passwords of Windows servers are sealed to", () => {
     });
   });
 
-  test("waits for the region's own agent as well when nobody says with which key it asks", async () => {
+  test("waits for the region's own agent as well when a claim names no key", async () => {
     const server = await windows();
     await world.rows("update region set agent_key_seen_at = now() - interval '5 minutes' where slug = $1", [
       world.region,
@@ -133,7 +133,7 @@ describe("the key that passwords of Windows servers are sealed to", () => {
     expect(note).toMatchObject({ resource: world.region, details: { fingerprint: pending.fingerprint } });
   });
 
-  test("can be refused, and is forgotten until it is told again", async () => {
+  test("can be refused, and is deleted until it is reported again", async () => {
     const path = `/regions/${world.region}/agent-key/pending`;
     await report(own.publicKey);
     const { pending } = await agentKey();

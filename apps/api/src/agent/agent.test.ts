@@ -5,8 +5,8 @@ import { jobHandlers } from "../products/job-handlers.ts";
 import { ApiCaller } from "../testing/api-caller.ts";
 import { ServerWorld } from "../testing/server-world.ts";
 import { TestAgent } from "../testing/test-agent.ts";
+import { expireLeases } from "../worker/expire-leases.ts";
 import { expireRemovalBuffer } from "../worker/expire-removal-buffer.ts";
-import { reapLeases } from "../worker/reap-leases.ts";
 
 let world: ServerWorld;
 beforeAll(async () => {
@@ -24,7 +24,7 @@ const claimedId = async (agent: TestAgent, claimId: string) =>
   (await agent.claimRaw({ claim_id: claimId })).body?.job?.id ?? null;
 
 describe("claiming", () => {
-  test("hands out a job with a payload that is rendered from what is wanted now", async () => {
+  test("assigns a job with a payload that is rendered from the present intent", async () => {
     const { server, job } = await world.create({ package: "l", labels: { role: "db" } });
     const claimed = await world.agent.take("ServerCreate");
     expect(claimed).toMatchObject({
@@ -89,7 +89,8 @@ describe("claiming", () => {
     await world.agent.claim();
     const claimId = randomUUID();
     expect(await claimedId(world.agent, claimId)).toBe(job.id);
-    // Both leases passed while the agent slept; the one that was claimed first is not what it asks for again.
+    // Both leases expired while the agent slept; the job that was claimed first is not the one of the
+    // repeated claim.
     await world.passLease(older.job.id);
     await world.passLease(job.id);
     const again = (await world.agent.claimRaw({ claim_id: claimId })).body.job;
@@ -107,7 +108,7 @@ describe("claiming", () => {
     expect(await claimedId(rotated, claimId)).toBe(job.id);
   });
 
-  test("answers one claim that is asked many times at once with one job", async () => {
+  test("answers one claim that is sent many times concurrently with one job", async () => {
     for (let made = 0; made < 6; made += 1) await world.create();
     for (let round = 0; round < 5; round += 1) {
       const claimId = randomUUID();
@@ -123,13 +124,13 @@ describe("claiming", () => {
     }
   });
 
-  test("leaves kinds that the agent does not know to a newer one", async () => {
+  test("leaves kinds that the agent does not support to a newer one", async () => {
     await world.create();
     expect(await world.agent.claim({ capabilities: ["ServerStop", "LoadBalancerApply"] })).toBeNull();
     expect(await world.agent.claim()).not.toBeNull();
   });
 
-  test("gives one job to one of many who ask at the same time", async () => {
+  test("gives one job to one of many concurrent claims", async () => {
     const made = await Promise.all(Array.from({ length: 6 }, () => world.create()));
     const claims = await Promise.all(Array.from({ length: 12 }, () => world.agent.claim()));
     const ids = claims.flatMap((claim) => (claim === null ? [] : [claim.id]));
@@ -145,7 +146,7 @@ describe("claiming", () => {
     expect((await world.agent.claim())?.kind).toBe("ServerStop");
   });
 
-  test("hands out nothing in maintenance", async () => {
+  test("assigns nothing in maintenance", async () => {
     await world.create();
     await world.world.operator.patch("/regions/ist1", { maintenance: true });
     expect(await world.agent.claim()).toBeNull();
@@ -153,7 +154,7 @@ describe("claiming", () => {
     expect(await world.agent.claim()).not.toBeNull();
   });
 
-  test("waits for work and is woken by it", async () => {
+  test("waits for work and is woken by its notification", async () => {
     const parked = world.agent.claim({ wait_seconds: 20 });
     const early = await Promise.race([
       parked,
@@ -163,11 +164,11 @@ describe("claiming", () => {
     const startedAt = performance.now();
     const { job } = await world.create();
     expect((await parked)?.id).toBe(job.id);
-    // Well below the time after which a parked claim looks by itself.
+    // Well below the interval at which a waiting claim checks by itself.
     expect(performance.now() - startedAt).toBeLessThan(1_000);
   });
 
-  test("finds a backoff that comes due while it waits, which nobody announces", async () => {
+  test("finds a job whose backoff ends while it waits, without a notification", async () => {
     const { job } = await world.create();
     await world.owner.query("update job set run_at = clock_timestamp() + interval '1 second' where id = $1", [
       job.id,
@@ -178,7 +179,7 @@ describe("claiming", () => {
 });
 
 describe("a job whose payload cannot be rendered", () => {
-  test("does not keep the region's other jobs waiting, and fails when its attempts are used up", async () => {
+  test("does not delay the region's other jobs, and fails when its attempts are used up", async () => {
     const poisoned = await world.create();
     const healthy = await world.create();
     await world.owner.query("update server set image = 'forgotten-1' where id = $1", [poisoned.server.id]);
@@ -196,7 +197,7 @@ describe("a job whose payload cannot be rendered", () => {
     await world.owner.query("update server set image = 'debian-13' where id = $1", [poisoned.server.id]);
   });
 
-  test("or that no product settles is not handed out", async () => {
+  test("or that no product settles is not assigned", async () => {
     const server = await world.createRunning();
     await world.owner.query(
       `insert into job (id, organisation_id, region, kind, resource_type, resource_id, requested_by, request_id)
@@ -325,8 +326,8 @@ describe("reporting", () => {
   });
 });
 
-describe("a holder whose lease is over", () => {
-  test("changes nothing any more, not even with its last word", async () => {
+describe("a holder whose lease has expired", () => {
+  test("changes nothing any more, not even with its outcome", async () => {
     const { server } = await world.create();
     const zombie = await world.agent.take("ServerCreate");
     await world.agent.report(zombie, { phase: "apply", step: { name: "clone", status: "running" } });
@@ -352,14 +353,14 @@ describe("a holder whose lease is over", () => {
     expect((await world.server(server.id)).status).toBe("running");
   });
 
-  test("is refused as soon as the lease has passed, whether or not somebody took over", async () => {
+  test("is refused as soon as the lease has expired, whether or not another agent has claimed it", async () => {
     await world.create();
     const late = await world.agent.take("ServerCreate");
     await world.passLease(late.id);
     expect((await world.agent.report(late)).body.code).toBe("stale_lease");
   });
 
-  test("has ended its look at the world when it goes on to something else", async () => {
+  test("has ended its observation when it continues with something else", async () => {
     const { job } = await world.create();
     const claimed = await world.agent.take("ServerCreate");
     await world.agent.report(claimed, { phase: "observe", step: { name: "observe", status: "running" } });
@@ -390,7 +391,7 @@ describe("a holder whose lease is over", () => {
     ]);
   });
 
-  test("is given back visibly by the reaper when nobody takes over", async () => {
+  test("is requeued visibly by the expiry of leases when no agent claims it", async () => {
     const { job } = await world.create();
     await world.agent.take("ServerCreate");
     await world.passLease(job.id);
@@ -436,7 +437,7 @@ describe("a holder whose lease is over", () => {
 });
 
 describe("trouble", () => {
-  test("given up although nobody asked for it is a failure: a server on its way out is not left there", async () => {
+  test("ended without a cancel request is a failure: a server that is being deleted is not left there", async () => {
     const server = await world.createRunning();
     await world.owned.delete(`/servers/${server.id}`);
     await world.agent.work();
@@ -489,14 +490,14 @@ describe("trouble", () => {
     expect(again).toMatchObject({ id: job.id, attempt: 1, epoch: 2 });
   });
 
-  test("for good leaves a server in error with its allocations and its password's hash", async () => {
+  test("permanently leaves a server in error with its allocations and its password's hash", async () => {
     const { server, job } = await world.create();
     await world.agent.fail(await world.agent.take("ServerCreate"));
     expect(await world.server(server.id)).toMatchObject({
       status: "error",
       status_reason: {
         code: "create_failed",
-        message: expect.stringContaining("image is not there"),
+        message: expect.stringContaining("image does not exist"),
         job_id: job.id,
       },
       interfaces: [{ private_ip: server.interfaces[0].private_ip }],
@@ -513,7 +514,7 @@ describe("trouble", () => {
     expect((await world.owned.get(`/usage?resource=${server.id}`)).body.items).toEqual([]);
   });
 
-  test("with the VM number takes another one, and operators hear of it", async () => {
+  test("with the VM number gets another one, and operators are notified", async () => {
     const { server } = await world.create();
     const first = await world.agent.take("ServerCreate");
     await world.agent.end(first, {
@@ -556,7 +557,7 @@ describe("trouble", () => {
 });
 
 describe("health", () => {
-  test("is kept, and turns the region well or unwell", async () => {
+  test("is stored, and changes the region's health", async () => {
     const report = (reachable: boolean, more: object = {}) =>
       world.agent.api.post("/agent/health", {
         agent_version: "0.1.0",
@@ -593,5 +594,5 @@ describe("health", () => {
 });
 
 function reap(): Promise<number> {
-  return reapLeases(world.world.replica.deps, jobHandlers);
+  return expireLeases(world.world.replica.deps, jobHandlers);
 }

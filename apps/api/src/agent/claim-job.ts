@@ -14,59 +14,61 @@ import { regionOf } from "./region.ts";
 type ClaimedJob = Schemas["ClaimedJob"]["job"];
 
 /**
- * Backoffs come due and leases pass without anybody announcing it, and a NOTIFY can be lost with its connection: a
- * parked claim looks again this often even if nothing wakes it.
+ * Backoffs and leases end without a notification, and a NOTIFY can be lost with its connection: a waiting
+ * claim checks again at this interval even without one.
  */
-const lookAgainMs = 2_000;
+const recheckMs = 2_000;
 
-/** Hands out the region's next job, or waits for one. */
+/** Assigns the region's next job to the agent, or waits for one. */
 export async function claimJob(request: ApiRequest<"claimJob">, handlers: JobHandlers): Promise<Reply> {
   const { deps, body } = request;
   const region = regionOf(request);
   const deadline = performance.now() + (body.wait_seconds ?? 0) * 1000;
   const gone = AbortSignal.any([deps.stopping, request.context.req.raw.signal]);
   for (;;) {
-    // Armed before we look, so that what happens between the look and the wait is not missed.
-    const bell = ringOnNews(request, region);
+    // Subscribed before the search, so that what happens between the search and the wait is not missed.
+    const news = listenForJobs(request, region);
     try {
       const job = await claimOnce(request, region, handlers);
-      if (job instanceof NotGiven) {
-        await giveBack(request, job, handlers);
+      if (job instanceof NotAssigned) {
+        await releaseUnassignable(request, job, handlers);
         continue;
       }
       if (job !== null) return reply(200, { job });
       const leftMs = deadline - performance.now();
       if (leftMs <= 0 || gone.aborted) return noContent();
-      await bell.rungWithin(Math.min(leftMs, lookAgainMs), gone);
+      await news.next(Math.min(leftMs, recheckMs), gone);
     } finally {
-      bell.dispose();
+      news.dispose();
     }
   }
 }
 
-/** Who asked has closed the connection while we looked: an agent that stops, or that was ended. */
-class CallerGone extends Error {}
+/** The agent has closed the connection during the search: it is stopping, or was ended. */
+class CallerDisconnected extends Error {}
 
 /**
- * One look. The same claim may be asked twice at the same time, by an agent that gave up on the first connection: if both
- * find work, the index on claims lets one of them have it, and the other looks again and is answered the same.
+ * One search. The same claim may arrive twice concurrently, from an agent that gave up on the first
+ * connection: if both find work, the index on claims gives it to one of them, and the other searches again
+ * and gets the same answer.
  */
 async function claimOnce(
   request: ApiRequest<"claimJob">,
   region: string,
   handlers: JobHandlers,
-): Promise<ClaimedJob | NotGiven | null> {
+): Promise<ClaimedJob | NotAssigned | null> {
   const look = () =>
     request.db
       .transaction()
       .execute(async (tx) => {
         const job = await claim(tx, request, region, handlers);
-        // Rolled back, it waits for the next agent; given to nobody, it would wait for its lease.
-        if (job !== null && request.context.req.raw.signal.aborted) throw new CallerGone();
+        // Rolled back, the job waits for the next agent; assigned without a reader, it would wait for the end
+        // of its lease.
+        if (job !== null && request.context.req.raw.signal.aborted) throw new CallerDisconnected();
         return job;
       })
       .catch((error: unknown) => {
-        if (error instanceof CallerGone) return null;
+        if (error instanceof CallerDisconnected) return null;
         throw error;
       });
   try {
@@ -82,10 +84,10 @@ async function claim(
   { caller, body, deps }: ApiRequest<"claimJob">,
   region: string,
   handlers: JobHandlers,
-): Promise<ClaimedJob | NotGiven | null> {
+): Promise<ClaimedJob | NotAssigned | null> {
   const { leaseSeconds } = deps.settings;
   const agentName = body.agent_name ?? caller.tokenName;
-  // A newer agent may know kinds that this build cannot settle: they wait for a newer control plane.
+  // A newer agent may support kinds that this build cannot settle: they wait for a newer control plane.
   const known = kindsOf(handlers);
   const capabilities = body.capabilities.filter((kind) => known.has(kind));
   const { rows } = await sql<JobRow>`
@@ -98,12 +100,12 @@ async function claim(
   try {
     payload = await handlerOf(handlers, job).renderPayload(tx, job);
   } catch (error) {
-    // Trouble of the database is nothing about the job.
+    // An error of the database says nothing about the job.
     if (error instanceof DatabaseAway || error instanceof pg.DatabaseError) throw error;
-    return new NotGiven(job, unrenderable(error), error);
+    return new NotAssigned(job, unrenderable(error), error);
   }
   if (hasSealedSecret(payload) && !(await mayOpenSecrets(tx, region, body.public_key ?? null)))
-    return new NotGiven(job, keyAwaited);
+    return new NotAssigned(job, keyAwaited);
   return {
     id: job.id,
     kind: job.kind as Schemas["JobKind"],
@@ -116,8 +118,8 @@ async function claim(
   };
 }
 
-/** A job that was claimed and goes back: this build cannot say what to do for it, or who asks could not do it. */
-class NotGiven {
+/** A job that was claimed and is released again: this build cannot render it, or the agent cannot run it. */
+class NotAssigned {
   readonly job: JobRow;
   readonly outcome: AttemptOutcome;
   readonly cause: unknown;
@@ -130,12 +132,12 @@ class NotGiven {
 }
 
 /**
- * Ends the attempt of a job that nobody can be given. Were the claim just refused, every claim of the region would
- * find this job first, for ever, and no other job would be run.
+ * Ends the attempt of a job that no agent can be given. If the claim were only refused, every claim of the
+ * region would find this job first, and no other job would ever run.
  */
-async function giveBack(
+async function releaseUnassignable(
   { db, deps }: ApiRequest<"claimJob">,
-  { job, outcome, cause }: NotGiven,
+  { job, outcome, cause }: NotAssigned,
   handlers: JobHandlers,
 ): Promise<void> {
   if (cause === undefined)
@@ -179,7 +181,9 @@ function hasSealedSecret(payload: ClaimedJob["payload"]): boolean {
   return "sealed_password" in payload && typeof payload.sealed_password === "string";
 }
 
-/** Whoever has the key may ask next: the job goes back at once and is not looked at again for a while. */
+/**
+ * An agent with the key may claim next: the job is released at once and is not assigned again for a while.
+ */
 const keyAwaited: AttemptOutcome = {
   status: "released",
   waitSeconds: 30,
@@ -212,7 +216,7 @@ function unrenderable(cause: unknown): AttemptOutcome {
   };
 }
 
-/** What a former holder was doing when its lease passed is not being done any more. */
+/** The step that a former holder ran when its lease expired is no longer running. */
 async function markInterruptedSteps(tx: Tx, job: JobRow): Promise<void> {
   if (job.epoch === 1) return;
   await tx
@@ -229,22 +233,22 @@ async function markInterruptedSteps(tx: Tx, job: JobRow): Promise<void> {
     .execute();
 }
 
-type Bell = { rungWithin(ms: number, gone: AbortSignal): Promise<void>; dispose(): void };
+type JobNews = { next(withinMs: number, gone: AbortSignal): Promise<void>; dispose(): void };
 
-function ringOnNews({ deps }: ApiRequest, region: string): Bell {
+function listenForJobs({ deps }: ApiRequest, region: string): JobNews {
   const { promise, resolve } = Promise.withResolvers<void>();
   const unsubscribe = deps.notifications.subscribe("kule_region", (about) => {
     if (about === null || about === region) resolve();
   });
   return {
-    rungWithin: (ms, gone) =>
+    next: (withinMs, gone) =>
       new Promise<void>((done) => {
         const stop = () => {
           clearTimeout(timer);
           gone.removeEventListener("abort", stop);
           done();
         };
-        const timer = setTimeout(stop, ms);
+        const timer = setTimeout(stop, withinMs);
         gone.addEventListener("abort", stop);
         if (gone.aborted) stop();
         void promise.then(stop);

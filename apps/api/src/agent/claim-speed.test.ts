@@ -11,11 +11,11 @@ afterAll(() => world.close());
 const waiting = 100_000;
 
 describe(`${waiting} queued jobs of another region`, () => {
-  test("are not looked at by a claim", { timeout: 120_000 }, async () => {
+  test("are not read by a claim", { timeout: 120_000 }, async () => {
     const busy = new TestAgent((await world.world.addRegion("busy1")).agent);
     await world.create();
     const alone = await pagesOfClaim();
-    // Jobs of no server, which no transaction could commit: the replica's role leaves the checks out.
+    // Jobs without a server, which no transaction could commit: the replica role skips the checks.
     await world.owner.query(
       `begin; set local session_replication_role = replica;
        insert into job (id, organisation_id, region, kind, resource_type, resource_id, requested_by, request_id)
@@ -39,7 +39,10 @@ describe(`${waiting} queued jobs of another region`, () => {
     expect((await busy.claimRaw({ capabilities: ["ServerCreate"] })).status).toBe(204);
   });
 
-  /** How many pages of the table and its indexes Postgres looks at to find the next job: time without the noise. */
+  /**
+   * How many pages of the table and its indexes Postgres reads to find the next job: a measure of time
+   * without noise.
+   */
   async function pagesOfClaim(): Promise<number> {
     const [{ prosrc }] = await world.rows("select prosrc from pg_proc where proname = 'kule_claim_job'");
     const [text] = /select j\.id into v_id from job j[^;]+/.exec(prosrc) ?? [];

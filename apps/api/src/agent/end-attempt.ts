@@ -8,27 +8,27 @@ import { handlerOf, type JobEnd, type JobHandlers, type PowerState } from "../pl
 import { type JobError, type JobRow, noteJobEnd } from "../platform/jobs.ts";
 import type { Settings } from "../platform/settings.ts";
 
-/** What an agent, or the reaper in its place, says about how an attempt ended. */
+/** What an agent, or the reaper in its place, reports about the end of an attempt. */
 export type AttemptOutcome = {
   readonly status: "succeeded" | "failed" | "cancelled" | "retry" | "released";
   readonly error: JobError | null;
   readonly internal: string | null;
   readonly power: PowerState | null;
   readonly vmidUnusable: "taken" | "quarantined" | null;
-  /** What the agent read back. */
+  /** What the agent observed. */
   readonly result: object | null;
-  /** How long a job that is `released` waits for its next attempt; at once when left out. */
+  /** How long a job that is `released` waits for its next attempt; no wait when left out. */
   readonly waitSeconds?: number;
 };
 
-/** The attempt is no longer the job's: somebody else holds it, or it is over. Nothing was changed. */
+/** The attempt is no longer the job's: another agent holds it, or it has ended. Nothing was changed. */
 export class StaleLease extends Error {}
 
 export type EndContext = { readonly handlers: JobHandlers; readonly settings: Settings };
 
 /**
- * Ends an attempt of a running job: for good, with everything that means for its resource, or back into the queue.
- * The resource's row and the job's row must be locked, in this order.
+ * Ends an attempt of a running job: finally, with everything that this means for its resource, or back into
+ * the queue. The resource's row and the job's row must be locked, in this order.
  *
  * @throws StaleLease when the job's epoch is not the attempt's any more
  */
@@ -73,7 +73,7 @@ async function finish(
     filter?: string;
     network_generation?: number;
   };
-  // It becomes the reason of a record that tenants read: in our words, not in the region's.
+  // It becomes the reason of a record that tenants read: in our own text, not in the region's.
   const message = error === null ? defaultMessages[status] : jobErrorText(error.code);
   const end: JobEnd = {
     status,
@@ -100,11 +100,11 @@ type Next =
 
 async function decideNext(tx: Tx, job: JobRow, outcome: AttemptOutcome, replaced: boolean): Promise<Next> {
   const goesBack = outcome.status === "retry" || outcome.status === "released" || replaced;
-  // A destroy that nobody asked to stop, given up all the same, would leave its server between here and gone for ever.
+  // A destroy that an agent gives up without a request to stop would leave its server half removed forever.
   if (!goesBack && outcome.status === "cancelled" && !job.cancel_requested)
     return {
       status: "failed",
-      error: outcome.error ?? ended("given_up", "The region gave the job up, though nobody had asked for it"),
+      error: outcome.error ?? ended("given_up", "The region ended the job, though it was not cancelled"),
     };
   if (!goesBack) return { status: outcome.status as JobEnd["status"], error: outcome.error };
   if (job.cancel_requested)
@@ -121,12 +121,15 @@ async function decideNext(tx: Tx, job: JobRow, outcome: AttemptOutcome, replaced
       status: "failed",
       error: outcome.error ?? ended("attempts_exhausted", `The job gave up after ${job.attempt} attempts`),
     };
-  // Another VM number is a new start; trouble of the moment wants time.
+  // With another VM number the attempt starts afresh; a temporary error needs time.
   const delaySeconds = replaced ? 0 : backoffSeconds(job.attempt, Math.random());
   return { status: "queued", delaySeconds, countsAttempt: true };
 }
 
-/** Waiting jobs are one a resource: with a newer one there, this one has nowhere to wait, and nobody wants it. */
+/**
+ * A resource has at most one queued job: when there is a newer one, this one cannot be queued, and it is no
+ * longer wanted.
+ */
 async function hasSuccessor(tx: Tx, job: JobRow): Promise<boolean> {
   const row = await tx
     .selectFrom("job")
@@ -183,10 +186,10 @@ async function requeue(
       lease_until: null,
       run_at: sql<Date>`clock_timestamp() + make_interval(secs => ${next.delaySeconds})`,
       attempt: next.countsAttempt ? job.attempt : Math.max(0, job.attempt - 1),
-      // What is irreversible stays so: the next attempt finds it done.
+      // What is irreversible stays recorded: the next attempt finds it done.
       error: outcome.error === null ? null : JSON.stringify(outcome.error),
       internal_error: outcome.internal,
-      // Should the job never get another attempt, this is the last that was seen of its resource.
+      // If the job never gets another attempt, this is the last observation of its resource.
       result: outcome.result === null ? null : JSON.stringify(outcome.result),
     })
     .where("organisation_id", "=", job.organisation_id)
@@ -197,7 +200,7 @@ async function requeue(
   await sql`select kule_queue_release(${job.id}, ${job.epoch})`.execute(tx);
 }
 
-/** Nothing of a job that is not running may look as if it were being done. */
+/** No step of a job that is not running may be shown as running. */
 async function closeSteps(tx: Tx, job: JobRow, status: "succeeded" | "failed"): Promise<void> {
   await tx
     .updateTable("job_step")
@@ -212,7 +215,9 @@ async function closeSteps(tx: Tx, job: JobRow, status: "succeeded" | "failed"): 
     .execute();
 }
 
-/** Somebody else makes VMs in Kule's range, or one is stuck: that is for operators to see, and not for customers. */
+/**
+ * A VM in Kule's range was created outside of Kule, or is stuck: a message for operators, not for customers.
+ */
 async function noteReplacedVmid(tx: Tx, job: JobRow, outcome: AttemptOutcome): Promise<void> {
   await systemQuery(tx, "an audit row for operators")
     .insertInto("audit")

@@ -21,7 +21,10 @@ function endOf(job: { id: string; epoch: number }): CompiledQuery {
     .compile();
 }
 
-/** How many jobs the write ends. It stands alone: what it means for the server is not settled, so nothing may check that. */
+/**
+ * How many jobs the write ends. It is run alone: its effect on the server is not settled, so nothing may
+ * check that.
+ */
 async function rowsEnded({ sql, parameters }: Pick<CompiledQuery, "sql" | "parameters">): Promise<number> {
   const client = await world.owner.connect();
   try {
@@ -34,7 +37,7 @@ async function rowsEnded({ sql, parameters }: Pick<CompiledQuery, "sql" | "param
 }
 
 describe("the fence", () => {
-  test("lets the holder's write through and stops a former holder's", async () => {
+  test("accepts the holder's write and refuses a former holder's", async () => {
     await world.create();
     const zombie = await world.agent.take("ServerCreate");
     await world.passLease(zombie.id);
@@ -49,7 +52,7 @@ describe("the fence", () => {
     await world.passLease(zombie.id);
     const holder = await world.agent.take("ServerCreate");
     const { sql, parameters } = endOf(zombie);
-    // The parameter stays in the statement, so that only the test of the epoch is gone.
+    // The parameter stays in the statement, so that only the check of the epoch is removed.
     const open = sql.replace(/job\.epoch = (\$\d+)/, "$1::integer is not null");
     expect(open).not.toBe(sql);
     expect(await rowsEnded({ sql: open, parameters })).toBe(1);

@@ -1,10 +1,10 @@
 import type { Schemas } from "@kule/contract/schemas";
 
-type Told = NonNullable<Schemas["JobOutcome"]["observed"]>;
+type ReportedState = NonNullable<Schemas["JobOutcome"]["observed"]>;
 
-/** What a job's outcome says of its resource, as it is kept: these fields and no others. */
+/** What a job's outcome reports of its resource, as it is stored: these fields and no others. */
 export type Observed = Pick<
-  Told,
+  ReportedState,
   "power_state" | "node" | "disk_bytes" | "public_network" | "filter" | "network_generation" | "vmid_unusable"
 > & {
   readonly macs?: readonly (string | null)[];
@@ -14,10 +14,10 @@ const maxInterfaces = 32;
 const mac = /^[0-9a-f]{2}(:[0-9a-f]{2}){5}$/i;
 
 /**
- * A region may say more than the contract knows of; what nothing reads is not kept, so that a job's row does not grow by
- * what a region says.
+ * A region may report more than the contract defines; fields that nothing reads are dropped, so that a region
+ * cannot make a job's row grow.
  */
-export function keptOfObserved(told: Told): Observed {
+export function storedObservation(told: ReportedState): Observed {
   const { power_state, node, disk_bytes, public_network, filter, network_generation, vmid_unusable } = told;
   const { macs: toldMacs } = told;
   const macs = macsOf(toldMacs);

@@ -45,7 +45,7 @@ describe("over a real connection", () => {
     return socket;
   }
 
-  test("a claim whose agent goes away while its job is looked for takes none", async () => {
+  test("a claim whose agent disconnects during the search for a job takes none", async () => {
     const { job } = await world.create();
     const blocker = await world.owner.connect();
     await blocker.query("begin; lock table job in exclusive mode");
@@ -62,22 +62,22 @@ describe("over a real connection", () => {
     await world.owner.query("select pg_sleep(0.1)");
     await blocker.query("commit");
     blocker.release();
-    // Time enough for the claim to have been given the job, if it were.
+    // Enough time for the claim to be assigned the job, if it were.
     await world.owner.query("select pg_sleep(0.3)");
     const claimed = await world.agent.take("ServerCreate");
     expect(claimed).toMatchObject({ id: job.id, epoch: 1, attempt: 1 });
     await world.agent.succeed(claimed);
   });
 
-  test("a parked claim whose agent went away takes no job", async () => {
+  test("a parked claim whose agent has disconnected takes no job", async () => {
     const socket = await claimOverSocket("claim-of-the-lost");
-    // Time enough to find nothing and park.
+    // Enough time to find nothing and wait.
     await world.owner.query("select pg_sleep(0.5)");
     socket.destroy();
     await once(socket, "close");
     await world.owner.query("select pg_sleep(0.1)");
     const { job } = await world.create();
-    // The parked claim looks again by itself every two seconds; it must be gone, not asleep.
+    // A waiting claim checks again every two seconds; it must have ended, and not only be waiting.
     await world.owner.query("select pg_sleep(2.5)");
     expect((await world.job(job.id)).status).toBe("queued");
     await world.agent.work();

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { ApiCaller } from "../testing/api-caller.ts";
 import { ServerWorld } from "../testing/server-world.ts";
-import { seenAs, TestLooker } from "../testing/test-looker.ts";
+import { seenAs, TestScanner } from "../testing/test-scanner.ts";
 
 let world: ServerWorld;
 beforeAll(async () => {
@@ -32,7 +32,7 @@ async function readsOf(reader: ApiCaller, job: string, server: string): Promise<
   return JSON.stringify(answers);
 }
 
-describe("what a region writes into a job", () => {
+describe("texts of a region in a job", () => {
   test("reaches its tenant in our words only, and operators as it is", async () => {
     const { server } = await world.create();
     const claimed = await world.agent.claim({ agent_name: hostile });
@@ -109,14 +109,14 @@ describe("what a region writes into a job", () => {
   });
 });
 
-describe("what a region says beside the contract", () => {
-  let looker: TestLooker;
+describe("fields of a region beyond the contract", () => {
+  let looker: TestScanner;
   beforeAll(() => {
-    looker = new TestLooker(world.agent.api);
+    looker = new TestScanner(world.agent.api);
   });
   const more = { more: "x".repeat(10_000), deep: { very: [hostile] } };
 
-  test("of a job's outcome is not kept, and the MACs of it only as such", async () => {
+  test("of a job's outcome are not stored, and its MACs only as such", async () => {
     await world.create();
     const claimed = await world.agent.take("ServerCreate");
     await world.agent.end(claimed, {
@@ -142,7 +142,7 @@ describe("what a region says beside the contract", () => {
     expect(kept).not.toHaveProperty("macs");
   });
 
-  test("of its health and its guests is neither kept nor shown", async () => {
+  test("of its health and its guests are neither stored nor shown", async () => {
     const health = {
       agent_version: "0.1.0",
       hypervisor: {
@@ -169,7 +169,7 @@ describe("what a region says beside the contract", () => {
     const [{ facts }] = await world.rows("select facts from region_vm where vmid = 31000", []);
     expect(facts.interfaces).toEqual([{ position: 0, mac: null }]);
     expect(JSON.stringify(facts)).not.toContain("suspended");
-    // A region that has an edge now is told of its networks.
+    // A region that has an edge now gets jobs for its networks.
     await world.agent.work();
   });
 
@@ -186,8 +186,8 @@ describe("what a region says beside the contract", () => {
   });
 });
 
-describe("what a region shows of a server", () => {
-  test("names no difference in its own words to the server's owner", async () => {
+describe("texts of a region about a server", () => {
+  test("shows the server's owner no difference in the region's own words", async () => {
     const { id } = await world.createRunning();
     const [{ vmid }] = await world.rows("select vmid from region_vmid where server_id = $1", [id]);
     const differences = [

@@ -1,6 +1,7 @@
 import type { RequestBody, Schemas } from "@kule/contract/schemas";
 import { sql } from "kysely";
 import type { ApiRequest } from "../platform/api-request.ts";
+import type { JobHandlers } from "../platform/job-handler.ts";
 import { type Reply, reply } from "../platform/reply.ts";
 import {
   applyFirstTime,
@@ -11,8 +12,11 @@ import {
 import { regionOf } from "./region.ts";
 import { keepReportedKey } from "./reported-key.ts";
 
-/** Keeps the region's last report. `status_since` moves only when the region turns well or unwell. */
-export async function reportHealth(request: ApiRequest<"reportHealth">): Promise<Reply> {
+/** Stores the region's last report. `status_since` moves only when the region's health changes. */
+export async function reportHealth(
+  request: ApiRequest<"reportHealth">,
+  handlers: JobHandlers,
+): Promise<Reply> {
   const { body, db } = request;
   const region = regionOf(request);
   const templates = body.templates ?? [];
@@ -28,7 +32,7 @@ export async function reportHealth(request: ApiRequest<"reportHealth">): Promise
       // A report after a silence of a minute is a change as well: the region was shown as unreachable.
       status_since: sql<Date>`case when health_ok is distinct from ${isOk} or health_at is null
           or health_at < clock_timestamp() - interval '60 seconds' then clock_timestamp() else status_since end`,
-      // An agent that says nothing of an edge does not know of any.
+      // An agent that reports no edge does not support one.
       ...(body.edge === undefined
         ? {}
         : {
@@ -50,8 +54,8 @@ export async function reportHealth(request: ApiRequest<"reportHealth">): Promise
     body.public_key === keyInUse ||
     (body.public_key !== undefined && (await keepReportedKey(request, region, body.public_key)));
   if (body.edge !== undefined) {
-    const ended = await endStrandedJobs(db, region, request.deps.settings);
-    if (ended > 0) request.deps.log.warn({ region, jobs: ended }, "jobs of networks end for want of an edge");
+    const ended = await endStrandedJobs(db, region, { handlers, settings: request.deps.settings });
+    if (ended > 0) request.deps.log.warn({ region, jobs: ended }, "jobs of networks end without an edge");
   }
   if ((body.edge ?? null) !== null) {
     await applyFirstTime(db, region);
@@ -61,7 +65,7 @@ export async function reportHealth(request: ApiRequest<"reportHealth">): Promise
   if (seen !== undefined) {
     const lost = await applyLostNetworks(db, region, seen);
     if (lost > 0)
-      request.deps.log.warn({ region, networks: lost }, "the edge has lost networks; telling it again");
+      request.deps.log.warn({ region, networks: lost }, "the edge has lost networks; applying them again");
   }
   return reply(200, {
     region,
@@ -70,7 +74,9 @@ export async function reportHealth(request: ApiRequest<"reportHealth">): Promise
   });
 }
 
-/** What the contract knows of, and nothing else that a region says: the region's row does not grow by it. */
+/**
+ * The fields of the contract, and no others that a region reports: they cannot make the region's row grow.
+ */
 function keptHealth({ hypervisor, templates = [], agent_name }: RequestBody<"reportHealth">) {
   const { kind, reachable, version, message, nodes } = hypervisor;
   return {

@@ -3,13 +3,15 @@ import type { RequestBody, Schemas } from "@kule/contract/schemas";
 import type { ApiRequest } from "../platform/api-request.ts";
 import { fieldError } from "../platform/errors.ts";
 import { type Reply, reply } from "../platform/reply.ts";
-import { beginPass } from "../products/inventory/passes.ts";
-import { type BatchNews, recordBatch } from "../products/inventory/record-batch.ts";
+import { type BatchNews, beginPass, recordBatch } from "../products/inventory/index.ts";
 import { regionOf } from "./region.ts";
 
 type Request = ApiRequest<"reportInventory">;
 
-/** What the contract cannot say: what belongs to a pass needs its number, and what was seen has a power state. */
+/**
+ * Rules that the contract cannot express: what belongs to a scan needs its number, and what was seen has a
+ * power state.
+ */
 export function checkInventory(
   _request: Request,
   body: Partial<RequestBody<"reportInventory">>,
@@ -24,7 +26,7 @@ export function checkInventory(
   return errors;
 }
 
-/** Gives out a pass, or records a batch of one: all of it in one transaction. */
+/** Starts a scan, or records a batch of one: all of it in one transaction. */
 export async function reportInventory(request: Request): Promise<Reply> {
   const { db, body } = request;
   const region = regionOf(request);
@@ -42,17 +44,20 @@ export async function reportInventory(request: Request): Promise<Reply> {
   return reply(200, ack);
 }
 
-/** What operators may want to look at: said once, when it begins and when it is over. */
+/** News for operators: logged once, when it begins and when it ends. */
 function tell(
   { deps: { log } }: Request,
   region: string,
   { power, drift, resolved, passEnded }: BatchNews,
 ): void {
-  for (const each of power) log.info({ region, ...each }, "a server follows its VM");
-  for (const each of drift) log.warn({ region, ...each }, "a region is not as the records say");
-  for (const each of resolved) log.info({ region, ...each }, "a region is as the records say again");
+  for (const each of power) log.info({ region, ...each }, "a server's status follows its VM");
+  for (const each of drift) log.warn({ region, ...each }, "a region differs from the records");
+  for (const each of resolved) log.info({ region, ...each }, "a region matches the records again");
   if (passEnded !== null && passEnded.implausible.length > 0)
-    log.warn({ region, implausible: passEnded.implausible.slice(0, 20) }, "a region reports what cannot be");
+    log.warn(
+      { region, implausible: passEnded.implausible.slice(0, 20) },
+      "a region reports implausible figures",
+    );
   if (passEnded !== null && !passEnded.complete)
-    log.debug({ region, trouble: passEnded.trouble }, "a look at a region was not whole");
+    log.debug({ region, trouble: passEnded.trouble }, "a scan of a region was incomplete");
 }

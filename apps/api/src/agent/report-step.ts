@@ -11,13 +11,13 @@ import { handlerOf, type JobHandlers } from "../platform/job-handler.ts";
 import type { JobRow } from "../platform/jobs.ts";
 import { type Reply, reply } from "../platform/reply.ts";
 import { type AttemptOutcome, endAttempt, isHeld, StaleLease } from "./end-attempt.ts";
-import { keptOfObserved } from "./observed.ts";
+import { storedObservation } from "./observed.ts";
 
 type Report = Schemas["StepReport"];
 
 /**
- * Records what the holder of a job reports. A report that was recorded before changes nothing and gets the same kind
- * of answer; one of a former holder changes nothing and is refused.
+ * Records the report of a job's holder. A report that was recorded before changes nothing and gets the same
+ * kind of answer; one of a former holder changes nothing and is refused.
  */
 export async function reportStep(
   request: ApiRequest<"reportStep">,
@@ -51,8 +51,9 @@ async function record(
   const job = await lockJob(tx, found);
   if (job.epoch !== report.epoch) throw new StaleLease(job.id);
   if (report.seq <= job.last_seq) {
-    // The answer to this very report was lost; what it said is recorded. If it was the attempt's last word, the job is
-    // not running any more; if it was not and the job is not running, somebody else has ended the attempt.
+    // The answer to this report was lost; its content is recorded. After a report that ends the attempt the
+    // job is not running any more; if it was not such a report and the job is not running, the attempt was
+    // ended otherwise.
     if (job.isLeased || report.outcome !== undefined) return job;
     throw new StaleLease(job.id);
   }
@@ -122,7 +123,7 @@ async function writeStep(
     .where("status", "=", "running")
     .executeTakeFirst();
   if (numUpdatedRows > 0n) return;
-  await endLook(tx, job);
+  await endObservation(tx, job);
   if (!(await hasRoomForStep(tx, job))) return;
   await tx
     .insertInto("job_step")
@@ -142,7 +143,10 @@ async function writeStep(
     .execute();
 }
 
-/** Counted on the job's row, which is locked: nothing is read for it. One statement for each step that begins. */
+/**
+ * Counted in the job's row, which is locked, so that no rows are read. One statement for each step that
+ * begins.
+ */
 async function hasRoomForStep(tx: Tx, job: JobRow): Promise<boolean> {
   const { numUpdatedRows } = await tx
     .updateTable("job")
@@ -154,8 +158,11 @@ async function hasRoomForStep(tx: Tx, job: JobRow): Promise<boolean> {
   return numUpdatedRows > 0n;
 }
 
-/** A program looks before it plans and after it has acted; whatever it does next, that look is over. */
-async function endLook(tx: Tx, job: JobRow): Promise<void> {
+/**
+ * A program observes before it plans and after it has acted; whatever it does next, that observation has
+ * ended.
+ */
+async function endObservation(tx: Tx, job: JobRow): Promise<void> {
   await tx
     .updateTable("job_step")
     .set({ status: "succeeded", finished_at: sql<Date>`clock_timestamp()` })
@@ -183,7 +190,7 @@ function readOutcome(outcome: NonNullable<Report["outcome"]>): AttemptOutcome {
     internal: error?.internal ?? null,
     power: observed?.power_state ?? null,
     vmidUnusable: observed?.vmid_unusable ?? null,
-    result: observed === undefined ? null : keptOfObserved(observed),
+    result: observed === undefined ? null : storedObservation(observed),
   };
 }
 

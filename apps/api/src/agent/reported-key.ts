@@ -8,8 +8,9 @@ import { fieldError, Invalid } from "../platform/errors.ts";
 import { newId } from "../platform/ids.ts";
 
 /**
- * Keeps a key that is not the one in use: the region's first from now on, any other one for an operator. Whoever holds
- * the agent's token can tell a key, so none may become the one that passwords are sealed to because it was told.
+ * Stores a key that is not the one in use: the region's first one is used from now on, another one waits for
+ * an operator. A stolen agent token is enough to report a key, so a report alone must not decide which key
+ * passwords are sealed to.
  *
  * @returns whether secrets are sealed to it now
  */
@@ -27,7 +28,7 @@ export async function keepReportedKey(
   if (kept === "wait")
     request.deps.log.error(
       { alarm: true, ...told },
-      "an agent tells a new key; an operator has to approve or refuse it",
+      "an agent reports a new key; an operator has to approve or refuse it",
     );
   if (kept === "first") request.deps.log.info(told, "secrets are sealed to the region's first key");
   return kept === "first" || kept === "in_use";
@@ -52,7 +53,7 @@ async function keep(tx: Tx, request: ApiRequest<"reportHealth">, region: string,
   });
   if (judged === "in_use" || judged === "aside") return judged;
   const now = sql<Date>`clock_timestamp()`;
-  const teller = {
+  const keyReport = {
     pending_agent_key_token: request.caller.tokenId,
     pending_agent_key_agent: request.body.agent_name ?? null,
   };
@@ -65,7 +66,7 @@ async function keep(tx: Tx, request: ApiRequest<"reportHealth">, region: string,
             pending_agent_key: key,
             pending_agent_key_since: now,
             pending_agent_key_seen_at: now,
-            ...teller,
+            ...keyReport,
           };
   await tx.updateTable("region").set(changes).where("slug", "=", region).execute();
   if (judged === "first") await note(tx, request, region, key, "agent.key_first");

@@ -10,14 +10,14 @@ import { reportHealth } from "./report-health.ts";
 import { checkInventory, reportInventory } from "./report-inventory.ts";
 import { reportStep } from "./report-step.ts";
 
-/** The region agent's calls. The token says which region; nothing of another one can be named. */
+/** The region agent's calls. The token decides the region; no other region's resources can be named. */
 export function mountAgent(api: Api, handlers: JobHandlers): void {
   operation(api, "claimJob", { handle: (request) => claimJob(request, handlers) });
   operation(api, "reportStep", {
     find: findJob,
     handle: (request, job) => reportStep(request, job, handlers),
   });
-  operation(api, "reportHealth", { handle: reportHealth });
+  operation(api, "reportHealth", { handle: (request) => reportHealth(request, handlers) });
   operation(api, "reportInventory", { check: checkInventory, handle: reportInventory });
 }
 

@@ -53,7 +53,7 @@ async function seed(...options: string[]): Promise<Seeded> {
 }
 
 describe("what is wrong with the environment", () => {
-  test("is said by name, all at once, without a stack", async () => {
+  test("is named, all at once, without a stack", async () => {
     const { code, output } = await run(["serve"], {
       KULE_DATABASE_URL: "mysql://x",
       KULE_API_PORT: "eighty",
@@ -116,7 +116,7 @@ test("migrating a database that is up to date changes nothing", async () => {
 });
 
 describe("seeding", () => {
-  test("what it prints opens a new installation; done again it makes new secrets, or keeps what works", async () => {
+  test("what it prints opens a new installation; run again it creates new secrets, or keeps valid ones", async () => {
     const port = await findFreePort();
     const server = start(["serve"], { KULE_API_PORT: String(port), KULE_LOG_LEVEL: "info" });
     const root = `http://127.0.0.1:${port}/api/v1`;
@@ -156,7 +156,7 @@ describe("seeding", () => {
     await expect
       .poll(async () => (await get("/me", first.organisation_token))[0], { timeout: 3_000 })
       .toBe(401);
-    // The file's tokens are dead now, so keeping it makes new ones.
+    // The file's tokens are revoked by now, so `--keep` creates new ones.
     expect((await seed("--keep", file)).operator_token).not.toBe(first.operator_token);
     // Five processes are started one after another.
   }, 60_000);
@@ -169,7 +169,7 @@ describe("stopping", () => {
     const server = start(["serve"], ports);
     await expect.poll(() => server.output(), { timeout: 15_000 }).toContain('"msg":"serving"');
     const { agent_token } = await seed();
-    // Parked until there is work, or until the process is told to stop.
+    // Waits until there is work, or until the process gets its stop signal.
     const parked = fetch(`http://127.0.0.1:${port}/api/v1/agent/jobs/claim`, {
       method: "POST",
       headers: { Authorization: `Bearer ${agent_token}`, "Content-Type": "application/json" },
@@ -186,7 +186,7 @@ describe("stopping", () => {
     await expect(fetch(`http://127.0.0.1:${port}/api/v1/healthz`)).rejects.toThrow();
   });
 
-  test("clients that keep their connections busy are told which answer is the last, and do not hold up the stop", async () => {
+  test("busy connections get a Connection: close with their last answer, and do not delay the stop", async () => {
     const [port, metricsPort] = [await findFreePort(), await findFreePort()];
     const ports = { KULE_API_PORT: String(port), KULE_API_METRICS_PORT: String(metricsPort) };
     const server = start(["serve"], ports);
@@ -203,7 +203,7 @@ describe("stopping", () => {
           .on("error", reject)
           .end(JSON.stringify({ claim_id: id, agent_version: "1", capabilities: [], wait_seconds: 20 }));
       });
-    // Each asks again as soon as it is answered, which is what keeps a connection from ever being idle.
+    // Each sends its next request as soon as it is answered, so its connection is never idle.
     const clients = Promise.all(
       ["one", "two", "three", "four"].map(async (id) => {
         for (let round = 1; ; round += 1) if ((await claim(`busy-${id}-${round}`)) === "close") return round;
@@ -216,12 +216,12 @@ describe("stopping", () => {
     server.signal("SIGTERM");
     expect(await clients).toEqual([1, 1, 1, 1]);
     expect(await server.ended).toEqual({ code: 0, signal: null });
-    // Seven seconds is when those that are still there are cut off.
+    // Connections that are still open after seven seconds are closed.
     expect(performance.now() - toldAt).toBeLessThan(5_000);
     agent.destroy();
   });
 
-  test("the worker stops when it is told to", async () => {
+  test("the worker stops on SIGTERM", async () => {
     const worker = start(["worker"]);
     await expect.poll(() => worker.output(), { timeout: 15_000 }).toContain('"msg":"working"');
     worker.signal("SIGTERM");
@@ -240,7 +240,7 @@ test("metrics are on a port of their own, and only when one is named", async () 
   const metrics = await (await fetch(`http://127.0.0.1:${metricsPort}/metrics`)).text();
   expect(metrics).toContain('kule_api_requests_total{operation="getMe",status="401"} 1');
   expect(metrics).toContain("kule_api_database_connections");
-  // Another test of this file may have let the worker look meanwhile.
+  // Another test of this file may have run the worker's scan in the meantime.
   expect(metrics).toMatch(/^kule_invariants_checked_timestamp_seconds \d/m);
   expect((await fetch(`http://127.0.0.1:${port}/metrics`)).status).toBe(404);
 });

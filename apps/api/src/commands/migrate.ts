@@ -2,7 +2,10 @@ import { stdout } from "node:process";
 import { migrate } from "@kule/database/migrate";
 import { BadSettings } from "../platform/settings.ts";
 
-/** Brings the database to this version. Safe to run again, and beside a running API of the version before. */
+/**
+ * Migrates the database to this version. Safe to run again, and while an API of the version before is
+ * running.
+ */
 export async function migrateCommand(
   environment: Readonly<Record<string, string | undefined>>,
 ): Promise<void> {

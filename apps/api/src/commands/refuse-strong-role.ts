@@ -2,14 +2,15 @@ import { sql } from "kysely";
 import type { Database } from "../platform/database.ts";
 import { BadSettings } from "../platform/settings.ts";
 
-const askAgainMs = 2_000;
+const retryMs = 2_000;
 
 /**
- * Whether requests are answered with a role that can do no more than it must. One that owns the tables, or is superuser,
- * passes by every rule that the database keeps: organisations' rows, the audit trail, who is an operator.
+ * Whether requests are answered with a role that has only the rights it needs. The owner of the tables and a
+ * superuser bypass every rule that the database enforces: row-level security, the audit trail, who is an
+ * operator.
  *
  * @returns false when the database does not answer, or has no tables yet
- * @throws BadSettings when the role is too strong
+ * @throws BadSettings when the role has too many rights
  */
 export async function isWeakRole(db: Database): Promise<boolean> {
   try {
@@ -27,18 +28,21 @@ export async function isWeakRole(db: Database): Promise<boolean> {
     return found?.has_tables === true;
   } catch (error) {
     if (error instanceof BadSettings) throw error;
-    // It is away, or too slow to say: whether it answers is not what is asked here.
+    // It is unreachable or too slow; whether it answers is checked elsewhere.
     return false;
   }
 }
 
-/** The same for a database that was away when the process began: looks until it is known, and tells of a strong role. */
+/**
+ * The same for a database that was unreachable when the process began: checks until it is known, and reports
+ * a role with too many rights.
+ */
 export function onceStrongRole(db: Database, stop: AbortSignal, tell: (error: BadSettings) => void): void {
   const look = () => {
     if (stop.aborted) return;
     isWeakRole(db).then(
       (isKnown) => {
-        if (!isKnown) setTimeout(look, askAgainMs).unref();
+        if (!isKnown) setTimeout(look, retryMs).unref();
       },
       (error: BadSettings) => tell(error),
     );

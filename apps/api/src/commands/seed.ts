@@ -9,17 +9,11 @@ import { newId } from "../platform/ids.ts";
 import { generatePassword, hashPassword } from "../platform/passwords.ts";
 import { BadSettings } from "../platform/settings.ts";
 import { parseToken, sameHash, type TokenKind } from "../platform/tokens.ts";
-import {
-  findOrganisationBySlug,
-  findUserByEmail,
-  insertMember,
-  insertOrganisation,
-  insertUser,
-  issueToken,
-  listMemberships,
-  passwordProof,
-} from "../products/identity/index.ts";
+import { findUserByEmail, insertUser, passwordProof } from "../products/account/index.ts";
+import { insertMember, listMemberships } from "../products/members/index.ts";
+import { findOrganisationBySlug, insertOrganisation } from "../products/organisations/index.ts";
 import { addRegion, findRegion } from "../products/regions/index.ts";
+import { issueToken } from "../products/tokens/index.ts";
 
 /** What `seed` prints, as one line of JSON. */
 export type Seeded = {
@@ -38,9 +32,9 @@ const ownerEmail = "owner@demo.example";
 const tokenName = "seed";
 
 /**
- * Makes sure that there are an operator, an organisation `demo` with an owner, and a region, and prints what opens
- * them. Tokens and passwords are stored as hashes, so a second run makes new ones and ends the old ones, unless
- * `--keep` names a file with ones that still work.
+ * Creates an operator, an organisation `demo` with an owner, and a region, where they do not exist, and
+ * prints their secrets. Tokens and passwords are stored as hashes, so a second run creates new ones and ends
+ * the old ones, unless `--keep` names a file with valid ones.
  */
 export async function seedCommand(
   environment: Readonly<Record<string, string | undefined>>,
@@ -65,7 +59,7 @@ export async function seedCommand(
   const { db, close } = openDatabase({ url, poolSize: 2, guardTenants: false });
   try {
     const kept = values.keep === undefined ? null : await readKept(db, values.keep, names);
-    // Kept or not, the region is worked for as this start has it.
+    // Kept or not, the region's settings are those of this start.
     const seeded = kept ?? (await seed(db, names));
     await db.updateTable("region").set({ mode: names.mode }).where("slug", "=", names.region).execute();
     stdout.write(`${JSON.stringify(seeded)}\n`);
@@ -76,7 +70,7 @@ export async function seedCommand(
 
 type Names = { readonly organisation: string; readonly region: string; readonly mode?: "agent" | "direct" };
 
-/** Makes what is missing and new secrets for all of it. */
+/** Creates what is missing, and new secrets for all of it. */
 export async function seed(db: Database, names: Names): Promise<Seeded> {
   const passwords = { operator: generatePassword(), organisation: generatePassword() };
   const hashes = {
@@ -163,7 +157,7 @@ async function noteSeed(tx: Tx, organisationId: string, names: Names): Promise<v
     .execute();
 }
 
-/** What the file holds, if all of it still works here. */
+/** The content of the file, if all of its secrets are valid here. */
 async function readKept(db: Database, path: string, names: Names): Promise<Seeded | null> {
   const text = await readFile(path, "utf8").catch(() => null);
   if (text === null) return null;

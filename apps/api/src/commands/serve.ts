@@ -6,30 +6,30 @@ import type { Logger } from "../platform/log.ts";
 import type { Metrics } from "../platform/metrics.ts";
 import { openDeps } from "../platform/open-deps.ts";
 import { BadSettings, type Settings } from "../platform/settings.ts";
-import { addressOf, announceReplica } from "../products/consoles/replica.ts";
-import { serveConsoles } from "../products/consoles/upgrade.ts";
-import { registerInvariantMetrics } from "../products/invariants/metrics.ts";
-import { registerInventoryMetrics } from "../products/inventory/metrics.ts";
-import { registerRegionMetrics } from "../products/regions/metrics.ts";
+import { addressOf, announceReplica, serveConsoles } from "../products/consoles/index.ts";
+import { registerInvariantMetrics } from "../products/invariants/index.ts";
+import { registerInventoryMetrics } from "../products/inventory/index.ts";
+import { registerRegionMetrics } from "../products/regions/index.ts";
 import { isWeakRole, onceStrongRole } from "./refuse-strong-role.ts";
-import { onceToldToStop } from "./stop-signal.ts";
+import { untilStopSignal } from "./stop-signal.ts";
 
 /** How long running requests may take to end after SIGTERM, in milliseconds; the whole stop stays under 10 s. */
 const drainMs = 7_000;
 
 /**
- * Who connects and then says nothing, or a byte now and then, is cut off: a connection costs a file and memory. The
- * first is for the headers, the second for the whole of a request, of which the largest body takes 280 kbit/s.
+ * A client that connects and then sends nothing, or a byte now and then, is disconnected: a connection costs
+ * a file descriptor and memory. The first limit is for the headers, the second for the whole request, of
+ * which the largest body needs 280 kbit/s.
  */
 const patience = { headersTimeout: 10_000, requestTimeout: 30_000, connectionsCheckingInterval: 1_000 };
 
 /**
- * Answers requests until SIGTERM or SIGINT; then takes no new ones, lets the running ones end, and closes.
+ * Answers requests until SIGTERM or SIGINT; then accepts no new ones, lets the running ones end, and closes.
  *
- * @throws BadSettings when the port is taken, or the database's role may do more than it must
+ * @throws BadSettings when the port is in use, or the database's role has too many rights
  */
 export async function serveCommand(settings: Settings, log: Logger, crash: CrashHook): Promise<void> {
-  const stop = onceToldToStop();
+  const stop = untilStopSignal();
   const open = await openDeps(settings, log, crash);
   try {
     if (!(await isWeakRole(open.deps.db)))
@@ -88,8 +88,9 @@ function listening(
 }
 
 /**
- * Once the stop has begun, every answer says that it is the last one on its connection. A client that keeps its
- * connections busy would otherwise go on sending until the drain is over, and be cut off in the middle of a request.
+ * Once the stop has begun, every answer says that it is the last one on its connection. A client that keeps
+ * its connections busy would otherwise continue to send until the drain is over, and be disconnected in the
+ * middle of a request.
  */
 function markLastAnswers(server: Server): { begin(): void } {
   const open = new Set<ServerResponse>();
@@ -97,7 +98,7 @@ function markLastAnswers(server: Server): { begin(): void } {
   const mark = (response: ServerResponse) => {
     if (!response.headersSent) response.setHeader("Connection", "close");
   };
-  // Before the one that answers.
+  // Before the handler that answers.
   server.prependListener("request", (_request, response) => {
     if (hasBegun) return mark(response);
     open.add(response);

@@ -7,7 +7,7 @@ import { readDirectRegions, workDirectRegions } from "../worker/direct-regions.t
 import { keepWorking } from "../worker/keep-working.ts";
 import { readMailer } from "../worker/mailer.ts";
 import { runWorker } from "../worker/run.ts";
-import { onceToldToStop } from "./stop-signal.ts";
+import { untilStopSignal } from "./stop-signal.ts";
 
 /** Runs the control plane's own tasks until SIGTERM or SIGINT. graphile-worker's tables are the worker's role's. */
 export async function workerCommand(
@@ -23,7 +23,7 @@ export async function workerCommand(
   const auditKeys = readAuditKeys(environment);
   const mailer = readMailer(settings, environment);
   const regions = readDirectRegions(environment);
-  const stop = onceToldToStop();
+  const stop = untilStopSignal();
   const open = await openDeps(settings, log, batteryHook(environment));
   try {
     void stop.then((signal) => log.info({ signal }, "stopping"));

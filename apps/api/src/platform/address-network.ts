@@ -1,8 +1,8 @@
 import { isIP } from "node:net";
 
 /**
- * Who a limit counts as one: an IPv4 address, or the /64 of an IPv6 one. Every household and every rented server has a
- * whole /64, so counting single addresses would count nobody.
+ * The unit that limits by address count: an IPv4 address, or the /64 of an IPv6 one. Every household and
+ * every rented server has a whole /64, so counting single addresses would limit nothing.
  */
 export function networkOf(address: string): string {
   const mapped = /^::ffff:([\d.]+)$/i.exec(address)?.[1];

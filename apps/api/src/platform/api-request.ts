@@ -16,9 +16,9 @@ export type Established = {
   headers?: Readonly<Record<string, unknown>>;
   body?: unknown;
   bytes?: Uint8Array;
-  /** What an Idempotency-Key is recognised to be used again by. */
+  /** The hash that identifies the request of an Idempotency-Key. */
   requestHash?: Promise<Buffer>;
-  /** Who did it, when that is known otherwise than by a token (a login). */
+  /** The actor, when it is known otherwise than by a token (a login). */
   actor?: Schemas["Actor"];
   /** More for the audit row of a refusal. Never secrets. */
   auditDetails?: Readonly<Record<string, unknown>>;
@@ -35,7 +35,7 @@ export class ApiRequest<Id extends OperationId = OperationId> {
   readonly operation: OperationInfo;
   readonly deps: Deps;
   readonly context: Context;
-  /** The request id: accepted from the caller or made here. */
+  /** The request id: accepted from the caller or generated here. */
   readonly id: string;
   readonly established: Established = {};
 
@@ -86,7 +86,7 @@ export class ApiRequest<Id extends OperationId = OperationId> {
     return this.context.req.header(name);
   }
 
-  /** A part of the path, whatever it looks like. */
+  /** A part of the path, in any form. */
   pathText(name: string): string {
     return this.context.req.param(name) ?? "";
   }
@@ -110,8 +110,8 @@ export class ApiRequest<Id extends OperationId = OperationId> {
   }
 
   /**
-   * Holds If-Match against the row that is about to be changed. Call it with the row under its lock, after the last
-   * 422 and before the first 409.
+   * Checks If-Match against the row that is about to be changed. Call it with the row under its lock, after
+   * the last 422 and before the first 409.
    *
    * @throws PreconditionFailed when the caller saw another generation
    */
@@ -125,7 +125,7 @@ export class ApiRequest<Id extends OperationId = OperationId> {
       throw new PreconditionFailed(`the resource is at ${current}; you named ${wanted}. Read it again first`);
   }
 
-  /** Where the request came from, as far as our consoles and trusted proxies say; null in process. */
+  /** The address that the request came from, by our consoles and trusted proxies; null in process. */
   get sourceAddress(): string | null {
     const socket = (this.context.env as { incoming?: { socket?: { remoteAddress?: string } } } | undefined)
       ?.incoming?.socket;

@@ -93,7 +93,7 @@ describe("the API's database role cannot", () => {
     await expect(api.query(sql)).rejects.toMatchObject({ code: "42501" });
   });
 
-  test("have its own function or table taken for ours by the one that makes operators' tokens", async () => {
+  test("substitute a function or table of its own in the creation of operators' tokens", async () => {
     await api.query("begin");
     await api.query("create temporary table token as select * from public.token where false");
     await api.query(
@@ -108,7 +108,7 @@ describe("the API's database role cannot", () => {
   });
 });
 
-/** Everything that opens an account, with what a stolen connection can read or make up. */
+/** Everything that opens an account, with what a stolen connection can read or invent. */
 describe("without what only the person has", () => {
   const proofs: readonly (readonly [string, string])[] = [
     ["a guessed password", `'{"by":"password","user":"usr_pw","hash":"$argon2id$v=19$m=1,t=1,p=1$x$guess"}'`],
@@ -184,7 +184,7 @@ describe("without what only the person has", () => {
     }
   });
 
-  test("a password alone opens no session of who has a second factor", async () => {
+  test("a password alone opens no session of a person with a second factor", async () => {
     const right = `'{"by":"password","user":"usr_pw","hash":"$argon2id$v=19$m=1,t=1,p=1$x$y"}'::jsonb`;
     const open = `select kule_open_session(${right}, ${session}) as done from app_user u where u.id = 'usr_pw'`;
     await api.query("begin");
@@ -201,7 +201,7 @@ describe("without what only the person has", () => {
     await owner.query("delete from user_totp; delete from sign_in where id = 'sgn_s'");
   });
 
-  test("what a password is hashed with is told, and not the hash", async () => {
+  test("the parameters of a password's hash can be read, and not the hash", async () => {
     const { rows } = await api.query(
       "select kule_password_parameters(id) as known from app_user order by id",
     );
@@ -253,7 +253,7 @@ describe("the worker's database role cannot", () => {
     await expect(worker.query(sql)).rejects.toMatchObject({ code: "42501" });
   });
 
-  test("miss an organisation's row where it looks at all of them", async () => {
+  test("skip an organisation's row where it reads all of them", async () => {
     const count = "select count(*)::integer as n from member";
     await owner.query(
       `insert into member (id, organisation_id, user_id, role) values ('mem_w', '${organisationId}', 'usr_1', 'viewer')`,
@@ -264,7 +264,7 @@ describe("the worker's database role cannot", () => {
   });
 });
 
-describe("an operator's token is made for who shows the secret of one that lives", () => {
+describe("an operator's token is created for a caller who presents the secret of a valid one", () => {
   const mint = (id: string, secret: string) =>
     api.query(
       "select kule_mint_operator_token($1, $2, 'tok_new', null, 'x', '{}', sha256('x'), null, null)",
@@ -275,7 +275,7 @@ describe("an operator's token is made for who shows the secret of one that lives
     return (await owner.query("select id from token where secret_hash = $1", [hash])).rows[0].id as string;
   };
 
-  test("through the API: made, rotated, used", async () => {
+  test("through the API: created, rotated, used", async () => {
     const made = await world.operator.post("/tokens", { name: "second" });
     expect(made.status).toBe(201);
     const rotated = await world.operator.post(`/tokens/${made.body.token.id}/rotate`, {});

@@ -3,7 +3,7 @@ import { createVault } from "./at-rest.ts";
 
 const [old, fresh] = ["an old secret that is long enough to be one", "a fresh secret that is long enough"];
 
-describe("what rests sealed", () => {
+describe("what is stored sealed", () => {
   test("is opened with any secret of the ring, and sealed with the first", () => {
     const sealed = createVault([old])?.seal("here", "swordfish") ?? "";
     expect(sealed).not.toContain("swordfish");
@@ -17,14 +17,14 @@ describe("what rests sealed", () => {
     const vault = createVault([fresh]);
     const sealed = vault?.seal("user_totp usr_1", "swordfish") ?? "";
     expect(() => vault?.open("user_totp usr_2", sealed)).toThrow();
-    // Not the last one, of which some bits mean nothing.
+    // Not the last one, some of whose bits are unused.
     const middle = sealed.length - 8;
     const flipped = sealed.slice(0, middle) + (sealed[middle] === "A" ? "B" : "A") + sealed.slice(middle + 1);
     expect(() => vault?.open("user_totp usr_1", flipped)).toThrow();
     expect(vault?.seal("user_totp usr_1", "swordfish")).not.toBe(sealed);
   });
 
-  test("is nothing without a secret", () => {
+  test("is unavailable without a secret", () => {
     expect(createVault([])).toBeNull();
   });
 });

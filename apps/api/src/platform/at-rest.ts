@@ -1,13 +1,13 @@
 import { createCipheriv, createDecipheriv, createHash, hkdfSync, randomBytes } from "node:crypto";
 
-/** Seals what the database must hold and a copy of the database must not give away. */
+/** Encrypts what is stored in the database and must not be readable in a copy of it. */
 export type Vault = {
   /**
-   * @param place what holds it and for whom, such as `user_totp usr_…`: sealed text that is moved elsewhere opens
-   * nothing
+   * @param place where it is stored and for whom, such as `user_totp usr_…`: sealed text that is moved
+   * elsewhere cannot be opened
    */
   seal(place: string, text: string): string;
-  /** @throws when it was sealed elsewhere, with a key that is gone, or tampered with */
+  /** @throws when it was sealed for another place, with a removed key, or tampered with */
   open(place: string, sealed: string): string;
 };
 

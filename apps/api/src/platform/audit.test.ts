@@ -19,7 +19,7 @@ async function entryOf(requestId: string) {
   return body.items.filter((entry: { request_id: string }) => entry.request_id === requestId);
 }
 
-test("a mutation leaves who, what, when and how it ended", async () => {
+test("a mutation records who, what, when and how it ended", async () => {
   const created = await acme.owner.post(
     "/ssh-keys",
     { name: "laptop", public_key: ed25519Line() },
@@ -88,7 +88,7 @@ test.each([
   expect(entry).toMatchObject({ outcome: "refused", http_status: status, code });
 });
 
-test("412 is in the trail, and what was asked to change is not changed", async () => {
+test("a 412 is in the trail, and the resource is unchanged", async () => {
   const { body } = await acme.owner.post("/ssh-keys", { name: "etag", public_key: ed25519Line() });
   const headers = { "If-Match": '"g7"', "X-Request-Id": "audit-412" };
   expect((await acme.owner.patch(`/ssh-keys/${body.id}`, { name: "new" }, headers)).status).toBe(412);
@@ -118,7 +118,7 @@ test("reads leave nothing, and a dry run leaves nothing", async () => {
   expect(await entryOf("audit-read")).toEqual([]);
 });
 
-test("nobody can change or remove what is in the trail", async () => {
+test("the trail's entries cannot be changed or removed", async () => {
   const { db } = world.replica.deps;
   const plain = db.withoutPlugins();
   await expect(plain.updateTable("audit").set({ action: "x" }).execute()).rejects.toThrow(
@@ -141,7 +141,7 @@ test("members without audit:read cannot read it, other organisations see none of
   ]);
 });
 
-test("a token at the wrong kind of call is noted, reads included: so does a stolen agent's token show itself", async () => {
+test("a token at the wrong kind of call is recorded, reads included: so a stolen agent's token is detected", async () => {
   const { agent } = await world.addRegion("audited");
   const noted = async (action: string) =>
     (await world.operator.get(`/audit?action=${action}`)).body.items.map(

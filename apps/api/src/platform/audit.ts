@@ -67,8 +67,8 @@ export async function writeAudit(
   request.established.audited = true;
 }
 
-/** What was asked, without secrets and not longer than a note should be. */
-export function askedDetails(request: ApiRequest): Record<string, unknown> {
+/** The request, without secrets and cut to the length of an audit entry. */
+export function requestDetails(request: ApiRequest): Record<string, unknown> {
   const body = request.established.body;
   if (typeof body !== "object" || body === null) return {};
   const details = Object.fromEntries(Object.entries(body).filter(([name]) => !secretFields.has(name)));
@@ -76,7 +76,7 @@ export function askedDetails(request: ApiRequest): Record<string, unknown> {
   return { fields: Object.keys(details), too_long: true };
 }
 
-/** Which fields were refused and why; never their values, which nobody has checked. */
+/** Which fields were refused and why; never their values, which were not validated. */
 export function refusalDetails(request: ApiRequest, refusal: Refusal | null): Record<string, unknown> {
   const more = request.established.auditDetails;
   if (!(refusal instanceof Invalid)) return { ...more };

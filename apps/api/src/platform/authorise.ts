@@ -10,8 +10,9 @@ import type { Limit } from "./rate-limit.ts";
 const agentFactor = 10;
 
 /**
- * Finds out who calls, and counts the call: for who answers for the token, so that nobody gets more by minting tokens
- * or signing in again, and for their organisation, so that many people get no more than their share together.
+ * Identifies the caller, and counts the request: for the token's owner, so that minting tokens or signing in
+ * again raises no limit, and for their organisation, so that many people together get no more than their
+ * share.
  *
  * @param headers gets the RateLimit headers
  * @throws Unauthorized without a valid token
@@ -22,7 +23,7 @@ export async function authenticate(request: ApiRequest, headers: Record<string, 
   const usual: Limit = { perHour: settings.rateLimitPerHour, burst: settings.rateLimitBurst };
   const take = (key: string, limit: Limit) => {
     const allowance = limiter.take(key, limit);
-    // Of several buckets the one is told that is nearer to its end.
+    // Of several buckets the headers show the one with the least left.
     const told = Number(headers["RateLimit-Remaining"] ?? Number.POSITIVE_INFINITY);
     if (Number(allowance.headers["RateLimit-Remaining"]) < told || !allowance.allowed)
       Object.assign(headers, allowance.headers);
@@ -58,7 +59,8 @@ export async function authenticate(request: ApiRequest, headers: Record<string, 
 export function requirePermission(request: ApiRequest): void {
   const { permission } = request.operation;
   if (permission === "public" || permission === "authenticated") return;
-  // A token acts for somebody, but only who is signed in is somebody: no token may change its maker's password.
+  // A token acts for a person, but only a session proves that the person is present: no token may change its
+  // owner's password.
   if (permission === "session") {
     if (request.caller.kind === "session") return;
     throw new Forbidden([permission], "this needs a person's session (kule_ses_…), and this token is none");
@@ -77,14 +79,15 @@ export function requirePermissions(request: ApiRequest, permissions: readonly Pe
 }
 
 /**
- * Settles in which organisation the request acts: the token's, or the one an operator names.
+ * Decides the organisation that the request acts in: the token's, or the one an operator names.
  *
- * @throws Invalid when an operator names none or an unknown one, or somebody else names another than their own
+ * @throws Invalid when an operator names none or an unknown one, or another caller names another than their
+ * own
  */
 export async function chooseOrganisation(request: ApiRequest, isOptional: boolean): Promise<void> {
   const { operation, established } = request;
   if (operation.permission === "public" || !operation.headerParameters.includes("Kule-Organisation")) {
-    // Operations of the installation act in no organisation, whoever calls.
+    // Operations of the installation act in no organisation, for every caller.
     if (operation.permission.startsWith("operator:")) established.organisation = null;
     return;
   }

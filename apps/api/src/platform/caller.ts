@@ -11,7 +11,10 @@ export type Organisation = {
   readonly status: "active" | "suspended";
 };
 
-/** Who calls, and what they may do. Built from the token's row alone; requests only add the acting organisation. */
+/**
+ * The caller and their permissions. Built from the token's row alone; requests only add the acting
+ * organisation.
+ */
 export type Caller = {
   readonly kind: TokenKind;
   readonly tokenId: string;
@@ -30,27 +33,33 @@ export type Caller = {
   readonly region: string | null;
   /** The token's own organisation. */
   readonly organisation: Organisation | null;
-  /** Whose idempotency keys these are: a user has the same ones in the next session. */
+  /** The owner of the idempotency keys: a user has the same ones in the next session. */
   readonly subject: string;
-  /** Who answers for the calls: the person behind the token, without one its organisation, or the token alone. */
+  /**
+   * The owner of the rate limit: the person behind the token, without one its organisation, or the token
+   * alone.
+   */
   readonly owner: string;
 };
 
 export type StoredCaller = {
   readonly caller: Caller;
   readonly secretHash: Buffer;
-  /** What is left of the token by Postgres' clock, which alone decides when it ends. Null: it does not end. */
+  /**
+   * The time that is left of the token by Postgres' clock, which alone decides when it ends. Null: it does
+   * not end.
+   */
   readonly leftMs: number | null;
 };
 
-/** When a token ends by itself: at its time, or earlier when it is a session that nobody has used for long. */
+/** When a token ends: at its time, or earlier when it is a session that has been idle for too long. */
 export const tokenEndsAt = sql<Date | null>`least(
   token.expires_at,
   coalesce(token.last_used_at, token.created_at) + make_interval(secs => token.idle_seconds))`;
 
 /**
- * Reads the token and all that decides what it may, in one statement. Null when it is unknown, revoked, expired, or
- * what it leans on is gone (a session whose user left the organisation).
+ * Reads the token and everything that decides its rights, in one statement. Null when it is unknown, revoked,
+ * expired, or what it depends on is gone (a session whose user left the organisation).
  */
 export async function findCaller(db: Database, token: ParsedToken): Promise<StoredCaller | null> {
   const row = await systemQuery(db, "a token says itself which organisation it is of")

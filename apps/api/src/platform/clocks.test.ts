@@ -1,6 +1,6 @@
 import pg from "pg";
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
-import { issueToken } from "../products/identity/token-store.ts";
+import { issueToken } from "../products/tokens/index.ts";
 import { ApiCaller } from "../testing/api-caller.ts";
 import { ApiWorld, type TestOrganisation } from "../testing/api-world.ts";
 
@@ -31,7 +31,7 @@ describe("an API whose wall clock is wrong", () => {
       lifetimeSeconds,
     });
 
-  it("takes a token for as long as Postgres does, two hours ahead", async () => {
+  it("accepts a token for as long as Postgres does, two hours ahead", async () => {
     const { secret } = await token(600);
     setWallClock(2 * hourMs);
     expect((await new ApiCaller(world.app, secret).get("/me")).status).toBe(200);
@@ -43,7 +43,7 @@ describe("an API whose wall clock is wrong", () => {
     expect((await new ApiCaller(world.app, secret).get("/me")).status).toBe(401);
   });
 
-  it("rotates a token that lives, and none that has ended, whatever it thinks of the time", async () => {
+  it("rotates a valid token, and none that has ended, whatever its own clock shows", async () => {
     const ended = await token(-1);
     for (const byMs of [2 * hourMs, -2 * hourMs]) {
       vi.restoreAllMocks();
@@ -56,7 +56,7 @@ describe("an API whose wall clock is wrong", () => {
     }
   });
 
-  it("asks the database about a token again within a second though its clock was set back an hour", async () => {
+  it("queries the database about a token again within a second although its clock was set back an hour", async () => {
     const { row, secret } = await token(600);
     const caller = new ApiCaller(world.app, secret);
     expect((await caller.get("/me")).status).toBe(200);

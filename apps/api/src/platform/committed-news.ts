@@ -1,17 +1,17 @@
-/** Who is to be told of what: the payload of a NOTIFY on a channel. */
+/** The payload of a NOTIFY and its channel. */
 export type News = {
   readonly channel: "kule_job" | "kule_region" | "kule_invariants" | "kule_console";
   readonly payload: string;
 };
 
-/** Error codes of our own under which the triggers on `job` and `console_session` say what they saw change (migrations 0003 and 0009). */
+/** Our own error codes under which the triggers on `job` and `console_session` report a change. */
 const channels: { readonly [code: string]: News["channel"] | undefined } = {
   KN001: "kule_job",
   KN002: "kule_region",
   KN003: "kule_console",
 };
 
-/** What a notice of Postgres says of a job or a console; null for notices of other kinds. */
+/** The news in a notice of Postgres about a job or a console; null for other notices. */
 export function newsOfNotice(notice: {
   readonly code?: string | undefined;
   readonly message?: string | undefined;

@@ -2,18 +2,18 @@ import { AsyncLocalStorage } from "node:async_hooks";
 import { type CrashHook, noCrash } from "@kule/crash-points/crash-hook";
 
 /*
- * Boundaries of whatever changes something, where a test kills the process: `api.createServer.before-commit`,
- * `worker.reap_leases.queued`. They are passed by the way requests, tasks, transactions and jobs are run, never named
- * by a handler, so a new operation has them.
+ * Boundaries of everything that changes something, where a test kills the process: `api.createServer.before-commit`,
+ * `worker.reap_leases.queued`. The code that runs requests, tasks, transactions and jobs passes them, never a
+ * handler, so a new operation has them.
  *
  *   before-begin    every check is passed, nothing is written
- *   allocated       what the job is about is written, the job is not
+ *   allocated       the job's resource is written, the job is not
  *   job-written     the job is, its queue entry is not
  *   queued          both are
- *   written         the mutation's work is done, its audit row and its answer are not kept
- *   before-commit   all that belongs together is in the transaction
+ *   written         the mutation's work is done, its audit row and its answer are not written
+ *   before-commit   everything is in the transaction
  *   committed       COMMIT was answered, and nothing was done since
- *   done            all is done, and nobody was told
+ *   done            everything is done, and not answered
  *   replied         the answer has been sent
  */
 export type ApiCrashPoint =
@@ -40,13 +40,13 @@ export function withCrashPoints<Result>(
   return hook === noCrash ? work() : places.run({ name, hook }, work);
 }
 
-/** A boundary of the work that goes on here; nothing where none was named. */
+/** A boundary of the work that is running here; does nothing when none was named. */
 export async function crashPoint(point: ApiCrashPoint): Promise<void> {
   const place = places.getStore();
   if (place !== undefined) await place.hook(`${place.name}.${point}`);
 }
 
-/** Whether somebody waits for crash points here. */
+/** Whether a test has set crash points here. */
 export function hasCrashPoints(): boolean {
   return places.getStore() !== undefined;
 }

@@ -1,13 +1,13 @@
 import type { ApiRequest } from "./api-request.ts";
 import { RateLimited } from "./errors.ts";
 
-/** What makes something of an organisation's own, by the contract's audit action: `server.create`, `member.add`. */
+/** Audit actions of the contract that create something in an organisation: `server.create`, `member.add`. */
 const makes = /\.(create|add)$/;
 
 /**
- * Counts something new of an organisation, whoever of its members or tokens asks: minting more tokens helps nobody to
- * fill a region faster. Only requests that are right are counted; a dry run makes nothing, and its caller's own bucket
- * has counted it.
+ * Counts a create of an organisation, whichever of its members or tokens sends it: minting more tokens does
+ * not fill a region faster. Only valid requests are counted; a dry run creates nothing, and is counted in its
+ * caller's own bucket.
  *
  * @throws RateLimited when the organisation's bucket is empty
  */

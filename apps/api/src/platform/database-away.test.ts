@@ -39,7 +39,7 @@ afterAll(async () => {
   removePostgresData(directory);
 });
 
-test("while the database is away calls answer 503 and say when to come back; afterwards the same process serves", async () => {
+test("while the database is unreachable calls answer 503 with Retry-After; afterwards the same process serves", async () => {
   expect((await operator.get("/organisations")).status).toBe(200);
   await postgres.stop();
 

@@ -8,7 +8,7 @@ export class DatabaseAway extends Error {
   }
 }
 
-/** SQLSTATEs (or their classes) that say "not now" and nothing about the request. */
+/** SQLSTATEs (or their classes) that are temporary and say nothing about the request. */
 const transient = [
   "08", // connection exceptions
   "53", // too many connections, out of memory, disk full
@@ -21,7 +21,7 @@ const transient = [
   "58", // system errors
 ];
 
-/** The 503 an error of the database stands for; null when it is something else. */
+/** The 503 for an error of the database; null when it is something else. */
 export function unavailableFrom(error: unknown): Unavailable | null {
   if (error instanceof DatabaseAway) return new Unavailable("the database is away for the moment", 2, error);
   const state = sqlState(error);
@@ -30,13 +30,13 @@ export function unavailableFrom(error: unknown): Unavailable | null {
   return null;
 }
 
-/** A collision of two transactions that goes away when ours runs again. */
+/** A conflict of two transactions that disappears when ours runs again. */
 export function isCollision(error: unknown): boolean {
   const state = sqlState(error);
   return state === "40001" || state === "40P01";
 }
 
-/** True if a wait for a lock was given up. */
+/** True if a wait for a lock timed out. */
 export function isLockTimeout(error: unknown): boolean {
   return sqlState(error) === "55P03";
 }
@@ -48,7 +48,7 @@ export function violatedConstraint(error: unknown): string | null {
   return (error as pg.DatabaseError).constraint ?? null;
 }
 
-/** The foreign key that would have named what is gone; null for any other error. */
+/** The foreign key whose target is gone; null for any other error. */
 export function violatedReference(error: unknown): string | null {
   return sqlState(error) === "23503" ? ((error as pg.DatabaseError).constraint ?? null) : null;
 }

@@ -17,7 +17,10 @@ export type DatabaseOptions = {
   /** Refuse queries on tenant tables without organisation_id; for tests. */
   readonly guardTenants: boolean;
   readonly onIdleError?: (error: Error) => void;
-  /** Told of what each committed transaction changed; without it, those who wait find out by looking. */
+  /**
+   * Called with what each committed transaction changed; without it, waiting requests find out when they
+   * check again.
+   */
   readonly onNews?: (news: readonly News[]) => void;
 };
 
@@ -43,8 +46,8 @@ function statementName(text: string): string | undefined {
 
 /**
  * Sends what has parameters as a named prepared statement, so that Postgres parses and plans each text once a
- * connection; tells a broken connection from an answer of Postgres, so that nobody has to read error texts; and
- * passes on what a transaction changed once it is committed.
+ * connection; distinguishes a broken connection from an answer of Postgres, so that no caller needs to read
+ * error texts; and publishes what a transaction changed once it is committed.
  */
 function preparingClient(onNews: (news: readonly News[]) => void): typeof pg.Client {
   return class PreparingClient extends pg.Client {
@@ -102,8 +105,8 @@ async function committing<Result>(send: () => Promise<Result>): Promise<Result> 
 }
 
 /**
- * Opens the pool. Nothing is connected yet: a database that is away is a 503 of the request that needs it, and the
- * next request after it is back works again without a restart.
+ * Opens the pool. It connects at the first use: while the database is unreachable, a request that needs it
+ * answers 503, and the first request after its return works without a restart.
  */
 export function openDatabase(options: DatabaseOptions): OpenDatabase {
   const onError = options.onIdleError ?? (() => {});
@@ -147,8 +150,8 @@ export function openDatabase(options: DatabaseOptions): OpenDatabase {
 const reasons = new Set<string>();
 
 /**
- * The same database without the tenant guard: for queries that are of no one organisation (by region, by token, of
- * the worker). The reason is kept, so that a test can list the exemptions.
+ * The same database without the tenant guard: for queries that belong to no single organisation (by region,
+ * by token, of the worker). The reason is stored, so that a test can list the exemptions.
  */
 export function systemQuery<Connection extends Database | Tx>(
   connection: Connection,

@@ -9,7 +9,7 @@ import type { RateLimiter } from "./rate-limit.ts";
 import type { Settings } from "./settings.ts";
 import type { TokenCache } from "./token-cache.ts";
 
-/** What every operation may lean on; one object a process (or a test). */
+/** What every operation may use; one object a process (or a test). */
 export type Deps = {
   readonly settings: Settings;
   readonly db: Database;
@@ -19,11 +19,11 @@ export type Deps = {
   readonly streams: OpenStreams;
   readonly metrics: Metrics;
   readonly log: Logger;
-  /** Ends when the process is told to stop: long polls answer at once then. */
+  /** Aborted when the process is told to stop: long polls answer at once then. */
   readonly stopping: AbortSignal;
   /** Where test builds are killed; does nothing otherwise. */
   readonly crash: CrashHook;
 };
 
-/** What products are mounted on. */
+/** The app and the dependencies that a product is mounted with. */
 export type Api = { readonly hono: Hono; readonly deps: Deps };

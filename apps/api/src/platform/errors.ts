@@ -4,15 +4,15 @@ import type { Schemas } from "@kule/contract/schemas";
 import type { Refusal as UnmetPrecondition } from "@kule/rules/decision";
 import type { ConflictCode } from "@kule/rules/preconditions";
 
-/** Agents report this often: earlier there is nothing new to know of a region. */
+/** Agents report this often: earlier there is no new report of a region. */
 const agentReportSeconds = 20;
 
 export type ErrorCode = Schemas["ErrorCode"];
 export type Precondition = Schemas["Precondition"];
 
 /**
- * What a request can be refused with. The one place that turns these into HTTP is problem.ts; anything that is not
- * one of them is a bug and answers 500 with nothing but the request id.
+ * A reason to refuse a request. Only problem.ts turns these into HTTP; any other error is a bug and answers
+ * 500 with nothing but the request id.
  */
 export abstract class Refusal extends Error {
   abstract readonly status: number;
@@ -87,7 +87,7 @@ export class UnsupportedMediaType extends Refusal {
   readonly code = "unsupported_media_type";
 }
 
-/** So many of the findings are told in words. */
+/** At most this many findings are written out. */
 const mostInWords = 20;
 const longestWords = 3_000;
 
@@ -121,7 +121,9 @@ export class PreconditionFailed extends Refusal {
   readonly code = "precondition_failed";
 }
 
-/** The request is right but the world is not ready; the refusals come from the constructors of the rules. */
+/**
+ * The request is valid but the state does not allow it; the refusals come from the constructors of the rules.
+ */
 export class Conflict extends Refusal {
   readonly status = 409;
   readonly code: ConflictCode;
@@ -156,7 +158,7 @@ export class RateLimited extends Refusal {
   }
 }
 
-/** Something we lean on is away for the moment. */
+/** Something that we depend on is temporarily unreachable. */
 export class Unavailable extends Refusal {
   readonly status = 503;
   readonly code = "unavailable";
@@ -174,7 +176,10 @@ export class Unavailable extends Refusal {
   }
 }
 
-/** A region's agent does not report, and what was asked needs it now. What can wait for it is accepted and waits. */
+/**
+ * A region's agent does not report, and the request needs it now. Requests that can wait for it are accepted
+ * and wait.
+ */
 export class RegionSilent extends Refusal {
   readonly status = 503;
   readonly code = "region_unavailable";

@@ -49,7 +49,7 @@ test("the same key for another request is refused", async () => {
   expect([other.status, other.body.code]).toEqual([422, "idempotency_key_reused"]);
 });
 
-test("50 requests at once with one key make one resource, and all get its id", async () => {
+test("50 concurrent requests with one key create one resource, and all get its id", async () => {
   const before = await auditRows("ssh_key.create");
   const replica = await world.addReplica();
   const body = { name: "many", public_key: ed25519Line() };
@@ -76,7 +76,7 @@ test("a key belongs to its caller: another token's same key is another key", asy
   expect(one.body.id).not.toBe(two.body.id);
 });
 
-test("a refusal is not kept: the same key tries again", async () => {
+test("a refusal is not stored: the same key tries again", async () => {
   const body = { name: "taken", public_key: ed25519Line() };
   const blocker = await acme.owner.post("/ssh-keys", { name: "taken", public_key: ed25519Line() });
   expect((await acme.owner.post("/ssh-keys", body, withKey("retry"))).status).toBe(409);
@@ -84,7 +84,7 @@ test("a refusal is not kept: the same key tries again", async () => {
   expect((await acme.owner.post("/ssh-keys", body, withKey("retry"))).status).toBe(201);
 });
 
-test("a repeated delete is answered like the first, although the resource is gone", async () => {
+test("a repeated delete is answered like the first, although the resource is deleted", async () => {
   const { body } = await acme.owner.post("/ssh-keys", { name: "gone", public_key: ed25519Line() });
   const path = `/ssh-keys/${body.id}`;
   const answers = await Promise.all([1, 2, 3].map(() => acme.owner.delete(path, withKey("delete"))));
@@ -109,7 +109,7 @@ test("a replay withholds the secret, and the secret is nowhere in the database",
   }
 });
 
-test("a key is forgotten after 24 hours", async () => {
+test("a key expires after 24 hours", async () => {
   const body = { name: "daily", public_key: ed25519Line() };
   const first = await acme.owner.post("/ssh-keys", body, withKey("daily"));
   await owner.query(
@@ -121,7 +121,7 @@ test("a key is forgotten after 24 hours", async () => {
   expect(later.body.id).not.toBe(first.body.id);
 });
 
-test("a request whose key is being worked on too long is told so", async () => {
+test("a request whose key is in progress for too long is refused", async () => {
   const holder = new Client({ connectionString: world.database.ownerUrl });
   await holder.connect();
   await holder.query("begin");

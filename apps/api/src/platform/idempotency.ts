@@ -10,15 +10,15 @@ import type { Reply } from "./reply.ts";
 import { storableText } from "./storable-text.ts";
 
 /*
- * A key belongs to one caller, method and path, and is stored in the transaction of what it did: the effect and its
- * record exist together or not at all, so a client that lost the answer (even to COMMIT) can always ask again. Only
- * answers that did something are stored; a refusal is evaluated anew.
+ * A key belongs to one caller, method and path, and is stored in the transaction of its effect: both exist
+ * together or not at all, so a client that lost the answer (even to COMMIT) can always repeat the request.
+ * Only answers with an effect are stored; a refusal is evaluated again.
  */
 
 const keptFor = sql<Date>`now() - interval '24 hours'`;
 
 /**
- * The answer this key already got, or null.
+ * The stored answer of this key, or null.
  *
  * @throws Invalid `idempotency_key_reused` when the key was used for another request
  */
@@ -52,10 +52,10 @@ export async function findReplay(
 }
 
 /**
- * Takes the key for this transaction. A concurrent request with the same key waits here for the first one to end,
- * and then replays what that one answered.
+ * Reserves the key for this transaction. A concurrent request with the same key waits here for the first one
+ * to end, and then replays its answer.
  *
- * @returns the stored answer when somebody else was first, null when the key is ours now
+ * @returns the stored answer when another request was first, null when the key is ours now
  */
 export async function takeKey(tx: Tx, request: ApiRequest, key: string): Promise<Reply | null> {
   const values = { request_hash: await hashOf(request), status: 0, headers: "{}", body: null };
@@ -81,7 +81,7 @@ export async function takeKey(tx: Tx, request: ApiRequest, key: string): Promise
   return taken === undefined ? findReplay(tx, request, key) : null;
 }
 
-/** Keeps the answer, with its secrets taken out. */
+/** Stores the answer without its secrets. */
 export async function storeAnswer(
   tx: Tx,
   request: ApiRequest,
@@ -124,7 +124,10 @@ function scopeOf(request: ApiRequest, key: string) {
   };
 }
 
-/** Of the bytes as sent and the query: the same request again is the same bytes. Made once, before the transaction. */
+/**
+ * Of the bytes as sent and the query: a repeated request has the same bytes. Computed once, before the
+ * transaction.
+ */
 function hashOf(request: ApiRequest): Promise<Buffer> {
   request.established.requestHash ??= makeHash(request);
   return request.established.requestHash;
@@ -137,8 +140,8 @@ async function makeHash(request: ApiRequest): Promise<Buffer> {
     .update(`${query.length}:${query}`)
     .update(request.established.bytes ?? "")
     .digest();
-  // What people do about how they sign in has their passwords in its body. A fast digest of it beside the slow hash in
-  // app_user would be the one to guess against.
+  // Requests about signing in have passwords in their bodies. A fast digest of one would be easier to guess
+  // against than the slow hash in app_user.
   if (request.operation.permission !== "session") return digest;
   const { subject } = request.caller;
   return slowDigest(digest, createHash("sha256").update(`${subject} ${request.idempotencyKey}`).digest());

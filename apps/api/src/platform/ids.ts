@@ -1,6 +1,6 @@
 import { randomInt, randomUUIDv7 } from "node:crypto";
 
-/** Prefixes of the identifiers this process makes. */
+/** Prefixes of the identifiers that this process creates. */
 export type IdPrefix =
   | "org"
   | "usr"
@@ -40,16 +40,16 @@ export function newId(prefix: IdPrefix): string {
   return `${prefix}_${newIdBody()}`;
 }
 
-/** What the last identifier of this process was made of. */
+/** The value of the last identifier of this process. */
 let last = 0n;
 
 /**
- * 26 characters of Crockford's base32 over a UUIDv7. Those that one process makes are in the order they were made, also
- * within a millisecond: what one transaction writes into the audit trail is read in that order.
+ * 26 characters of Crockford's base32 over a UUIDv7. Those of one process sort in the order of their
+ * creation, also within a millisecond: the audit trail of a transaction is read in that order.
  */
 export function newIdBody(): string {
   let value = BigInt(`0x${randomUUIDv7().replaceAll("-", "")}`);
-  // By a step that nobody guesses either.
+  // By a random step, so that it cannot be guessed either.
   if (value <= last) value = last + BigInt(randomInt(1, 2 ** 47));
   last = value;
   let text = "";
@@ -62,7 +62,10 @@ export function newIdBody(): string {
 
 const body = /^[0-7][0-9a-hjkmnp-tv-z]{25}$/;
 
-/** Whether text could be an identifier of that kind. What cannot reads as absent and never reaches the database. */
+/**
+ * Whether text could be an identifier of that kind. Other text reads as absent and never reaches the
+ * database.
+ */
 export function isId(prefix: IdPrefix, text: string): boolean {
   return text.startsWith(`${prefix}_`) && body.test(text.slice(prefix.length + 1));
 }

@@ -22,7 +22,7 @@ const { schemas } = openapi.components as { schemas: Readonly<Record<string, Sch
 const resolved = (schema: Schema): Schema =>
   schema.$ref === undefined ? schema : (schemas[schema.$ref.split("/").at(-1) ?? ""] ?? schema);
 
-/** What the schema says of the member `job`, part by part; none when it has no such member. */
+/** The schemas of the member `job`, part by part; none when there is no such member. */
 function jobsIn(schema: Schema): Schema[] {
   const { allOf, properties } = resolved(schema);
   const own = properties?.job === undefined ? [] : [properties.job];
@@ -55,7 +55,7 @@ test.each(answers.filter(({ status }) => status !== "202"))(
   },
 );
 
-test("a test build lets no 201 leave that has a job", () => {
+test("a test build refuses a 201 with a job", () => {
   const defect = responseDefect("createNetwork", 201, { network: {}, job: {} });
   expect(defect).toMatch(/job.*null/);
 });

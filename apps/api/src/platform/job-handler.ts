@@ -5,7 +5,7 @@ import type { Settings } from "./settings.ts";
 
 export type PowerState = "on" | "off" | "unknown";
 
-/** How a job ended for good. */
+/** How a job has finally ended. */
 export type JobEnd = {
   readonly status: "succeeded" | "failed" | "cancelled";
   /** For the user: why it did not succeed. */
@@ -15,17 +15,22 @@ export type JobEnd = {
   readonly power: PowerState | null;
   /** Whether the guest has its public addresses now, as far as the job was about them. */
   readonly publicNetwork?: "applied" | "next_boot" | null;
-  /** Of the VM's disk as it was seen, as far as the job could have changed it. */
+  /** The VM's disk as it was observed, as far as the job could have changed it. */
   readonly diskBytes?: number | null;
-  /** The id of the filter that the VM has now, as far as the job was about it and its agent knows of filters. */
+  /**
+   * The id of the filter that the VM has now, as far as the job concerned it and its agent supports filters.
+   */
   readonly filter?: string | null;
   /** The generation of the network that the edge has now, as far as the job was about it. */
   readonly networkGeneration?: number | null;
 };
 
-/** What a product knows about its jobs. One for each type of resource; the queue knows nothing else of products. */
+/**
+ * How a product renders and settles its jobs. One for each type of resource; the queue has no other knowledge
+ * of products.
+ */
 export type JobHandler = {
-  /** The kinds it can render and settle: no other is handed out. */
+  /** The kinds that it can render and settle: no other kind is assigned. */
   readonly kinds: readonly JobKind[];
   /** Locks the resource's row: always before any of its jobs' rows. */
   lockResource(tx: Tx, job: JobRow): Promise<void>;
@@ -33,8 +38,8 @@ export type JobHandler = {
   renderPayload(tx: Tx, job: JobRow): Promise<JobPayload>;
   /** Writes what the end of the job means for the resource, its allocations and its usage. */
   settle(tx: Tx, job: JobRow, end: JobEnd, settings: Settings): Promise<void>;
-  /** Ends a job of the resource that waits and gives way to this one, which is about to be tried again. */
-  makeWay(tx: Tx, job: JobRow): Promise<void>;
+  /** Ends a job of the resource that waits and is superseded by this one, which is about to be tried again. */
+  preempt(tx: Tx, job: JobRow): Promise<void>;
   /**
    * Writes what it means for the resource that an ended job of it waits again.
    *
@@ -43,7 +48,7 @@ export type JobHandler = {
    */
   retried(tx: Tx, job: JobRow, ended: JobRow): Promise<void>;
   /**
-   * Takes another VM number for the resource, since the one it has turned out to be unusable.
+   * Allocates another VM number to the resource, because its present one is unusable.
    *
    * @returns false when there is none left
    */
@@ -54,13 +59,13 @@ export type JobHandler = {
 export type JobHandlers = { readonly [resourceType: string]: JobHandler };
 
 /** @throws Error for a resource type that no product of this build has */
-export function handlerOf(handlers: JobHandlers, job: JobRow): JobHandler {
+export function handlerOf(handlers: JobHandlers, job: Pick<JobRow, "resource_type">): JobHandler {
   const handler = handlers[job.resource_type];
   if (handler === undefined) throw new Error(`no product settles jobs of ${job.resource_type}`);
   return handler;
 }
 
-/** All kinds of job that this build can hand out. */
+/** All kinds of job that this build can assign. */
 export function kindsOf(handlers: JobHandlers): ReadonlySet<string> {
   return new Set(Object.values(handlers).flatMap(({ kinds }) => kinds));
 }

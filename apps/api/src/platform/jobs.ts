@@ -18,9 +18,9 @@ export type NewJob = {
   readonly resourceId: string;
   readonly requestedBy: Schemas["Actor"];
   readonly requestId: string;
-  /** What was asked for and is written down nowhere else. Never secrets. */
+  /** Parameters of the request that are stored nowhere else. Never secrets. */
   readonly parameters?: Readonly<Record<string, unknown>>;
-  /** What cannot be undone was done before it, by a job that it is to mend. */
+  /** An earlier job, which this one repairs, has done something that cannot be undone. */
   readonly irreversible?: boolean;
 };
 
@@ -37,7 +37,7 @@ export async function queueJob(tx: Tx, job: NewJob): Promise<JobRow> {
   return row;
 }
 
-/** The end of every job leaves one row in the audit trail, in the transaction that ends it. */
+/** The end of every job adds one row to the audit trail, in the transaction that ends it. */
 export async function noteJobEnd(
   tx: Tx,
   job: JobRow,
@@ -67,7 +67,7 @@ export async function noteJobEnd(
     .execute();
 }
 
-/** Writes a job that is over as soon as it is asked for, because the region has nothing to do. */
+/** Writes a job that has already ended, because the region has nothing to do. */
 export async function recordDoneJob(tx: Tx, job: NewJob): Promise<JobRow> {
   const row = await insertJob(tx, job, {
     status: "succeeded",
@@ -132,7 +132,7 @@ export async function lockOpenJobs(tx: Tx, organisationId: string, resourceId: s
   };
 }
 
-/** Ends a job that waits: its place in the queue goes to another one, or nobody wants it any more. */
+/** Ends a queued job: another one takes its place in the queue, or it is no longer wanted. */
 export async function cancelQueuedJob(
   tx: Tx,
   job: JobRow,
@@ -151,8 +151,11 @@ export async function cancelQueuedJob(
   await noteJobEnd(tx, job, "cancelled", code);
 }
 
-/** Asks the holder of a running job to stop at its next step. It learns of it with its next report. */
-export async function askToStop(tx: Tx, job: JobRow): Promise<JobRow> {
+/**
+ * Asks the holder of a running job to stop at its next step. The holder reads the request in the answer to
+ * its next report.
+ */
+export async function requestCancel(tx: Tx, job: JobRow): Promise<JobRow> {
   return tx
     .updateTable("job")
     .set({ cancel_requested: true })
@@ -163,8 +166,9 @@ export async function askToStop(tx: Tx, job: JobRow): Promise<JobRow> {
 }
 
 /**
- * Queues a job that ended without success again, as if it were new; what it did so far is found by looking. What cannot
- * be undone stays so: an attempt that fails before it has looked knows of no destroyed disk.
+ * Queues a job that ended without success again, as if it were new; it observes what it did so far. What
+ * cannot be undone stays recorded: an attempt that fails before its first observation cannot report a
+ * destroyed disk.
  */
 export async function requeueEndedJob(tx: Tx, job: JobRow): Promise<JobRow> {
   await crashPoint("allocated");
@@ -180,7 +184,7 @@ export async function requeueEndedJob(tx: Tx, job: JobRow): Promise<JobRow> {
       error: null,
       internal_error: null,
       result: null,
-      // Asked for again, it has room for as many steps as at first.
+      // A retried job may have as many steps as a new one.
       step_count: 0,
       finished_at: null,
     })
@@ -194,7 +198,7 @@ export async function requeueEndedJob(tx: Tx, job: JobRow): Promise<JobRow> {
   return row;
 }
 
-/** What an attempt saw when it ended, of a job that waits for its next one. */
+/** The observation of the last attempt, for a job that waits for its next one. */
 export function seenByLastAttempt(job: Pick<JobRow, "result">): {
   readonly power: PowerState | null;
   readonly diskBytes: number | null;

@@ -1,13 +1,13 @@
-/** What a JSON text is made of, counted without parsing it. */
+/** The extent of a JSON text, counted without parsing it. */
 export type JsonExtent = {
   readonly depth: number;
-  /** Values of every kind, from above: what stands between commas and brackets. */
+  /** At most this many values of every kind: the parts between commas and brackets. */
   readonly values: number;
-  /** Names of all objects, those that are given twice counted twice. */
+  /** Names of all objects, repeated ones counted twice. */
   readonly names: number;
 };
 
-/** Counts until one of the figures is above what is allowed. What is no JSON is counted as well as it can be. */
+/** Counts until one of the figures is above its limit. Invalid JSON is counted as well as possible. */
 export function extentOf(text: string, most: Pick<JsonExtent, "depth" | "values">): JsonExtent {
   let [depth, deepest, values, names] = [0, 0, 1, 0];
   for (let index = 0; index < text.length; index += 1) {
@@ -33,7 +33,7 @@ export function namesIn(value: unknown): number {
   return count;
 }
 
-/** The longest name that is repeated to whoever sent it. */
+/** The longest name that an error repeats. */
 const longestName = 100;
 
 type Level = { readonly names: Set<string> | null; place: string; index: number; isNameNext: boolean };

@@ -2,7 +2,7 @@ import pg from "pg";
 import { expect, test } from "vitest";
 import { describeError } from "./log.ts";
 
-test("an error is logged with what it is and where it comes from, and without the row that it quotes", () => {
+test("an error is logged with its type and its stack, and without the row that it quotes", () => {
   const error = Object.assign(new pg.DatabaseError("violates a check", 1, "error"), {
     code: "23514",
     table: "app_user",
@@ -19,7 +19,7 @@ test("an error is logged with what it is and where it comes from, and without th
   expect(described.stack).toContain("log.test.ts");
 });
 
-test("what is thrown without being an error is not written down, and causes without end have one", () => {
+test("a thrown value that is no error is not logged, and an endless chain of causes is cut", () => {
   expect(describeError("secret")).toEqual({ type: "string" });
   const error = new Error("round and round");
   error.cause = error;

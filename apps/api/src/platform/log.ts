@@ -15,13 +15,13 @@ export function createLog(level: string, destination: DestinationStream = pino.d
   );
 }
 
-/** What Postgres says of a failure that is about tables and not about what was to be written into them. */
+/** The fields of a Postgres error that concern tables and not the values that were to be written. */
 const facts = ["code", "severity", "schema", "table", "column", "constraint", "routine", "syscall"] as const;
 const maxCauses = 5;
 
 /**
- * An error without whatever else hangs on it: Postgres' `detail` quotes the failing row, password hashes and all, and
- * the driver attaches its connection with the values it was sending.
+ * An error without its attached data: Postgres' `detail` quotes the failing row, password hashes included,
+ * and the driver attaches its connection with the values it was sending.
  */
 export function describeError(error: unknown, depth = 0): Record<string, unknown> {
   if (!(error instanceof Error)) return { type: typeof error };

@@ -2,11 +2,11 @@ import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom
 
 export type Metrics = {
   readonly registry: Registry;
-  /** A request came in. Call what it returns when it is answered. */
+  /** A request has arrived. Call the returned function when it is answered. */
   beginRequest(operation: string): (status: number) => void;
 };
 
-/** The process' metrics; none of their labels comes from a caller, so their number is bounded. */
+/** The process' metrics; no caller determines their labels, so their number is bounded. */
 export function createMetrics(poolUse: () => { total: number; idle: number; waiting: number }): Metrics {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });

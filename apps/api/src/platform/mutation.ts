@@ -1,7 +1,7 @@
 import { organisationSuspended } from "@kule/rules/refusals";
 import { sql } from "kysely";
 import type { ApiRequest } from "./api-request.ts";
-import { askedDetails, writeAudit } from "./audit.ts";
+import { requestDetails, writeAudit } from "./audit.ts";
 import { crashPoint } from "./crash-points.ts";
 import type { Tx } from "./database.ts";
 import { isCollision } from "./database-errors.ts";
@@ -15,12 +15,12 @@ export type Outcome = {
   readonly resource: string | null;
   /** More for the audit trail than the body that was sent. Never secrets. */
   readonly details?: Readonly<Record<string, unknown>>;
-  /** Top-level fields of the answer that a replay must not hold. */
+  /** Top-level fields of the answer that a replay must not contain. */
   readonly secretFields?: readonly string[];
 };
 
 export type MutationOptions = {
-  /** A suspended organisation may do this too: it only gives something up. */
+  /** Allowed in a suspended organisation too: it only releases something. */
   readonly evenIfSuspended?: boolean;
 };
 
@@ -36,11 +36,11 @@ class DryRun extends Error {
 const maxAttempts = 3;
 
 /**
- * Does `work` and everything that must be true together with it in one transaction: the row-level security of the
- * acting organisation, the idempotency record, and the audit row. A collision with another transaction runs all of
- * it again, so `work` changes nothing outside the transaction.
+ * Runs `work` in one transaction with the row-level security of the acting organisation, the idempotency
+ * record, and the audit row. A conflict with another transaction runs all of it again, so `work` must change
+ * nothing outside of the transaction.
  *
- * With `dry_run` the same work is done and undone.
+ * With `dry_run` the same work is done and rolled back.
  */
 export async function mutation(
   request: ApiRequest,
@@ -92,14 +92,17 @@ function attemptMutation(
       outcome: "succeeded",
       httpStatus: reply.status,
       code: null,
-      details: { ...askedDetails(request), ...details },
+      details: { ...requestDetails(request), ...details },
     });
     if (key !== undefined) await storeAnswer(tx, request, key, reply, secretFields ?? []);
     return reply;
   });
 }
 
-/** From here to its end the transaction sees and writes this organisation's rows only, whatever its queries say. */
+/**
+ * From here to its end the transaction sees and writes this organisation's rows only, whatever its queries
+ * are.
+ */
 export async function actAs(tx: Tx, organisationId: string): Promise<void> {
   await sql`select set_config('app.organisation', ${organisationId}, true)`.execute(tx);
 }

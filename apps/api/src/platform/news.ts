@@ -1,10 +1,10 @@
 import type { Channel, Notifications } from "./notifications.ts";
 
-/** Tells once that something may have changed. */
+/** Reports once that something may have changed. */
 export type NewsListener = {
   /**
-   * Waits for news since the last call, for at most so many milliseconds, or until `gone`. Whoever is told of news must
-   * look: they are not told again.
+   * Waits for news since the last call, for at most so many milliseconds, or until `gone`. The caller must
+   * then read the state: the same news are not reported again.
    *
    * @returns whether there were news
    */
@@ -13,10 +13,10 @@ export type NewsListener = {
 };
 
 /**
- * Listens on a channel. News that come before anybody waits are kept, so that listening first and looking then misses
- * nothing.
+ * Listens on a channel. News that arrive before the first wait are kept, so that listening first and reading
+ * the state then misses nothing.
  *
- * @param isMine whether a payload is worth a look; when some may have been missed, that is one
+ * @param isMine whether a payload concerns the caller; missed messages always do
  */
 export function listenFor(
   notifications: Notifications,

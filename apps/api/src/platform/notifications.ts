@@ -2,16 +2,21 @@ import pg from "pg";
 import type { News } from "./committed-news.ts";
 import type { Logger } from "./log.ts";
 
-/** Called with the payload of a NOTIFY, or null when some may have been missed: look for yourself. */
+/**
+ * Called with the payload of a NOTIFY, or null when some may have been missed: then the state must be read.
+ */
 export type Listener = (payload: string | null) => void;
 
-/** All are listened to from the start: a LISTEN sent with the first listener would take effect only after it waits. */
+/**
+ * All channels from the start: a LISTEN sent with the first listener would take effect only after it waits.
+ */
 const channels = ["kule_job", "kule_region", "kule_token", "kule_invariants", "kule_console"] as const;
 export type Channel = (typeof channels)[number];
 
 /**
- * One connection that listens for the whole process. A NOTIFY is a hint to look, never the news itself, so a broken
- * connection costs promptness only: after it is back every listener is called once with null.
+ * One connection that listens for the whole process. A NOTIFY is a hint to read the state, never the state
+ * itself, so a broken connection costs only time: after the reconnect every listener is called once with
+ * null.
  */
 export class Notifications {
   readonly #url: string;
@@ -44,8 +49,8 @@ export class Notifications {
   }
 
   /**
-   * Tells everybody who listens, in this process and in all others. What comes in while a NOTIFY is under way goes
-   * out together in the next one, each thing once. What cannot be sent is dropped: it is a hint.
+   * Notifies every listener, in this process and in all others. News that arrive while a NOTIFY is being sent
+   * are sent together in the next one, without duplicates. What cannot be sent is dropped: it is a hint.
    */
   publish(news: readonly News[]): void {
     for (const each of news) this.#outgoing.set(`${each.channel} ${each.payload}`, each);
@@ -65,14 +70,14 @@ export class Notifications {
         });
       }
     } catch (error) {
-      this.#log.debug({ err: error }, "news could not be passed on");
+      this.#log.debug({ err: error }, "a notification could not be sent");
     } finally {
       this.#outgoing.clear();
       this.#publishing = false;
     }
   }
 
-  /** Connects; failing that, goes on trying until `stop`. */
+  /** Connects; on failure, retries until `stop`. */
   async start(): Promise<void> {
     this.#stopped = false;
     await this.#connect();
@@ -109,7 +114,7 @@ export class Notifications {
     }
     if (this.#stopped) return void client.end().catch(() => {});
     this.#client = client;
-    if (this.#failures > 0) this.#log.info("notifications are back");
+    if (this.#failures > 0) this.#log.info("notifications are connected again");
     this.#failures = 0;
     for (const channel of channels) this.#emit(channel, null);
   }
@@ -124,7 +129,7 @@ export class Notifications {
   #later(error: unknown): void {
     if (this.#stopped || this.#retry !== null) return;
     this.#failures += 1;
-    if (this.#failures === 1) this.#log.warn({ err: error }, "notifications are away; trying again");
+    if (this.#failures === 1) this.#log.warn({ err: error }, "notifications are disconnected; retrying");
     const delayMs = Math.min(5_000, 100 * 2 ** this.#failures);
     this.#retry = setTimeout(() => {
       this.#retry = null;

@@ -10,7 +10,7 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(folder, { recursive: true }));
 
-test("a wrong file, or one without a panel and a key, keeps the API from starting", () => {
+test("a wrong file, or one without a panel and a key, prevents the API's start", () => {
   const path = join(folder, "wrong.yaml");
   writeFileSync(path, "providers: []");
   const start = () => readSettings({ KULE_DATABASE_URL: "postgres://x", KULE_OIDC_FILE: path });

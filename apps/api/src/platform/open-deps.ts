@@ -12,7 +12,7 @@ import { TokenCache } from "./token-cache.ts";
 export type OpenDeps = {
   readonly deps: Deps;
   readonly database: OpenDatabase;
-  /** Ends parked requests, so that the server can drain. */
+  /** Ends waiting requests, so that the server can drain. */
   stop(): void;
   /** Closes connections; after the last request. */
   close(): Promise<void>;

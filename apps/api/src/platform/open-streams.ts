@@ -1,7 +1,10 @@
 import type { Caller } from "./caller.ts";
 import { RateLimited } from "./errors.ts";
 
-/** More than anybody watches at once; each costs a connection, and looks at the database when its job changes. */
+/**
+ * More than a person watches at the same time; each costs a connection, and reads the database when its job
+ * changes.
+ */
 const mostOfOwner = 50;
 const mostOfOrganisation = 500;
 const retryAfterSeconds = 5;
@@ -11,9 +14,9 @@ export class OpenStreams {
   readonly #open = new Map<string, number>();
 
   /**
-   * Takes a place for one more stream; what it answers gives the place back, once.
+   * Counts one more stream; the returned function releases its place, once.
    *
-   * @throws RateLimited when the caller or the organisation has as many as may be
+   * @throws RateLimited when the caller or the organisation has the maximum
    */
   take({
     owner,

@@ -51,8 +51,8 @@ type Work<Id extends OperationId, Found> =
 
 export type Handler<Id extends OperationId, Found> = Work<Id, Found> & {
   /**
-   * What the body has wrong beyond the contract. It gets the fields that are right by the contract, and its findings
-   * are answered together with the contract's.
+   * What is wrong with the body beyond the contract. It gets the fields that are valid by the contract, and
+   * its findings are answered together with the contract's.
    */
   check?: (
     request: ApiRequest<Id>,
@@ -135,7 +135,7 @@ async function run(
   if (handler.find !== undefined) {
     found = await handler.find(request);
     if (found === null) {
-      // A delete that ran under this key a moment ago, beside this request.
+      // A delete that ran under this key a moment ago, concurrently with this request.
       const late = key === undefined ? null : await findReplay(request.db, request, key);
       if (late !== null) return replayed(request, late);
       throw new NotFound();
@@ -157,7 +157,7 @@ function work(request: ApiRequest, handler: AnyHandler, found: unknown): Promise
     : handler.handle(request, found);
 }
 
-/** Once the whole answer is with the operating system; never for a request that came by no socket. */
+/** When the whole answer is with the operating system; never for a request without a socket. */
 function onceSent(context: Context, then: () => Promise<void>): void {
   const { outgoing } = (context.env ?? {}) as { outgoing?: ServerResponse };
   if (hasCrashPoints()) outgoing?.once("finish", AsyncResource.bind(then));
@@ -197,13 +197,13 @@ async function checkInput(request: ApiRequest, handler: AnyHandler, found: unkno
     }
     draft = rightFields(json, body.ok ? [] : body.errors);
   }
-  // Which fields are right is known only as long as everything that is wrong is.
+  // Which fields are valid is known only when no error was left out.
   if (handler.check !== undefined && wrong.leftOut === 0)
     wrong.addAll(await handler.check(request, draft, found));
   if (wrong.errors.length > 0) throw new Invalid(wrong.errors, "validation_failed", wrong.leftOut);
 }
 
-/** The top-level fields of a body that the contract has nothing against. */
+/** The top-level fields of a body without an error by the contract. */
 function rightFields(json: unknown, errors: readonly FieldError[]): Record<string, unknown> {
   if (typeof json !== "object" || json === null || Array.isArray(json)) return {};
   const wrong = new Set(errors.map((error) => error.pointer.split("/")[1]));
@@ -239,17 +239,23 @@ function queryOf(context: Context): Record<string, unknown> {
 }
 
 const auditedStatuses = new Set([400, 403, 404, 409, 412, 413, 415, 422]);
-/** Where an agent's token has no business, or somebody else's has none: 403, and 404 of another region's job. */
+/**
+ * A call that an agent's token may not make, or one for another region: 403, and 404 for another region's
+ * job.
+ */
 const agentRefusal = { action: "agent.refused" as const, statuses: new Set([403, 404]) };
 
-/** Turns an error into its problem document, and notes refused mutations outside of what was rolled back. */
+/**
+ * Turns an error into its problem document, and audits refused mutations outside of the transaction that was
+ * rolled back.
+ */
 async function refuse(request: ApiRequest, error: unknown): Promise<Reply> {
   const { deps, operation: info } = request;
   const refusal = refusalOf(error);
   const problem = renderProblem(error, { requestId: request.id, path: request.context.req.path });
   if (refusal === null) deps.log.error({ err: error, requestId: request.id, operation: info.id }, "a bug");
   else if (refusal.status === 503)
-    deps.log.warn({ err: error, requestId: request.id, operation: info.id }, "something is away");
+    deps.log.warn({ err: error, requestId: request.id, operation: info.id }, "a dependency is unavailable");
   const action = auditActionOf(request, refusal);
   if (action !== null) {
     const lastId = Object.values(request.context.req.param()).at(-1);
@@ -269,7 +275,7 @@ async function refuse(request: ApiRequest, error: unknown): Promise<Reply> {
   }
   if (deps.settings.testBuild && refusal !== null)
     await checkAnswer(request, problem).catch((defect: unknown) => {
-      deps.log.error({ err: defect, requestId: request.id }, "the answer does not fit the contract");
+      deps.log.error({ err: defect, requestId: request.id }, "the answer does not match the contract");
       throw defect;
     });
   return problem;

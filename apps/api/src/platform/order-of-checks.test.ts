@@ -24,7 +24,7 @@ async function newKey(owner: ApiCaller, name: string) {
   return created.body as { id: string; generation: number };
 }
 
-describe("one check comes before the next", () => {
+describe("one check runs before the next", () => {
   test("401 before 403, 404 and 422", async () => {
     const nobody = new ApiCaller(world.app, null);
     const answer = await nobody.patch(`/ssh-keys/${absentKey}`, { wrong: true });
@@ -62,7 +62,7 @@ describe("one check comes before the next", () => {
   });
 });
 
-describe("what is not the caller's", () => {
+describe("another caller's resource", () => {
   test("another organisation's id answers exactly like an absent and a malformed one", async () => {
     const foreign = await newKey(other.owner, "foreign");
     const answers = await Promise.all(
@@ -106,7 +106,7 @@ describe("what is not the caller's", () => {
     expect(named.body.items.map((key: { name: string }) => key.name)).toEqual(["foreign"]);
   });
 
-  test("members have no way to the operators' operations", async () => {
+  test("members cannot use the operators' operations", async () => {
     const answer = await acme.owner.post("/organisations", { slug: "mine", name: "Mine" });
     expect(answer.status).toBe(403);
     expect(answer.body.required).toEqual(["operator:organisations"]);
@@ -188,7 +188,7 @@ describe("a wrong request", () => {
     expect((await acme.owner.post("/ssh-keys", "{}", withCharset)).status).toBe(422);
   });
 
-  test("text that no database holds is refused like any other wrong field", async () => {
+  test("text that no database can store is refused like any other wrong field", async () => {
     const answer = await acme.owner.post("/ssh-keys", '{"name":"a\\u0000b","public_key":"\\ud800"}');
     expect(answer.status).toBe(422);
     expect(answer.body.errors.map((error: { field: string }) => error.field).sort()).toEqual([
@@ -199,7 +199,7 @@ describe("a wrong request", () => {
 });
 
 describe("paths and methods", () => {
-  test("an unknown path is 404, a known one under another method 405 with the methods it takes", async () => {
+  test("an unknown path is 404, a known one under another method 405 with the methods it allows", async () => {
     expect((await acme.owner.get("/nothing")).status).toBe(404);
     const answer = await acme.owner.send("PUT", "/ssh-keys", {});
     expect([answer.status, answer.body.code]).toEqual([405, "method_not_allowed"]);
@@ -213,7 +213,7 @@ describe("paths and methods", () => {
     expect((await acme.owner.send("HEAD", "/auth/login")).status).toBe(405);
   });
 
-  test("a caller's request id comes back if it can be logged, otherwise it gets one", async () => {
+  test("a caller's request id is returned if it can be logged, otherwise it gets one", async () => {
     const kept = await acme.owner.get("/me", { "X-Request-Id": "trace-1.2_3" });
     expect(kept.headers.get("x-request-id")).toBe("trace-1.2_3");
     const replaced = await acme.owner.get("/nothing", { "X-Request-Id": "two words" });

@@ -40,7 +40,7 @@ async function walk(path: string): Promise<string[][]> {
   return pages;
 }
 
-test("pages hold every item once, in one order, the newest first", async () => {
+test("pages contain every item once, in one order, the newest first", async () => {
   const pages = await walk("/ssh-keys?limit=5");
   expect(pages.map((page) => page.length)).toEqual([5, 5, 5, 5, 3]);
   expect(pages.flat()).toEqual(namesOf((await acme.owner.get("/ssh-keys?limit=200")).body));
@@ -51,7 +51,7 @@ test("a page that ends with the list has no next one", async () => {
   expect((await walk("/ssh-keys?limit=23")).map((page) => page.length)).toEqual([23]);
 });
 
-test("what is added while paging neither repeats nor hides what was there", async () => {
+test("rows that are added while paging neither repeat nor hide earlier ones", async () => {
   const { body: first } = await acme.owner.get("/ssh-keys?limit=10");
   const added = await acme.owner.post("/ssh-keys", { name: "late", public_key: ed25519Line() });
   const { body: second } = await acme.owner.get(`/ssh-keys?limit=200&cursor=${first.next_cursor}`);
@@ -59,7 +59,7 @@ test("what is added while paging neither repeats nor hides what was there", asyn
   await acme.owner.delete(`/ssh-keys/${added.body.id}`);
 });
 
-describe("a cursor that this list did not give out is refused", () => {
+describe("a cursor that this list did not issue is refused", () => {
   const forged = (text: string) =>
     Buffer.from(`${crc32(text).toString(16).padStart(8, "0")}${text}`).toString("base64url");
   const list = "ssh-keys desc ssh_key.created_at,ssh_key.id";

@@ -17,7 +17,7 @@ export type Paging = {
 
 export type Page<Row> = { readonly rows: Row[]; readonly nextCursor: string | null };
 
-/** What the list operations have in their query. */
+/** The query parameters of list operations. */
 type PagingQuery = { readonly limit?: number; readonly cursor?: string };
 
 const kindOf = { created_at: "time", name: "text", address: "address" } as const;
@@ -28,7 +28,7 @@ export function newestFirst(list: string, query: PagingQuery, table: string): Pa
   return inOrder(list, query, table);
 }
 
-/** In the order that was asked for, newest first if none was. */
+/** In the requested order, newest first by default. */
 export function inOrder(list: string, query: PagingQuery & { readonly sort?: Sort }, table: string): Paging {
   const { sort = "-created_at" } = query;
   const column = sort.replace("-", "") as keyof typeof kindOf;
@@ -45,10 +45,11 @@ export function inOrder(list: string, query: PagingQuery & { readonly sort?: Sor
 }
 
 /**
- * Runs a list query for one page. The position is the sort keys of the last row seen, so that inserts and deletes
- * between two pages neither repeat nor skip what was there all along; times keep Postgres' microseconds.
+ * Runs a list query for one page. The position is the sort keys of the last row seen, so that inserts and
+ * deletes between two pages neither repeat nor skip rows that existed all along; times keep Postgres'
+ * microseconds.
  *
- * @throws Invalid when the cursor is not one this list gave out
+ * @throws Invalid when the cursor is not one that this list issued
  */
 export async function fetchPage<DB, Tables extends keyof DB, Row>(
   query: SelectQueryBuilder<DB, Tables, Row>,

@@ -1,10 +1,10 @@
 import { expect, test } from "vitest";
 import { generatePassword, hashAs, hashPassword } from "./passwords.ts";
 
-/** As Postgres gives them. */
+/** As Postgres stores them. */
 const parametersOf = (hash: string) => hash.slice(0, hash.lastIndexOf("$"));
 
-test("a password is known again, another one is not", async () => {
+test("a password matches its hash, and another one does not", async () => {
   const hash = await hashPassword("correct horse");
   expect(hash).toMatch(/^\$argon2id\$v=19\$m=19456,t=2,p=1\$[A-Za-z0-9+/]{22}\$[A-Za-z0-9+/]{43}$/);
   expect(await hashAs("correct horse", parametersOf(hash))).toBe(hash);

@@ -17,10 +17,10 @@ export async function hashPassword(password: string): Promise<string> {
 const phcParameters = /^\$argon2id\$v=19\$m=(\d+),t=(\d+),p=(\d+)\$([A-Za-z0-9+/]+)$/;
 
 /**
- * The password's hash as another one was made.
+ * The password's hash with the parameters of another one.
  *
- * @param parameters a PHC string without its hash; null when there is none (nobody has that e-mail): then it takes as
- *   long, and nothing is equal to what it answers
+ * @param parameters a PHC string without its hash; null when there is none (no user has that e-mail): then it
+ * takes as long, and equals no stored hash
  */
 export async function hashAs(password: string, parameters: string | null): Promise<string> {
   const [, memory, passes, parallelism, nonce] = phcParameters.exec(parameters ?? "") ?? [];
@@ -36,11 +36,12 @@ export async function hashAs(password: string, parameters: string | null): Promi
   return `${parameters}$${unpadded(tag)}`;
 }
 
-/** Letters and digits that nobody mistakes for one another when reading them out. */
+/** Letters and digits that are not mistaken for one another when they are read out. */
 const readable = "abcdefghjkmnpqrstuvwxyzABCDEFGHJKMNPQRSTUVWXYZ23456789";
 
 /**
- * A digest that costs as much to try as a password's hash, for what has to be recognised later and may hold one.
+ * A digest that costs as much to try as a password's hash, for data that has to be recognised later and may
+ * contain one.
  *
  * @param nonce of this one record; 8 bytes or more
  */

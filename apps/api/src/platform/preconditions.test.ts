@@ -22,7 +22,7 @@ const { schemas } = openapi.components as {
 const codes = Object.keys(preconditions) as ConflictCode[];
 const names = [...new Set<string>(codes.flatMap((code) => [...preconditions[code]]))].sort();
 
-/** `quota_${name}` as what it may come to. */
+/** `quota_${name}` with each possible name. */
 const templates = sources.flatMap(({ text }) =>
   [...text.matchAll(/`([a-z_]*)\$\{\w+\}([a-z_]*)`/g)]
     .filter(([, before, after]) => `${before}${after}`.includes("_"))
@@ -30,7 +30,7 @@ const templates = sources.flatMap(({ text }) =>
 );
 
 describe("the preconditions of a 409", () => {
-  test("the contract lists the names that the code knows, and no others", () => {
+  test("the contract lists the names that the code has, and no others", () => {
     expect([...schemas.PreconditionName.enum].sort()).toEqual(names);
   });
 
@@ -43,7 +43,7 @@ describe("the preconditions of a 409", () => {
     expect(isWritten || templates.some((template) => template.test(name))).toBe(true);
   });
 
-  test("no refusal is put together by hand: each code has its one constructor", () => {
+  test("no refusal is built without its constructor: each code has one", () => {
     const literal = new RegExp(`\\bname:\\s*"(${names.join("|")})"`);
     const found = sources.filter(({ path, text }) => path !== constructors && literal.test(text));
     expect(found.map(({ path }) => path)).toEqual([]);
@@ -52,7 +52,7 @@ describe("the preconditions of a 409", () => {
       expect(text.match(new RegExp(`refusing\\("${code}"\\)`, "g")), code).toHaveLength(1);
   });
 
-  test("the contract lets no fix leave that holds a placeholder in the place of an id", () => {
+  test("the contract allows no fix with a placeholder in the place of an id", () => {
     const pattern = new RegExp(schemas.Precondition.properties.fix.pattern);
     expect(pattern.test("POST /networks/{network_id}/subnets")).toBe(false);
     expect(pattern.test('PATCH /servers/srv_1 {"protection":{"delete":false}}')).toBe(true);

@@ -18,7 +18,7 @@ const titles: { readonly [status: number]: string } = {
   503: "Not available for the moment",
 };
 
-/** The refusal an error stands for, or null when it is a bug. */
+/** The refusal for an error, or null when it is a bug. */
 export function refusalOf(error: unknown): Refusal | null {
   if (error instanceof Refusal) return error;
   return unavailableFrom(error);
@@ -30,7 +30,7 @@ export type RenderedProblem = {
   readonly body: Schemas["Problem"];
 };
 
-/** RFC 9457 problem details. What is not a refusal says nothing but its request id. */
+/** RFC 9457 problem details. An error that is not a refusal shows only its request id. */
 export function renderProblem(error: unknown, at: { requestId: string; path: string }): RenderedProblem {
   const refusal = refusalOf(error);
   const status = refusal?.status ?? 500;

@@ -7,7 +7,7 @@ import { RateLimiter } from "./rate-limit.ts";
 describe("a bucket", () => {
   const limit = { perHour: 3600, burst: 3 };
 
-  test("gives its burst at once and then what flows in", () => {
+  test("allows its burst at once and then its rate", () => {
     let now = 0;
     const limiter = new RateLimiter(() => now);
     const take = () => limiter.take("a", limit).allowed;
@@ -20,7 +20,7 @@ describe("a bucket", () => {
     expect([take(), take(), take(), take()]).toEqual([true, true, true, false]);
   });
 
-  test("tells how much is left, when it is full again and when to come back", () => {
+  test("reports how much is left, when it is full again and when to retry", () => {
     const limiter = new RateLimiter(() => 0);
     expect(limiter.take("a", limit).headers).toEqual({
       "RateLimit-Limit": "3600",
@@ -38,7 +38,7 @@ describe("a bucket", () => {
     expect(limiter.take("quiet", limit).allowed).toBe(true);
   });
 
-  test("that is empty is not forgotten to make room for new callers", () => {
+  test("that is empty is not evicted for new callers", () => {
     const limiter = new RateLimiter(() => 0, 10);
     for (let call = 0; call < 3; call += 1) limiter.take("loud", limit);
     for (let caller = 0; caller < 100; caller += 1) limiter.take(`caller ${caller}`, limit);
@@ -74,7 +74,7 @@ describe("over HTTP", () => {
   });
 });
 
-describe("what an organisation makes", () => {
+describe("what an organisation creates", () => {
   let world: ApiWorld;
   beforeAll(async () => {
     world = await ApiWorld.open({ createLimitPerHour: 60, createLimitBurst: 5 });
@@ -100,7 +100,7 @@ describe("what an organisation makes", () => {
       expect(refused?.body.code).toBe("rate_limited");
       expect(Number(refused?.headers.get("retry-after"))).toBeGreaterThan(50);
     }
-    // What was made is answered again; what is wrong says so; reading, changing and trying out go on.
+    // Replays, invalid requests, reads, changes and dry runs are still answered.
     expect((await acme.owner.post("/ssh-keys", body, key)).status).toBe(201);
     expect((await acme.owner.post("/ssh-keys", {})).status).toBe(422);
     expect((await acme.owner.get("/ssh-keys")).status).toBe(200);

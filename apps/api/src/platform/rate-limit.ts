@@ -9,8 +9,9 @@ export type Allowance = {
 type Bucket = { tokens: number; at: number };
 
 /**
- * Token buckets in this process. With N replicas a caller may get up to N times the limit: the limit is there to keep
- * one caller from starving the rest of a process, and a shared one would cost a write per request (ADR 0003).
+ * Token buckets in this process. With N replicas a caller may get up to N times the limit: the limit prevents
+ * one caller from starving the others of a process, and a shared one would cost a write per request (ADR
+ * 0003).
  */
 export class RateLimiter {
   readonly #buckets = new Map<string, Bucket>();
@@ -45,7 +46,7 @@ export class RateLimiter {
   }
 
   #open(key: string, limit: Limit, now: number): Bucket {
-    // Dropping the fullest half forgives nobody who is being held back.
+    // Dropping the fullest half frees no caller who is being limited.
     if (this.#buckets.size >= this.#maxBuckets) {
       const byFill = [...this.#buckets].sort(([, one], [, other]) => other.tokens - one.tokens);
       for (const [oldKey] of byFill.slice(0, Math.ceil(byFill.length / 2))) this.#buckets.delete(oldKey);

@@ -5,17 +5,17 @@ import { extentOf, namesIn, repeatedName } from "./json-text.ts";
 
 export type BodyLimits = { readonly bytes: number; readonly values: number };
 
-/** Anybody may send these: no more than a sign-in can need, so that reading it costs nearly nothing. */
-const ofStrangers: BodyLimits = { bytes: 16 * 1024, values: 1_000 };
+/** These need no token: no more than a sign-in can need, so that reading it costs nearly nothing. */
+const withoutToken: BodyLimits = { bytes: 16 * 1024, values: 1_000 };
 const ofCallers: BodyLimits = { bytes: 1024 * 1024, values: 20_000 };
-/** An agent tells of hundreds of machines at once. */
+/** An agent reports hundreds of machines at once. */
 const ofAgents: BodyLimits = { bytes: 1024 * 1024, values: 100_000 };
 /** Deeper than any body of the contract; keeps recursive checks off the end of the stack. */
 const maxDepth = 50;
 
 /** How much an operation reads of a body. */
 export function bodyLimitsOf({ permission, tag }: Pick<OperationInfo, "permission" | "tag">): BodyLimits {
-  if (permission === "public") return ofStrangers;
+  if (permission === "public") return withoutToken;
   return tag === "agent" ? ofAgents : ofCallers;
 }
 
@@ -42,9 +42,11 @@ export async function readBytes(request: Request, { bytes: most }: BodyLimits): 
 /**
  * The JSON in a body.
  *
- * @throws UnsupportedMediaType when it is declared to be something else, or in an encoding or charset that is not read
- * @throws PayloadTooLarge when it holds more values than the limit
- * @throws Malformed when it is no JSON in UTF-8, or has a field twice: readers disagree about which one counts
+ * @throws UnsupportedMediaType when it is declared to be something else, or in an unsupported encoding or
+ * charset
+ * @throws PayloadTooLarge when it contains more values than the limit
+ * @throws Malformed when it is not JSON in UTF-8, or has a field twice: parsers disagree about which one
+ * counts
  */
 export function parseJson(bytes: Uint8Array, headers: Headers, { values: most }: BodyLimits): unknown {
   if (bytes.length > 0) requireReadable(headers.get("content-type"), headers.get("content-encoding"));
@@ -64,7 +66,7 @@ export function parseJson(bytes: Uint8Array, headers: Headers, { values: most }:
   } catch {
     throw new Malformed("the body is not JSON");
   }
-  // Only where the text has more names than came out of it does anybody look which one it has twice.
+  // Which name is repeated is searched only when the text has more names than the parsed value.
   if (names !== namesIn(value)) {
     const name = JSON.stringify(cut(repeatedName(text) ?? "", 256));
     throw new Malformed(`the body has ${name} twice; give every field once`);

@@ -9,7 +9,7 @@ import { actAs } from "./mutation.ts";
 let world: ApiWorld;
 let acme: TestOrganisation;
 let other: TestOrganisation;
-/** Without the guard: these tests ask what Postgres does when a query forgot its filter. */
+/** Without the guard: these tests check what Postgres does when a query lacks its filter. */
 let db: Database;
 
 beforeAll(async () => {
@@ -29,7 +29,7 @@ function within<Result>(organisationId: string, work: (tx: Parameters<typeof act
   });
 }
 
-describe("a query that forgot its organisation, in a mutation's transaction", () => {
+describe("a query without its organisation, in a mutation's transaction", () => {
   test("sees the acting organisation's rows only", async () => {
     const names = await within(acme.id, (tx) => tx.selectFrom("ssh_key").select("name").execute());
     expect(names).toEqual([{ name: "ours" }]);
@@ -55,7 +55,7 @@ describe("a query that forgot its organisation, in a mutation's transaction", ()
   });
 });
 
-test("what a transaction acted as is forgotten with it", async () => {
+test("a transaction's organisation ends with it", async () => {
   await within(acme.id, async () => {});
   for (let round = 0; round < 20; round += 1) {
     const { rows } = await sql<{ acting: string | null }>`

@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from "kysely";
 
-/** Where a list's `q` is looked for. */
+/** The texts that a list's `q` searches. */
 export type Searched = {
   /** Columns of text. */
   readonly texts: readonly string[];
@@ -11,11 +11,12 @@ export type Searched = {
 };
 
 /**
- * Whether one of the texts or labels holds what was typed, in small letters or capitals.
+ * Whether one of the texts or labels contains what was typed, in upper or lower case.
  *
- * Not by trigrams, which the database has: row-level security lets Postgres ask no index by an operator that could tell
- * of rows that the policy hides (ADR 0004), and an index over the names of all organisations would find others' rows
- * first. The rows of the one organisation are read by the index that orders the list, and its quotas bound them.
+ * The database's trigram indexes are not used: with row-level security Postgres uses no index for an operator
+ * that could reveal hidden rows (ADR 0004), and an index over the names of all organisations would find
+ * others' rows first. The rows of the one organisation are read by the index that orders the list, and its
+ * quotas bound them.
  */
 export function searchCondition(typed: string, { texts, labels, also = [] }: Searched): RawBuilder<boolean> {
   const holds = (text: RawBuilder<unknown>) => sql`position(lower(${typed}::text) in lower(${text})) > 0`;

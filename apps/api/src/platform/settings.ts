@@ -1,7 +1,9 @@
 import { type OidcProvider, readOidcFile } from "@kule/region-config/oidc-file";
 import { withoutSlashesAtEnd } from "./slashes-at-end.ts";
 
-/** What the process is told by its environment; one place reads it, so a wrong value is named at start. */
+/**
+ * The settings of the process, from its environment; one place reads it, so a wrong value is named at start.
+ */
 export type Settings = {
   readonly databaseUrl: string;
   readonly host: string;
@@ -10,37 +12,46 @@ export type Settings = {
   readonly metricsPort: number | null;
   /** The versioned root as clients see it, for links. */
   readonly publicUrl: string;
-  /** Where the other processes of the API reach this one, for consoles whose two sides met different ones. Null: at its host and port. */
+  /**
+   * Where the API's other processes reach this one, for consoles whose two sides are connected to different
+   * ones. Null: at its host and port.
+   */
   readonly replicaUrl: string | null;
-  /** Key ring for what rests sealed in the database: the first seals, all open. Empty: there is no such thing here. */
+  /**
+   * Key ring for what is stored encrypted in the database: the first key seals, all open. Empty: such
+   * features are off.
+   */
   readonly secrets: readonly string[];
-  /** Origins of pages that may open a console's websocket, beside the API's own. */
+  /** Origins of pages that may open a console's websocket, in addition to the API's own. */
   readonly consoleOrigins: readonly string[];
-  /** Who else may vouch for people who sign in. */
+  /** The OpenID Connect providers of the sign-in. */
   readonly oidcProviders: readonly OidcProvider[];
-  /** Which file names the mail server. Null: nothing is mailed. Only the worker reads it. */
+  /** The file that names the mail server. Null: nothing is mailed. Only the worker reads it. */
   readonly mailFile: string | null;
   /** A console without any input ends after this. */
   readonly consoleIdleSeconds: number;
   readonly consoleLengthSeconds: number;
   readonly removalBufferSeconds: number;
-  /** How long a released address rests before a server gets it again (ARP caches). */
+  /** How long a released address is in quarantine before a server gets it again (ARP caches). */
   readonly addressQuarantineSeconds: number;
   /** How long a claimed job is held without a report. */
   readonly leaseSeconds: number;
   /** How long a network goes without the edge being compared with it. */
   readonly edgeLookSeconds: number;
-  /** How often the worker holds the database against its invariants. */
+  /** How often the worker checks the database against its invariants. */
   readonly invariantsEveryMinutes: number;
   readonly rateLimitPerHour: number;
   readonly rateLimitBurst: number;
   /** Of all callers of one organisation together. */
   readonly organisationLimitPerHour: number;
   readonly organisationLimitBurst: number;
-  /** What one organisation may make, whoever of its members and tokens asks. */
+  /** How much one organisation may create, whichever of its members and tokens sends the requests. */
   readonly createLimitPerHour: number;
   readonly createLimitBurst: number;
-  /** Key ring of the consoles, which may say for whom they ask. Empty: to us everybody at a console is its address. */
+  /**
+   * Key ring of the consoles, which may state the address of their visitors. Empty: all visitors of a console
+   * count as its address.
+   */
   readonly consoleKeys: readonly string[];
   /** How many reverse proxies add to X-Forwarded-For before a request reaches us. */
   readonly trustedProxies: number;

@@ -1,6 +1,6 @@
 import { request } from "node:http";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { issueToken } from "../products/identity/token-store.ts";
+import { issueToken } from "../products/tokens/index.ts";
 import { ApiCaller } from "../testing/api-caller.ts";
 import { openedSession } from "../testing/as-owner.ts";
 import { ConsoleWorld } from "../testing/console-world.ts";
@@ -93,7 +93,7 @@ describe("calls", () => {
     ).toEqual([6, 4]);
   });
 
-  test("of all people of an organisation have a limit too, and another organisation goes on", async () => {
+  test("of all people of an organisation have a limit too, which does not affect another organisation", async () => {
     const { app } = await world.world.addReplica(tight);
     const many = await world.world.addOrganisation("many");
     const callers = [];
@@ -107,7 +107,7 @@ describe("calls", () => {
   });
 });
 
-describe("asking for a websocket", () => {
+describe("a websocket request", () => {
   const ask = (url: string, headers: Record<string, string>) =>
     new Promise<number | undefined>((resolve, reject) => {
       const asked = request(url, { headers: { ...upgrade, ...headers } });
@@ -129,7 +129,7 @@ describe("asking for a websocket", () => {
     "Sec-WebSocket-Key": "dGhlIHNhbXBsZSBub25jZQ==",
   };
 
-  test("is counted by address before any ticket or token is looked at", async () => {
+  test("is counted by address before any ticket or token is checked", async () => {
     const tightOne = await ConsoleWorld.open({ rateLimitPerHour: 36, rateLimitBurst: 4 });
     try {
       const { origin } = tightOne.one;
@@ -153,7 +153,7 @@ describe("asking for a websocket", () => {
 });
 
 describe("event streams", () => {
-  test("are bounded for a person, and one that ends makes room", async () => {
+  test("are limited for a person, and one that ends frees a place", async () => {
     const person = await addPerson();
     const callers = [await person.session(), await person.token()];
     const { job } = await world.create();

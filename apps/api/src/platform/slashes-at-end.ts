@@ -1,4 +1,7 @@
-/** The text without its last slashes. Not by /\/+$/: that takes quadratic time on slashes that are not at the end. */
+/**
+ * The text without its trailing slashes. Not by /\/+$/: that takes quadratic time on slashes that are not at
+ * the end.
+ */
 export function withoutSlashesAtEnd(text: string): string {
   let end = text.length;
   while (text[end - 1] === "/") end -= 1;

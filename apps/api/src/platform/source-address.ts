@@ -3,7 +3,7 @@ import { visitorHeader, visitorOf } from "@kule/contract/visitor";
 import type { Settings } from "./settings.ts";
 
 /**
- * Where a request came from, as far as our consoles and trusted proxies say.
+ * The address that a request came from, by our consoles and trusted proxies.
  *
  * @param header its headers by name
  * @param direct the other end of its connection; null in process

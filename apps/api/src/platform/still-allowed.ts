@@ -1,7 +1,7 @@
 import type { ApiRequest } from "./api-request.ts";
 import { bearerOf } from "./bearer.ts";
 
-/** An answer that goes on for long may outlive its token; it does not go on without it. */
+/** A long answer may outlive its token; it must end with it. */
 export async function isStillAllowed(request: ApiRequest): Promise<boolean> {
   const bearer = bearerOf(request);
   const caller = bearer === undefined ? null : await request.deps.tokens.callerOf(bearer);

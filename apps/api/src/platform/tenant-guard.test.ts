@@ -10,6 +10,6 @@ test.each(Object.entries(openShapes))("%s is refused", async (_what, query) => {
   await expect(query.execute()).rejects.toThrow(UnguardedQuery);
 });
 
-test("a query that is meant to be of no organisation says why", async () => {
+test("a query that belongs to no organisation gives its reason", async () => {
   await expect(excusedShape.execute()).resolves.toEqual([]);
 });

@@ -2,12 +2,13 @@ import { tenantTables } from "@kule/database/tenant-tables";
 import type { KyselyPlugin, OperationNode, RootOperationNode } from "kysely";
 
 /*
- * The first line between organisations is organisation_id in every query. This plugin holds it in test builds: it
- * looks at each compiled query and throws when a tenant table has no `organisation_id =` of its own level. What is
- * inside an OR, a subquery or a CTE does not count, and neither does raw SQL that does not name the column.
+ * The first defence between organisations is organisation_id in every query. This plugin enforces it in test
+ * builds: it checks each compiled query and throws when a tenant table has no `organisation_id =` of its own
+ * level. Conditions inside an OR, a subquery or a CTE do not count, and neither does raw SQL that does not
+ * name the column.
  */
 
-/** Row-level security does not cover these two, since some of their rows are of no organisation. */
+/** Row-level security does not cover these two, because some of their rows belong to no organisation. */
 const guardedTables: ReadonlySet<string> = new Set([...tenantTables, "token", "audit"]);
 
 // The nodes of Kysely's tree are walked by kind; their exact types differ in more ways than matter here.
@@ -122,7 +123,7 @@ type Side = { readonly alias?: string; readonly column?: string; readonly isValu
 
 type Equality = {
   readonly sides: readonly [Side, Side];
-  /** The one table whose rows the condition can keep out; null when it can keep out any. */
+  /** The only table whose rows the condition can exclude; null when it can exclude any. */
   readonly guardsOnly: string | null;
 };
 
@@ -133,7 +134,10 @@ function equality(node: Node, guardsOnly: string | null): Equality[] {
   return sides.some((side) => side.column === "organisation_id") ? [{ sides, guardsOnly }] : [];
 }
 
-/** What a join's ON keeps out: with an inner join rows of any table, with a left join of the joined table only. */
+/**
+ * The tables that a join's ON restricts: with an inner join rows of any table, with a left join of the joined
+ * table only.
+ */
 function conditionsOf(join: Node): Equality[] {
   const isInner = join.joinType === "InnerJoin" || join.joinType === "LateralInnerJoin";
   const isLeft = join.joinType === "LeftJoin" || join.joinType === "LateralLeftJoin";

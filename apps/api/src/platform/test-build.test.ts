@@ -20,14 +20,14 @@ afterAll(async () => {
   await world.close();
 });
 
-/** An app of its own, to which a test adds what nobody should write. */
+/** An app of its own, to which a test adds forbidden handlers. */
 function appWith(mount: (api: Api) => void): Replica["app"] {
   const app = createApp(replica.deps);
   mount({ hono: app.basePath("/api/v1/odd") as Api["hono"], deps: replica.deps });
   return app;
 }
 
-test("a route that asked for no authorisation fails in test builds", async () => {
+test("a route without an authorisation check fails in test builds", async () => {
   const app = appWith(({ hono }) => hono.get("/open", (context) => context.text("anybody can read this")));
   expect((await callerOf(app).get("/odd/open")).status).toBe(500);
 });
@@ -45,7 +45,7 @@ test("an answer that does not fit the contract fails in test builds", async () =
   expect((await callerOf(app).get("/odd/me")).status).toBe(500);
 });
 
-test("a bug says nothing but its request id", async () => {
+test("a bug shows nothing but its request id", async () => {
   const app = appWith((api) =>
     operation(api, "getMe", {
       handle: async () => {

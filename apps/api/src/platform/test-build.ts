@@ -5,8 +5,8 @@ import type { Reply } from "./reply.ts";
 const transportStatuses = new Set([405, 413, 415]);
 
 /**
- * What only test builds check of an answer that is about to leave: it fits the contract; a mutation left its audit
- * row; If-Match was held against the row that was changed.
+ * Checks of an answer that only test builds make: it fits the contract; a mutation wrote its audit row;
+ * If-Match was checked against the row that was changed.
  *
  * @throws Error, which answers 500 and fails the test
  */

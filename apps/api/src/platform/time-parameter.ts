@@ -1,6 +1,6 @@
 import { fieldError, Invalid } from "./errors.ts";
 
-/** The contract's format lets leap seconds pass, which are no time for Date. */
+/** The contract's format allows leap seconds, which Date does not represent. */
 export function timeOf(parameter: string, text: string): Date {
   const time = new Date(text);
   if (Number.isNaN(time.getTime()))

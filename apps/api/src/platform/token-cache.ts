@@ -5,16 +5,19 @@ import type { Logger } from "./log.ts";
 import type { Notifications } from "./notifications.ts";
 import { type ParsedToken, parseToken, sameHash } from "./tokens.ts";
 
-/** Nothing is trusted longer than this without asking the database again, even if every NOTIFY is lost. */
+/** No entry is trusted longer than this without querying the database again, even if every NOTIFY is lost. */
 const trustedForMs = 1_000;
 const maxEntries = 10_000;
 
-/** Until a time of the monotonic clock: a wall clock that is set back must not make anything trusted for longer. */
+/** Until a time of the monotonic clock: setting back the wall clock must not extend trust. */
 type Entry<Value> = { readonly value: Promise<Value>; readonly until: number };
 
 type KnownCaller = StoredCaller & { readonly endsAt: number };
 
-/** Who a bearer token is. Two replicas agree within a second after a revocation, at once when NOTIFY gets through. */
+/**
+ * The callers of bearer tokens. Two replicas agree within a second after a revocation, at once when NOTIFY
+ * arrives.
+ */
 export class TokenCache {
   readonly #db: Database;
   readonly #log: Logger;
@@ -47,7 +50,7 @@ export class TokenCache {
   }
 
   async #look(token: ParsedToken): Promise<KnownCaller | null> {
-    // Counted from before the question: on the careful side by the time the answer takes.
+    // Counted from before the query: the time of the answer shortens the trust.
     const askedAt = performance.now();
     const stored = await findCaller(this.#db, token);
     if (stored === null) return null;
@@ -68,14 +71,14 @@ export class TokenCache {
     });
   }
 
-  /** Forgets what this process just changed. */
+  /** Drops entries that this process just changed. */
   forgetOrganisation(id: string): void {
     this.#organisations.delete(id);
     this.#callers.clear();
   }
 
-  /** Forgets tokens whose rights this process just changed. */
-  forgetCallers(): void {
+  /** Drops tokens whose rights this process just changed. */
+  dropCallers(): void {
     this.#callers.clear();
   }
 
@@ -84,7 +87,7 @@ export class TokenCache {
     await Promise.allSettled(this.#touching);
   }
 
-  /** Notes the use of a token to the minute, beside the request: a request never waits for it or fails by it. */
+  /** Records the use of a token to the minute, in the background: no request waits for it or fails by it. */
   #touch(tokenId: string): void {
     const minute = Math.floor(performance.now() / 60_000);
     if (this.#touched.get(tokenId) === minute) return;
@@ -103,14 +106,14 @@ export class TokenCache {
       .execute()
       .then(
         () => {},
-        (error: unknown) => this.#log.debug({ err: error }, "could not note a token's use"),
+        (error: unknown) => this.#log.debug({ err: error }, "could not record a token's use"),
       )
       .finally(() => this.#touching.delete(work));
     this.#touching.add(work);
   }
 }
 
-/** One look-up for all who ask at the same time; a failed one is not kept. */
+/** One query for all concurrent callers; a failed one is not cached. */
 function remembered<Value>(
   entries: Map<string, Entry<Value>>,
   key: string,

@@ -11,7 +11,7 @@ describe("the form of a token", () => {
     expect(parseToken(minted.secret)).toEqual({ id: minted.id, kind, hash: minted.hash });
   });
 
-  test("a token with any one character changed is refused without asking the database", () => {
+  test("a token with any one character changed is refused without a query", () => {
     const { secret } = mintToken("organisation");
     for (let at = 0; at < secret.length; at += 1) {
       const changed = `${secret.slice(0, at)}${secret[at] === "7" ? "8" : "7"}${secret.slice(at + 1)}`;
@@ -25,7 +25,7 @@ describe("the form of a token", () => {
   });
 });
 
-describe("who may come in", () => {
+describe("who is admitted", () => {
   let world: ApiWorld;
   let acme: TestOrganisation;
   let second: Replica;
@@ -79,10 +79,10 @@ describe("who may come in", () => {
     expect(performance.now() - revokedAt).toBeLessThan(1_000);
   });
 
-  test("even when no notification gets through, a revoked token ends within a second", async () => {
+  test("even when no notification arrives, a revoked token ends within a second", async () => {
     const deaf = await world.addReplica();
     await deaf.deps.notifications.stop();
-    const minted = (await acme.owner.post("/tokens", { name: "unheard" })).body;
+    const minted = (await acme.owner.post("/tokens", { name: "silentOpeners" })).body;
     const there = new ApiCaller(deaf.app, minted.secret);
     expect((await there.get("/me")).status).toBe(200);
     await acme.owner.delete(`/tokens/${minted.token.id}`);
@@ -110,7 +110,7 @@ describe("who may come in", () => {
       .toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:00\.000Z$/);
   });
 
-  test("a token does no more than its scopes, and says what is missing", async () => {
+  test("a token does no more than its scopes, and the answer names what is missing", async () => {
     const narrow = await world.addToken(acme.id, "admin", ["ssh_key:read", "network:*"]);
     expect((await narrow.get("/ssh-keys")).status).toBe(200);
     const refused = await narrow.post("/ssh-keys", {});

@@ -5,8 +5,8 @@ import { newIdBody } from "./ids.ts";
 /*
  * kule_<kind>_<26 characters of id>_<32 random base62 characters><6 base62 characters of CRC32>
  *
- * The id finds the row, the random part (190 bits) is the secret, and the checksum lets a mistyped token be refused,
- * and a leaked one be recognised, without asking the database. Only the SHA-256 of the whole is stored: against 190
+ * The id finds the row, the random part (190 bits) is the secret, and by the checksum a mistyped token is
+ * refused, and a leaked one recognised, without a query. Only the SHA-256 of the whole is stored: against 190
  * random bits a slow hash would add nothing.
  */
 
@@ -21,7 +21,7 @@ const tagOfKind: { readonly [kind in TokenKind]: string } = {
 
 const base62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
-/** For secret scanners: what a Kule token looks like. */
+/** For secret scanners: the form of a Kule token. */
 export const tokenPattern =
   /^kule_(pat|ops|agent|ses)_([0-7][0-9a-hjkmnp-tv-z]{25})_([0-9A-Za-z]{32})([0-9A-Za-z]{6})$/;
 
@@ -37,7 +37,7 @@ export function mintToken(kind: TokenKind): MintedToken {
   return { id: `tok_${id}`, ...mintSecret(tagOfKind[kind], id) };
 }
 
-/** What is shown once, and the hash that is kept of it. */
+/** The secret, which is shown once, and the hash that is stored of it. */
 export function mintSecret(tag: string, id: string): { readonly secret: string; readonly hash: Buffer } {
   const random = Array.from({ length: 32 }, () => base62[randomInt(62)]).join("");
   const secret = withChecksum(`kule_${tag}_${id}_${random}`);
@@ -69,7 +69,7 @@ export function hashToken(secret: string): Buffer {
   return createHash("sha256").update(secret).digest();
 }
 
-/** The text with the checksum that makes a token of it. */
+/** The text with its checksum, which completes a token. */
 export function withChecksum(start: string): string {
   return start + checksum(start);
 }

@@ -1,9 +1,11 @@
 import type { JobHandlers } from "../platform/job-handler.ts";
-import { networkJobs } from "./networks/settle.ts";
-import { serverJobs } from "./servers/settle.ts";
+import { networkHooks } from "./network-hooks.ts";
+import { networkJobs } from "./networks/index.ts";
+import { serverHooks } from "./server-hooks.ts";
+import { serverJobs } from "./servers/index.ts";
 
 /** The products that have jobs, by the type of resource their jobs are for. A plain list: a new product adds a line. */
 export const jobHandlers: JobHandlers = {
-  server: serverJobs,
-  network: networkJobs,
+  server: serverJobs(serverHooks),
+  network: networkJobs(networkHooks),
 };

@@ -28,7 +28,7 @@ afterAll(() => world.close());
 
 type Listed = { readonly name: string; readonly address: string };
 
-/** A list in an order, asked for page by page, with only what this test has put there. */
+/** A list in an order, read page by page, with only what this test has created. */
 async function listed(path: string, sort: string, of: keyof Listed): Promise<string[]> {
   const api = path === "/ip-pools" ? world.servers.world.operator : world.servers.owned;
   const found: string[] = [];
@@ -44,7 +44,7 @@ async function listed(path: string, sort: string, of: keyof Listed): Promise<str
 }
 
 describe.each(["/networks", "/gateways", "/firewalls", "/ip-pools"])("%s", (path) => {
-  test("come by name or by age, either way, page by page", async () => {
+  test("are sorted by name or by age, either way, page by page", async () => {
     expect(await listed(path, "name", "name")).toEqual(["anis", "mint", "zimt"]);
     expect(await listed(path, "-name", "name")).toEqual(["zimt", "mint", "anis"]);
     expect(await listed(path, "created_at", "name")).toEqual(names);
@@ -52,7 +52,7 @@ describe.each(["/networks", "/gateways", "/firewalls", "/ip-pools"])("%s", (path
   });
 });
 
-test("public addresses come as the numbers that they are, not as their texts", async () => {
+test("public addresses are sorted as numbers, not as texts", async () => {
   const inOrder = ["203.0.113.9", "203.0.113.10", "203.0.113.39"];
   const own = async (sort: string) =>
     (await listed("/public-ips", sort, "address")).filter((address) => inOrder.includes(address));

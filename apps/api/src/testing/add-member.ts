@@ -15,7 +15,7 @@ export type AddedMember = {
   readonly password: string;
 };
 
-/** Makes a member as it is done: somebody invites, and the person accepts with a password of their own. */
+/** Adds a member through the API: an invitation, and its acceptance with a password of the person's own. */
 export async function addMember(by: ApiCaller, person: NewMember): Promise<AddedMember> {
   const { email, name = "Somebody", role, password = randomUUID() } = person;
   const { secret } = succeeded(await by.post("/invitations", { email, role }));

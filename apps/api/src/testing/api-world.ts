@@ -5,7 +5,7 @@ import { openDatabase } from "../platform/database.ts";
 import { createLog } from "../platform/log.ts";
 import { type OpenDeps, openDeps } from "../platform/open-deps.ts";
 import { readSettings, type Settings } from "../platform/settings.ts";
-import { issueToken } from "../products/identity/token-store.ts";
+import { issueToken } from "../products/tokens/index.ts";
 import { ApiCaller } from "./api-caller.ts";
 import { sharedProviders } from "./soft-sign-ins.ts";
 
@@ -40,7 +40,7 @@ export class ApiWorld {
     return ApiWorld.over(await freshDatabase(), settings);
   }
 
-  /** The same over a migrated database that somebody else has made. */
+  /** The same over a migrated database that the caller has created. */
   static async over(database: FreshDatabase, settings: Partial<Settings> = {}): Promise<ApiWorld> {
     const replica = await openReplica(database, settings);
     return new ApiWorld(database, replica, await firstOperatorToken(database.ownerUrl));
@@ -101,7 +101,7 @@ export class ApiWorld {
   }
 }
 
-/** As the seed makes it: the API's role may not, and there is no operator yet who could. */
+/** As the seed creates it: the API's role may not, and there is no operator yet. */
 export async function firstOperatorToken(ownerUrl: string, scopes: readonly string[] = []): Promise<string> {
   const owner = openDatabase({ url: ownerUrl, poolSize: 1, guardTenants: false });
   const token = { kind: "operator", name: "test operator", scopes, lifetimeSeconds: 86_400 } as const;

@@ -3,13 +3,11 @@ import { openDatabase } from "../platform/database.ts";
 import { newIdBody } from "../platform/ids.ts";
 import { mintSecret, mintToken } from "../platform/tokens.ts";
 
-/*
- * What the API's role does only when it is shown a proof, past that proof: as the owner of the tables.
- */
+/* What the API's role may do only with a proof, done without one: as the owner of the tables. */
 
 type Session = { readonly userId: string; readonly organisationId: string; readonly lifetimeSeconds: number };
 
-/** A session of the person that nobody has signed in for. */
+/** A session of the person without a sign-in. */
 export async function openedSession(
   ownerUrl: string,
   { userId, organisationId, lifetimeSeconds }: Session,
@@ -24,7 +22,7 @@ export async function openedSession(
   return { id, secret };
 }
 
-/** What sets the person's password once, without an operator. */
+/** The secret that sets the person's password once, without an operator. */
 export async function begunPasswordReset(ownerUrl: string, userId: string): Promise<string> {
   const id = newIdBody();
   const { secret, hash } = mintSecret("pwr", id);

@@ -11,7 +11,7 @@ export class Authenticator {
     this.#totp = new TOTP({ secret: Secret.fromBase32(secret) });
   }
 
-  /** The code of the current period; of the next one when that was given away before. Two in a row are taken. */
+  /** The code of the current period; of the next one when that was used before. Two in a row are accepted. */
   next(): string {
     const now = Date.now();
     const timestamp = Math.max(now, this.#taken + periodMs);

@@ -2,9 +2,7 @@ import type { Server } from "node:http";
 import { serve } from "@hono/node-server";
 import { WebSocket } from "ws";
 import { apiRoot } from "../app.ts";
-import type { SessionTimes } from "../products/consoles/live-session.ts";
-import { announceReplica } from "../products/consoles/replica.ts";
-import { serveConsoles } from "../products/consoles/upgrade.ts";
+import { announceReplica, type SessionTimes, serveConsoles } from "../products/consoles/index.ts";
 import type { Replica } from "./api-world.ts";
 
 /** A replica that listens, as `serve` would have it. */
@@ -12,7 +10,7 @@ export type ListeningReplica = {
   readonly origin: string;
   /** The consoles' part of a stop. */
   stopConsoles(): Promise<void>;
-  /** As if the process had died: connections break, and nobody says anything. */
+  /** As if the process had died: connections break without a close. */
   die(): Promise<void>;
   close(): Promise<void>;
 };
@@ -46,7 +44,7 @@ export async function listen(
   };
 }
 
-/** One end of a console's websocket, with all it has heard. */
+/** One end of a console's websocket, with everything that it has received. */
 export class ConsoleParty {
   readonly socket: WebSocket;
   readonly texts: string[] = [];

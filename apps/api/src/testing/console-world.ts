@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import type { Settings } from "../platform/settings.ts";
-import type { SessionTimes } from "../products/consoles/live-session.ts";
+import type { SessionTimes } from "../products/consoles/index.ts";
 import type { Answer, ApiCaller } from "./api-caller.ts";
 import { ConsoleParty, type ListeningReplica, listen } from "./console-parties.ts";
 import { ServerWorld } from "./server-world.ts";
@@ -22,7 +22,7 @@ export class ConsoleWorld {
     this.serverId = serverId;
   }
 
-  /** @param port of the first process, for who says in `settings` where it is; any free one otherwise */
+  /** @param port of the first process, for tests whose `settings` name its address; any free one otherwise */
   static async open(settings: Partial<Settings> = {}, port = 0): Promise<ConsoleWorld> {
     const servers = await ServerWorld.open(settings);
     const one = await listen(servers.world.replica, {}, port);
@@ -97,7 +97,7 @@ export class ConsoleWorld {
     while ((await this.rowOf(sessionId)).state !== "closed");
   }
 
-  /** What the audit trail says of a session beyond its ticket, in its order. */
+  /** What the audit trail records of a session beyond its ticket, in its order. */
   async auditOf(sessionId: string, entries: number): Promise<Body[]> {
     for (;;) {
       const rows = await this.servers.rows(

@@ -6,7 +6,9 @@ import { ServerWorld } from "./server-world.ts";
 
 export type NetworkOf<Tier extends string> = { readonly id: string } & { readonly [tier in Tier]: string };
 
-/** A region with an edge, and an organisation that has addresses there: where gateways can be made. */
+/**
+ * A region with an edge, and an organisation with allocated addresses there: where gateways can be created.
+ */
 export class GatewayWorld {
   readonly servers: ServerWorld;
   readonly pool: string;
@@ -97,7 +99,7 @@ export class GatewayWorld {
     return this.servers.createRunning({ subnet_id: subnetId });
   }
 
-  /** What the region's edge is told last of a network; all that waits is done. */
+  /** The payloads of the networks' last jobs; runs everything that waits. */
   async settle(): Promise<Map<string, Schemas["NetworkApplyPayload"]>> {
     const told = new Map<string, Schemas["NetworkApplyPayload"]>();
     for (const { payload } of (await this.servers.agent.work()) as readonly {

@@ -11,7 +11,7 @@ export type Life = {
 
 export const dayMicros = 86_400_000_000n;
 
-/** A move is tried in the order drawn; one that the server's state does not allow is left out. */
+/** A move is tried in the random order; one that the server's state does not allow is left out. */
 const moves = ["stop", "start", "resize", "bury", "cancel", "purge"] as const;
 
 const gap = fc.oneof(
@@ -24,7 +24,10 @@ const gap = fc.oneof(
 );
 const step = fc.record({ gap, move: fc.constantFrom(...moves), size: fc.constantFrom(...packages) });
 
-/** Some servers' lives as the events that record them: created, stopped, started, resized, deleted, kept, purged. */
+/**
+ * Random histories of servers as the events that record them: created, stopped, started, resized, deleted,
+ * kept, purged.
+ */
 export const randomLives: fc.Arbitrary<readonly Life[]> = fc
   .array(
     fc.record({
@@ -88,8 +91,8 @@ function live(id: string, { begins, size, runs, team, steps }: Drawn): Life {
 export type Used = { readonly [measure: string]: number };
 
 /**
- * What a life used between two moments, worked out anew: moment by moment from what the events say the server was
- * then, and without any notion of a segment.
+ * What a server used between two times, computed independently: moment by moment from the events alone,
+ * without segments.
  */
 export function usedBetween({ events }: Life, from: bigint, to: bigint, of?: string): Used {
   const total = { compute: 0n, vcpu: 0n, memory: 0n, disk: 0n, gigabytes: 0n };

@@ -7,13 +7,13 @@ import type { Answer, ApiCaller } from "./api-caller.ts";
 import { ApiWorld, type TestOrganisation } from "./api-world.ts";
 import { TestAgent } from "./test-agent.ts";
 
-/** An API with an organisation, a region and its agent: where servers can be made. */
+/** An API with an organisation, a region and its agent: where servers can be created. */
 export class ServerWorld {
   readonly world: ApiWorld;
   readonly organisation: TestOrganisation;
   readonly region: string;
   readonly agent: TestAgent;
-  /** As the owner of the tables: for looking, and for moving time. */
+  /** As the owner of the tables: for reading, and for moving time. */
   readonly owner: pg.Pool;
   #named = 0;
 
@@ -39,7 +39,7 @@ export class ServerWorld {
     return this.organisation.owner;
   }
 
-  /** A body that is accepted, under a name of its own. */
+  /** A valid body, with a name of its own. */
   body(more: Readonly<Record<string, unknown>> = {}): Record<string, unknown> {
     this.#named += 1;
     return { name: `server-${this.#named}`, region: this.region, image: "debian-13", package: "s", ...more };
@@ -52,14 +52,14 @@ export class ServerWorld {
     return answer.body;
   }
 
-  /** A server that has been made and runs. */
+  /** A server that has been created and runs. */
   async createRunning(more: Readonly<Record<string, unknown>> = {}): Promise<Answer["body"]> {
     const { server } = await this.create(more);
     await this.agent.work();
     return this.server(server.id);
   }
 
-  /** A firewall of the region; without rules of its own it lets SSH in. */
+  /** A firewall of the region; without rules given it allows SSH in. */
   async newFirewall(
     rules: readonly object[] = [{ protocol: "tcp", ports: ["22"], peers: [{ any: true }] }],
   ): Promise<Answer["body"]> {
@@ -70,7 +70,7 @@ export class ServerWorld {
     return answer.body.firewall;
   }
 
-  /** What the worker does once labels, addresses or subnets have changed. */
+  /** The worker's task after a change of labels, addresses or subnets. */
   refreshFilters(): Promise<unknown> {
     return refreshFiltersOf(this.world.replica.deps, this.organisation.id, this.region);
   }
@@ -102,7 +102,7 @@ export class ServerWorld {
     return (await this.owner.query(text, [...values])).rows;
   }
 
-  /** Lets the lease of a running job pass. */
+  /** Lets the lease of a running job expire. */
   async passLease(jobId: string): Promise<void> {
     await this.owner.query(
       "update job set lease_until = clock_timestamp() - interval '1 second' where id = $1",
@@ -110,14 +110,14 @@ export class ServerWorld {
     );
   }
 
-  /** Lets all backoffs come due. */
+  /** Ends all backoffs. */
   async passBackoff(): Promise<void> {
     await this.owner.query(
       "update job set run_at = clock_timestamp() - interval '1 second' where status = 'queued'",
     );
   }
 
-  /** Lets the removal buffer of a server end. */
+  /** Ends the removal buffer of a server. */
   async passBuffer(serverId: string): Promise<void> {
     await this.owner.query(
       "update server set purge_at = clock_timestamp() - interval '1 second' where id = $1",

@@ -24,11 +24,11 @@ export function providerEntry(
   };
 }
 
-/** Those of every installation of the tests that says nothing else; empty until somebody needs one. */
+/** The providers of every test installation that names no others; empty until a test needs one. */
 export const sharedProviders: OidcProvider[] = [];
 let shared: Promise<SoftProvider> | null = null;
 
-/** One provider for all worlds of this process, which it outlives by nothing. */
+/** One provider for all worlds of this process, which ends with it. */
 export function sharedProvider(): Promise<SoftProvider> {
   shared ??= SoftProvider.start().then((provider) => {
     provider.letProcessEnd();
@@ -38,7 +38,7 @@ export function sharedProvider(): Promise<SoftProvider> {
   return shared;
 }
 
-/** What an API in a process of its own is told, so that it knows the shared provider, too. */
+/** The settings of an API in a process of its own, so that it has the shared provider, too. */
 export async function sharedProviderFile(): Promise<Readonly<Record<string, string>>> {
   const { issuer } = await sharedProvider();
   const file = join(mkdtempSync(join(tmpdir(), "kule-oidc-")), "oidc.yaml");
@@ -55,7 +55,7 @@ export async function sharedProviderFile(): Promise<Readonly<Record<string, stri
 
 let people = 0;
 
-/** Somebody whom nobody has heard of yet. */
+/** A person who is new to the installation. */
 export function newSoftPerson(): SoftPerson {
   people += 1;
   const sub = `person-${people}-${Math.random().toString(36).slice(2)}`;
@@ -64,7 +64,7 @@ export function newSoftPerson(): SoftPerson {
 
 type Begin = { readonly path: string; readonly body: object };
 
-/** Begins, goes to the provider and comes back: what the API is to be told. */
+/** Begins a sign-in, follows the redirect to the provider and back, and returns the API's next body. */
 export async function answerOf(
   caller: ApiCaller,
   provider: SoftProvider,
@@ -77,7 +77,7 @@ export async function answerOf(
   return { flow: begun.body.flow, response: provider.answer(begun.body.authorization_url, person, twist) };
 }
 
-/** The same for what a session asks about its own person. */
+/** The same for a flow that a session begins for its own person. */
 export const ownAnswer = (
   caller: ApiCaller,
   provider: SoftProvider,

@@ -67,7 +67,7 @@ export class TestAgent {
   async end(job: Ended, outcome: Outcome): Promise<Answer> {
     const answer = await this.report(job, {
       phase: "verify",
-      outcome: withWhatItBrought(job.payload, outcome),
+      outcome: withObservedResult(job.payload, outcome),
     });
     if (answer.status !== 200)
       throw new Error(`end answered ${answer.status} ${JSON.stringify(answer.body)}`);
@@ -92,7 +92,7 @@ export class TestAgent {
       const job = await this.claim();
       if (job === null) return done;
       const power = powerAfter(job.payload);
-      // What changes no power sees none here, and leaves it as it was.
+      // A job that changes no power observes none here, and leaves it as it was.
       if (power === null) await this.end(job, { status: "succeeded" });
       else await this.succeed(job, power);
       done.push(job);
@@ -100,8 +100,8 @@ export class TestAgent {
   }
 }
 
-/** What an agent says of what it was given, once the region has it. */
-export function withWhatItBrought(payload: Schemas["JobPayload"], outcome: Outcome): Outcome {
+/** The outcome that an agent reports when the region has applied a payload. */
+export function withObservedResult(payload: Schemas["JobPayload"], outcome: Outcome): Outcome {
   if (payload.kind === "NetworkApply" && outcome.status === "succeeded")
     return { ...outcome, observed: { network_generation: payload.generation, ...outcome.observed } };
   const { filter } = payload as { readonly filter?: { readonly id: string } };
@@ -109,7 +109,7 @@ export function withWhatItBrought(payload: Schemas["JobPayload"], outcome: Outco
   return { ...outcome, observed: { ...outcome.observed, filter: filter.id } };
 }
 
-/** How a VM is left by a job that succeeds. */
+/** The power of a VM after a job that succeeded. */
 function powerAfter(payload: Schemas["JobPayload"]): "on" | "off" | null {
   switch (payload.kind) {
     case "ServerCreate":

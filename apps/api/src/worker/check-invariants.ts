@@ -2,16 +2,16 @@ import { type CheckResult, runChecks } from "@kule/invariants/run-checks";
 import type { Violation } from "@kule/invariants/violation";
 import type { ClientBase } from "pg";
 import type { Deps } from "../platform/deps.ts";
-import type { CheckSummary, StandingViolation, StoredReport } from "../products/invariants/store.ts";
+import type { CheckSummary, StandingViolation, StoredReport } from "../products/invariants/index.ts";
 
-/** A check that takes longer says so in the report and does not hold up the others. */
+/** A check that takes longer is reported as such and does not delay the others. */
 const longestCheckSeconds = 60;
 const subjectsPerCheck = 100;
 
 type Failure = StoredReport["failures"][number];
 type Look = {
   readonly at: Date;
-  /** The same as Postgres says it, to the microsecond. */
+  /** The same in Postgres' text, to the microsecond. */
   readonly checkedAt: string;
   readonly durationMs: number;
   readonly results: readonly CheckResult[];
@@ -19,8 +19,9 @@ type Look = {
 };
 
 /**
- * Holds the database against its invariants, keeps what it found for the API, and logs each violation when it is first
- * seen and when it is seen no more. Both are logged as errors, so that whoever was told of the one hears of the other.
+ * Checks the database against its invariants, stores the findings for the API, and logs each violation when
+ * it is first seen and when it is gone. Both are logged as errors, so that an operator who got the first also
+ * gets the second.
  *
  * @param owner a connection of the owner of all tables, outside of a transaction
  */
@@ -29,13 +30,12 @@ export async function checkInvariants(
   owner: ClientBase,
 ): Promise<void> {
   const look = await lookAtDatabase(owner);
-  for (const failure of look.failures)
-    log.error(failure, "a check of the invariants could not be carried out");
+  for (const failure of look.failures) log.error(failure, "a check of the invariants failed");
   const change = await inTransaction(owner, "begin", () =>
     storeReport(owner, look, settings.invariantsEveryMinutes * 60),
   );
-  for (const violation of change.appeared) log.error(violation, "a promise is broken");
-  for (const violation of change.gone) log.error(violation, "a broken promise holds again");
+  for (const violation of change.appeared) log.error(violation, "an invariant is violated");
+  for (const violation of change.gone) log.error(violation, "an invariant holds again");
   notifications.publish([{ channel: "kule_invariants", payload: look.checkedAt }]);
 }
 
@@ -60,7 +60,7 @@ function lookAtDatabase(owner: ClientBase): Promise<Look> {
 /** Never the text of an error, which may quote rows: this goes to clients. */
 function reasonOf(error: unknown): string {
   const code = (error as { code?: unknown }).code;
-  // Without a code it is no answer of Postgres: the connection broke, and nothing more can be asked on it.
+  // Without a code it is no answer of Postgres: the connection is broken, and no query can follow on it.
   if (typeof code !== "string") throw error;
   return code === "57014"
     ? `took longer than ${longestCheckSeconds} seconds`
@@ -69,9 +69,9 @@ function reasonOf(error: unknown): string {
 
 type Change = { readonly appeared: readonly Violation[]; readonly gone: readonly StandingViolation[] };
 
-/** Keeps the report unless a later one is there already, and says how it differs from the one before. */
+/** Stores the report unless there is a later one already, and returns the differences to the one before. */
 async function storeReport(owner: ClientBase, look: Look, intervalSeconds: number): Promise<Change> {
-  // Two looks at once: the later one has the last word, and each difference is found by one of them.
+  // Of two concurrent scans the later one is stored, and each difference is found by one of them.
   await owner.query("lock table invariant_report in share row exclusive mode");
   const { rows } = await owner.query<{
     violations: StandingViolation[];
@@ -93,7 +93,7 @@ async function storeReport(owner: ClientBase, look: Look, intervalSeconds: numbe
   const at = look.at.toISOString();
   const violations: StandingViolation[] = [
     ...seen.map((violation) => ({ ...violation, since: since.get(keyOf(violation)) ?? at })),
-    // A check that failed says nothing; what it found before stands.
+    // The findings of a failed check are those of its last run.
     ...before.filter(isUnknown),
   ];
   const checks: CheckSummary[] = [

@@ -1,9 +1,9 @@
 import { sql } from "kysely";
 import { type Database, systemQuery } from "../platform/database.ts";
-import { forgetOldSessions } from "../products/consoles/store.ts";
-import { forgetOldInvitations } from "../products/identity/index.ts";
+import { deleteOldSessions } from "../products/consoles/index.ts";
+import { deleteOldInvitations } from "../products/members/index.ts";
 
-/** What the clean-up took away or gave back. */
+/** How much the clean-up deleted or released. */
 export type Cleaned = {
   readonly idempotencyKeys: number;
   readonly loginFailures: number;
@@ -13,7 +13,7 @@ export type Cleaned = {
   readonly consoles: number;
 };
 
-/** Forgets what has served its time, and frees the VM numbers whose rest is over. */
+/** Deletes what has expired, and frees the VM numbers whose quarantine is over. */
 export async function cleanUp(connection: Database): Promise<Cleaned> {
   const db = systemQuery(connection, "the clean-up is of no one organisation");
   const keys = await db
@@ -34,8 +34,8 @@ export async function cleanUp(connection: Database): Promise<Cleaned> {
     .where("free_after", "<", sql<Date>`clock_timestamp()`)
     .executeTakeFirst();
   return {
-    invitations: await forgetOldInvitations(connection),
-    consoles: await forgetOldSessions(connection),
+    invitations: await deleteOldInvitations(connection),
+    consoles: await deleteOldSessions(connection),
     idempotencyKeys: Number(keys.numDeletedRows),
     loginFailures: Number(failures.numDeletedRows),
     vmids: Number(vmids.numUpdatedRows),

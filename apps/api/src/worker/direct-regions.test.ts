@@ -49,7 +49,7 @@ describe("the worker's regions", () => {
     );
   });
 
-  test("are called for with a token of the region that is kept while the worker runs, and ends with it", async () => {
+  test("are called with a token of the region that is kept while the worker runs, and ends with it", async () => {
     await world.addRegion("lab1");
     const [region] = readDirectRegions({ ...token, KULE_DIRECT_REGIONS: file });
     if (region === undefined) throw new Error("no region");

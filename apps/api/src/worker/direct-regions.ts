@@ -12,7 +12,7 @@ import { keepToken } from "./kept-token.ts";
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** A region whose jobs this worker does itself: its file, and the token that it calls the API with. */
+/** A region whose jobs this worker runs itself: its file, and the token that it calls the API with. */
 export type DirectRegion = {
   readonly file: RegionFile;
   readonly settings: AgentSettings;
@@ -20,20 +20,22 @@ export type DirectRegion = {
 };
 
 /** Until the region is registered, and as one of mode direct. */
-const lookAgainMs = 5_000;
+const recheckMs = 5_000;
 
 /**
- * Reads the region files that KULE_DIRECT_REGIONS names, separated by commas. Their secrets come from this process's
- * environment.
+ * Reads the region files that KULE_DIRECT_REGIONS names, separated by commas. Their secrets come from this
+ * process's environment.
  *
- * @throws RegionFileError, which says what is wrong and where; BadSettings for the environment, or one region in two files
+ * @throws RegionFileError with what is wrong and where; BadSettings for the environment, or one region in two
+ * files
  */
 export function readDirectRegions(environment: Environment): DirectRegion[] {
   const paths = (environment.KULE_DIRECT_REGIONS ?? "").split(",").map((path) => path.trim());
   const regions = paths
     .filter((path) => path !== "")
     .map((path) => {
-      // Nobody has to mint it: it lives a little longer than this process, which alone knows it.
+      // It need not be minted by an operator: it outlives this process by a little, and only this process has
+      // it.
       const token = mintToken("agent");
       const file = loadRegionFile(path, { ...environment, KULE_AGENT_TOKEN: token.secret });
       return { file, settings: settingsOf(file, environment), token };
@@ -53,11 +55,11 @@ function settingsOf(file: RegionFile, environment: Environment): AgentSettings {
 }
 
 /**
- * Does what a region's agent does, in this process: the agent's own loops and programs, with calls of the API that do
- * not leave it. So claims, leases, epochs, reports, health and inventory are those of agent mode, and so is what happens
- * when this process is killed or when two of them work for one region.
+ * Does the work of a region's agent in this process: the agent's own loops and programs, with calls of the
+ * API that do not leave it. So claims, leases, epochs, reports, health and inventory are those of agent mode,
+ * and so is the behaviour when this process is killed or when two of them work for one region.
  *
- * @returns once the signal has come and the jobs under way were handed back
+ * @returns once the signal has come and the running jobs were released
  */
 export async function workDirectRegions(
   deps: Deps,
@@ -111,7 +113,7 @@ async function untilDirect(deps: Deps, slug: string, stop: AbortSignal): Promise
       );
     said = found;
     await new Promise<void>((resolve) => {
-      const timer = setTimeout(resolve, lookAgainMs);
+      const timer = setTimeout(resolve, recheckMs);
       stop.addEventListener("abort", () => {
         clearTimeout(timer);
         resolve();

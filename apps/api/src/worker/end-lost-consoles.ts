@@ -1,10 +1,9 @@
 import type { Database } from "../platform/database.ts";
-import { auditEnd } from "../products/consoles/session-audit.ts";
-import { closeAbandoned } from "../products/consoles/store.ts";
+import { auditEnd, closeAbandoned } from "../products/consoles/index.ts";
 
 /**
- * Ends the console sessions that nobody else will: of processes that are gone, and tickets that nobody came with. They
- * count for no limit by then; this writes their end down.
+ * Ends abandoned console sessions: those of processes that are gone, and tickets that were never presented.
+ * They count for no limit by then; this records their end.
  */
 export function endLostConsoles(db: Database): Promise<number> {
   return db.transaction().execute(async (tx) => {

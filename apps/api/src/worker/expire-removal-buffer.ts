@@ -5,8 +5,7 @@ import type { Deps } from "../platform/deps.ts";
 import { newId } from "../platform/ids.ts";
 import { lockOpenJobs, queueJob } from "../platform/jobs.ts";
 import { actAs } from "../platform/mutation.ts";
-import { giveWay } from "../products/servers/give-way.ts";
-import { lockServer } from "../products/servers/store.ts";
+import { lockServer, preemptQueuedJob } from "../products/servers/index.ts";
 
 type Work = Pick<Deps, "db">;
 
@@ -14,10 +13,10 @@ type Work = Pick<Deps, "db">;
 const silenceSeconds = 60;
 
 /**
- * Ends a server's time in the removal buffer, if it is over: writes the job that destroys it. A cancel-deletion takes
- * the same row lock, so one of the two finds the other's work done and does nothing.
+ * Ends a server's time in the removal buffer, if it is over: writes the job that destroys it. A
+ * cancel-deletion takes the same row lock, so one of the two finds the other's work done and does nothing.
  *
- * @returns whether the server is on its way out now because of this call
+ * @returns whether this call has started the server's deletion
  */
 export async function expireRemovalBuffer(
   { db }: Work,
@@ -28,13 +27,13 @@ export async function expireRemovalBuffer(
     await actAs(tx, organisationId);
     const server = await lockServer(tx, organisationId, serverId);
     if (server === null || server.status !== "pending_deletion") return false;
-    // An operator's lock keeps it as it is; the sweep finds it when the lock is gone.
+    // An operator's lock prevents it; the sweep finds the server when the lock is gone.
     if (server.locked_at !== null) return false;
-    const region = await lookAtRegion(tx, organisationId, serverId);
+    const region = await scanRegion(tx, organisationId, serverId);
     if (!region.isDue) return false;
 
     const { queued } = await lockOpenJobs(tx, organisationId, serverId);
-    if (queued !== null) await giveWay(tx, server, queued, "The removal buffer has ended");
+    if (queued !== null) await preemptQueuedJob(tx, server, queued, "The removal buffer has ended");
     const requestId = newId("req");
     const job = await queueJob(tx, {
       kind: "ServerDestroy",
@@ -84,7 +83,7 @@ export async function expireRemovalBuffer(
 }
 
 /** By Postgres' clock, like every time that decides something. */
-async function lookAtRegion(tx: Tx, organisationId: string, serverId: string) {
+async function scanRegion(tx: Tx, organisationId: string, serverId: string) {
   return tx
     .selectFrom("server")
     .innerJoin("region", "region.slug", "server.region")

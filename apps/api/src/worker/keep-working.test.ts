@@ -5,7 +5,7 @@ import type { RunningWorker } from "./run.ts";
 
 const log = createLog("silent");
 
-test("a worker that cannot begin, or ends by itself, is started again until it is told to stop", async () => {
+test("a worker that cannot start, or ends by itself, is restarted until a stop signal", async () => {
   const told = Promise.withResolvers<void>();
   let starts = 0;
   let stops = 0;
@@ -27,7 +27,7 @@ test("a worker that cannot begin, or ends by itself, is started again until it i
   expect([starts, stops]).toEqual([4, 1]);
 });
 
-test("one that cannot begin does not hold up the stop", async () => {
+test("one that cannot begin does not delay the stop", async () => {
   const told = Promise.withResolvers<void>();
   const start = () => {
     told.resolve();

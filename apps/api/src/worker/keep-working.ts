@@ -3,19 +3,19 @@ import type { Logger } from "../platform/log.ts";
 import type { RunningWorker } from "./run.ts";
 
 /**
- * Keeps a worker running until told to stop. graphile's runner cannot begin without its database, and gives up when it
- * cannot write down how a task ended; both pass, so another one is started after a moment.
+ * Keeps a worker running until told to stop. graphile's runner cannot start without its database, and ends
+ * when it cannot record the end of a task; both are temporary, so another one is started after a moment.
  */
 export async function keepWorking(
   start: () => Promise<RunningWorker>,
-  toldToStop: Promise<unknown>,
+  stopSignal: Promise<unknown>,
   log: Pick<Logger, "info" | "error">,
   pauseMs = 1_000,
 ): Promise<void> {
-  const stop = toldToStop.then(() => "stop" as const);
+  const stop = stopSignal.then(() => "stop" as const);
   for (;;) {
     const running = await start().catch((error: unknown) => {
-      log.error({ err: error }, "the worker cannot begin; trying again");
+      log.error({ err: error }, "the worker cannot start; retrying");
       return null;
     });
     if (running !== null) {
@@ -28,7 +28,7 @@ export async function keepWorking(
         ),
       ]);
       if (why === "stop") return running.stop();
-      log.error({ err: why }, "the worker ended by itself; starting it again");
+      log.error({ err: why }, "the worker ended by itself; restarting it");
     }
     const next = await Promise.race([stop, delay(pauseMs, "again" as const)]);
     if (next === "stop") return;

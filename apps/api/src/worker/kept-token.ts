@@ -3,7 +3,7 @@ import { systemQuery } from "../platform/database.ts";
 import type { Deps } from "../platform/deps.ts";
 import type { MintedToken } from "../platform/tokens.ts";
 
-/** What a killed worker leaves behind ends by itself after this. */
+/** The token of a killed worker expires after this. */
 const lifetimeSeconds = 600;
 const renewEveryMs = 60_000;
 
@@ -15,9 +15,9 @@ export type KeptToken = {
 };
 
 /**
- * Keeps an agent's token valid for as long as this process works for the region: written at the start, renewed every
- * minute, revoked at the end. An ordinary token, so that calls in this process and the consoles' connections to the API
- * are judged like any agent's.
+ * Keeps an agent's token valid for as long as this process works for the region: written at the start,
+ * renewed every minute, revoked at the end. An ordinary token, so that calls in this process and the
+ * consoles' connections to the API are checked like any agent's.
  */
 export function keepToken(
   { db, log }: Pick<Deps, "db" | "log">,

@@ -8,17 +8,17 @@ import {
   findForResetMail,
   type ResetMailTask,
   resetMail,
-} from "../products/identity/index.ts";
+} from "../products/account/index.ts";
 import type { Mailer } from "./mailer.ts";
 
 type Work = Pick<Deps, "db" | "log" | "settings">;
 
 /**
- * Sends the link for a lost password, if there is such an account. The secret is made and kept, as its hash, before it
- * is sent: done again after a failure it makes another one, which ends the one before. So the last mail that arrives is
- * the one whose link works, and no secret waits in the queue.
+ * Sends the link for a lost password, if there is such an account. The secret is created and stored, as its
+ * hash, before it is sent: a retry after a failure creates another one, which ends the one before. So the
+ * last mail that arrives is the one whose link works, and no secret is stored in the queue.
  *
- * @throws when the mail may be taken later
+ * @throws when the mail may be accepted later
  */
 export async function mailPasswordReset(
   { db, log, settings }: Work,
@@ -37,7 +37,7 @@ export async function mailPasswordReset(
     { to: email, ...resetMail(language, { panelUrl, secret, expiresAt }) },
     signal,
   );
-  if (refusal !== null) log.warn({ user: userId, refusal }, "the mail server takes no mail for a person");
+  if (refusal !== null) log.warn({ user: userId, refusal }, "the mail server refuses a recipient");
   else log.info({ user: userId }, "mailed a link for a lost password");
   await systemQuery(db, "an account is of the installation")
     .insertInto("audit")

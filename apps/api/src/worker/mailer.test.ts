@@ -52,7 +52,7 @@ describe("a mail", () => {
     },
   );
 
-  test("is not sent to a server that does not encrypt, or that somebody else has certified", async () => {
+  test("is not sent to a server that does not encrypt, or has another certificate", async () => {
     const plain = await mailer({ security: "none" }, { security: "starttls" });
     await expect(plain.send(mail, never)).rejects.toThrow(/STARTTLS/);
     expect(server.mails).toEqual([]);
@@ -62,7 +62,7 @@ describe("a mail", () => {
     expect(server.mails).toEqual([]);
   });
 
-  test("that the server does not take for the moment is tried again by whoever sends it", async () => {
+  test("that the server refuses temporarily is retried by the sender", async () => {
     const wrong = new Secret("marlin", "a test");
     const { send } = await mailer({ login }, { login: { user: "kule", password: wrong } });
     await expect(send(mail, never)).rejects.toThrow(/535/);
@@ -74,14 +74,14 @@ describe("a mail", () => {
     expect(server.mails).toEqual([]);
   });
 
-  test("that the server will never take for its recipient is no failure, and its words are told", async () => {
+  test("that the server refuses permanently is no failure, and its text is returned", async () => {
     const { send } = await mailer({});
     server.meet({ at: "recipient", code: 550 });
     expect(await send(mail, never)).toContain("550");
     expect(server.mails).toEqual([]);
   });
 
-  test("to a server that says nothing any more ends when it is told to", async () => {
+  test("to a silent server ends on abort", async () => {
     const { send } = await mailer({});
     server.meet({ at: "silence" });
     const stop = new AbortController();
@@ -97,7 +97,7 @@ describe("a mail", () => {
   });
 });
 
-test("a worker whose file is wrong does not begin, and says the line", async () => {
+test("a worker with a wrong file does not start, and names the line", async () => {
   server = await SoftMailServer.start();
   const folder = mkdtempSync(join(tmpdir(), "kule-mailer-"));
   const mailFile = join(folder, "mail.yaml");

@@ -13,19 +13,23 @@ export type Mail = {
 /** Sends mails by an installation's mail server. */
 export type Mailer = {
   /**
-   * @returns null when the server has taken the mail, or its words when it will never take one for this recipient
-   * @throws when it may take it later: it is away, busy, or wants another name or password
+   * @returns null when the server has accepted the mail, or its text when it will never accept one for this
+   * recipient
+   * @throws when it may accept it later: it is unreachable, busy, or requires another name or password
    */
   send(mail: Mail, signal: AbortSignal): Promise<string | null>;
 };
 
-/** From the first packet to the server's last answer: one that trickles holds up the mails behind it no longer. */
+/**
+ * From the first packet to the server's last answer: a slow server delays the mails behind it no longer than
+ * this.
+ */
 const longestMs = 20_000;
-/** Without a word of the server. */
+/** Without any data from the server. */
 const silenceMs = 10_000;
 
 /**
- * Who sends an installation's mails; null where nothing is mailed.
+ * The sender of an installation's mails; null where nothing is mailed.
  *
  * @throws BadSettings with what is wrong in the file that KULE_MAIL_FILE names, each with its line
  */
@@ -39,7 +43,7 @@ export function readMailer(
   return mailerOf(server);
 }
 
-/** A connection for each mail: there are few, and none is left open for whom it is not. */
+/** A connection for each mail: there are few, and no connection stays open unused. */
 export function mailerOf(server: MailServer): Mailer {
   return {
     async send(mail, signal) {
@@ -90,8 +94,9 @@ function transportOf(server: MailServer, until: AbortSignal): SMTPTransportOptio
         socket.off("error", failed);
         callback(null, { connection: socket });
       });
-      // Nobody waits for it any more, and neither does the process. Not destroyed once it is there: a TLS session that
-      // loses the socket under it in its handshake ends the process with SIGSEGV (seen in Node 26).
+      // Nothing waits for it any more, and neither does the process. Not destroyed once it is connected: a
+      // TLS session that loses its socket during its handshake ends the process with SIGSEGV (seen in Node
+      // 26).
       until.addEventListener("abort", () => (socket.connecting ? socket.destroy() : socket.unref()), {
         once: true,
       });
@@ -107,7 +112,10 @@ function rejectedBy(signal: AbortSignal): Promise<never> {
   });
 }
 
-/** Only what is said of the recipient: a sender that is refused, or a name and password, the operator can set right. */
+/**
+ * Only refusals of the recipient: a refused sender, or a wrong name and password, can be corrected by the
+ * operator.
+ */
 function refusedForGood(error: unknown): string | null {
   const { command, responseCode, response } = error as {
     readonly command?: unknown;

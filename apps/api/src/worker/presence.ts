@@ -2,12 +2,12 @@ import { sql } from "kysely";
 import type pg from "pg";
 import type { Database } from "../platform/database.ts";
 
-/** A worker that has not been heard of for so long is gone; one that lives says so every five seconds. */
+/** A worker without a heartbeat for this long is gone; a running one writes one every five seconds. */
 const goneAfterSeconds = 20;
 /** The rows of processes that were killed go after this. */
 const forgottenAfterSeconds = 3_600;
 
-/** Says that this worker is there. */
+/** Writes this worker's heartbeat. */
 export async function noteWorker(owner: Pick<pg.Pool, "query">, id: string): Promise<void> {
   await owner.query(
     `with forgotten as (
@@ -23,7 +23,7 @@ export async function removeWorker(owner: Pick<pg.Pool, "query">, id: string): P
   await owner.query("delete from worker_process where id = $1", [id]);
 }
 
-/** Whether any worker has been heard of lately. */
+/** Whether any worker has written a heartbeat recently. */
 export async function hasLiveWorker(db: Database): Promise<boolean> {
   const row = await db
     .selectFrom("worker_process")

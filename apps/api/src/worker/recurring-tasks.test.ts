@@ -29,9 +29,9 @@ const turnsPass = (by: string) =>
     `update graphile_worker._private_known_crontabs set last_execution = last_execution - interval '${by}'`,
   );
 
-test("many workers that look at once add each task once in its turn", async () => {
+test("many concurrent workers add each task once in its interval", async () => {
   const added = await Promise.all(Array.from({ length: 8 }, () => addDueTasks(owner, tasks)));
-  // A turn may end between two looks.
+  // An interval may end between two checks.
   expect(added.flat().filter((name) => name === "clean_up").length).toBeLessThanOrEqual(2);
   expect(new Set(added.flat())).toEqual(new Set(["reap_leases", "clean_up"]));
   const { rows } = await owner.query(
@@ -43,7 +43,7 @@ test("many workers that look at once add each task once in its turn", async () =
   ]);
 });
 
-test("the next turn brings the task again", async () => {
+test("the next interval adds the task again", async () => {
   await addDueTasks(owner, tasks);
   await turnsPass("1 minute");
   expect(await addDueTasks(owner, tasks)).toContain("reap_leases");
@@ -61,7 +61,7 @@ test("a worker's wall clock decides nothing", async () => {
   expect(rows).toEqual([{ count: 0 }]);
 });
 
-test("turns that somebody noted two hours ahead keep nothing waiting", async () => {
+test("runs that were recorded two hours in the future delay nothing", async () => {
   await addDueTasks(owner, tasks);
   await turnsPass("-2 hours");
   expect([...(await addDueTasks(owner, tasks))].sort()).toEqual(["clean_up", "reap_leases"]);

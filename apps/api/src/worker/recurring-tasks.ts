@@ -6,18 +6,18 @@ import { noteWorker, removeWorker } from "./presence.ts";
 export type RecurringTask = {
   readonly name: string;
   readonly everyMinutes: number;
-  /** How often a turn that fails is tried; the next turn comes anyway. */
+  /** How often a failed run is tried; the next interval adds it anyway. */
   readonly maxAttempts: number;
 };
 
-/** How often a worker looks whether something is due, by a clock that no step of the wall clock touches. */
-const lookEveryMs = 5_000;
+/** How often a worker checks whether something is due, by a monotonic clock. */
+const checkEveryMs = 5_000;
 
 /**
- * Adds what is due and was not added yet, whichever worker asks first. Postgres' clock divides time into turns, and
- * the turn is only compared for being another one, so that a clock that was ahead leaves nothing waiting for its
- * return. graphile's own cron does neither: it takes the worker's time for when a task is due, and one worker two
- * hours ahead keeps all workers from adding anything for two hours. The book of turns is graphile's.
+ * Adds the tasks that are due and were not added yet, whichever worker checks first. Postgres' clock divides
+ * time into intervals, and an interval is only compared for being a different one, so that a clock that was
+ * ahead delays nothing. graphile's own cron uses the worker's clock for when a task is due, and one worker
+ * two hours ahead keeps all workers from adding anything for two hours. The table of intervals is graphile's.
  *
  * @param owner of graphile-worker's tables
  * @returns the names of what was added
@@ -52,8 +52,8 @@ export async function addDueTasks(
 }
 
 /**
- * Adds recurring tasks as they come due, until stopped, and says each time that this worker is there. A look that fails
- * is followed by another.
+ * Adds recurring tasks when they are due, until stopped, and writes this worker's heartbeat each time. A
+ * failed check is followed by another.
  */
 export function keepAddingTasks(
   ownerUrl: string,
@@ -68,15 +68,15 @@ export function keepAddingTasks(
     looking ??= noteWorker(owner, id)
       .then(() => addDueTasks(owner, tasks))
       .then(
-        (added) => log.debug({ added }, "added what is due"),
-        (error: unknown) => log.warn({ err: error }, "could not add what is due; trying again"),
+        (added) => log.debug({ added }, "added due tasks"),
+        (error: unknown) => log.warn({ err: error }, "could not add due tasks; retrying"),
       )
       .finally(() => {
         looking = null;
       });
   };
   look();
-  const timer = setInterval(look, lookEveryMs);
+  const timer = setInterval(look, checkEveryMs);
   let stopped: Promise<void> | null = null;
   const end = async () => {
     clearInterval(timer);

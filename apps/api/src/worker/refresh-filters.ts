@@ -1,9 +1,12 @@
 import type { Deps } from "../platform/deps.ts";
 import { newId } from "../platform/ids.ts";
 import { actAs } from "../platform/mutation.ts";
-import { refreshFilters } from "../products/firewalls/refresh.ts";
+import { refreshFilters } from "../products/firewalls/index.ts";
 
-/** Has the servers told whose rules name what has changed: labels, addresses, subnets. Finds nothing to do when done twice. */
+/**
+ * Queues jobs for the servers whose rules name what has changed: labels, addresses, subnets. A second run
+ * finds nothing to do.
+ */
 export async function refreshFiltersOf(
   { db }: Pick<Deps, "db">,
   organisationId: string,

@@ -2,7 +2,7 @@ import { type JobHelpers, Logger, run, type TaskList } from "graphile-worker";
 import { crashPoint, withCrashPoints } from "../platform/crash-points.ts";
 import type { Deps } from "../platform/deps.ts";
 import type { Settings } from "../platform/settings.ts";
-import type { ResetMailTask } from "../products/identity/index.ts";
+import type { ResetMailTask } from "../products/account/index.ts";
 import { jobHandlers } from "../products/job-handlers.ts";
 import { applyUnseenNetworks } from "../products/networks/index.ts";
 import type { AuditKeys } from "./audit-seals/audit-keys.ts";
@@ -11,17 +11,17 @@ import { verifyAudit } from "./audit-seals/verify-audit.ts";
 import { checkInvariants } from "./check-invariants.ts";
 import { cleanUp } from "./clean-up.ts";
 import { endLostConsoles } from "./end-lost-consoles.ts";
+import { expireLeases } from "./expire-leases.ts";
 import { expireRemovalBuffer, sweepRemovalBuffers } from "./expire-removal-buffer.ts";
 import { mailPasswordReset } from "./mail-password-reset.ts";
 import type { Mailer } from "./mailer.ts";
-import { reapLeases } from "./reap-leases.ts";
 import { keepAddingTasks, type RecurringTask } from "./recurring-tasks.ts";
 import { refreshFiltersOf } from "./refresh-filters.ts";
 
 export type RunningWorker = {
-  /** Settles when the worker ends by itself. */
+  /** Resolves when the worker ends by itself. */
   readonly ended: Promise<void>;
-  /** Finishes what is under way and ends. */
+  /** Completes running tasks and ends. */
   stop(): Promise<void>;
 };
 
@@ -46,11 +46,12 @@ export async function runWorker({
   const runner = await run({
     connectionString: workerUrl,
     taskList: tasksOf(deps, { auditKeys, mailer }),
-    // One more than what waits for nobody: a look at the invariants of a large installation takes seconds.
+    // One more than the tasks that delay others: a scan of the invariants of a large installation takes
+    // seconds.
     concurrency: 3,
     pollInterval: 2_000,
-    // With batches, even of one, a task whose end cannot be written down ends the runner in order. Without them nobody
-    // handles that error, and it ends the process.
+    // With batches, even of one, a task whose end cannot be recorded ends the runner cleanly. Without them
+    // that error is unhandled, and it ends the process.
     preset: { worker: { completeJobBatchDelay: 0, failJobBatchDelay: 0 } },
     noHandleSignals: true,
     logger: new Logger(() => (level, message) => {
@@ -71,7 +72,10 @@ export async function runWorker({
   };
 }
 
-/** What the control plane does again and again. A look at the invariants that fails is as well done the next time. */
+/**
+ * The recurring tasks of the control plane. A scan of the invariants that fails may as well wait for the next
+ * one.
+ */
 function recurringTasks({ invariantsEveryMinutes }: Settings): RecurringTask[] {
   return [
     { name: "sweep_removal_buffers", everyMinutes: 1, maxAttempts: 25 },
@@ -99,7 +103,7 @@ export function tasksOf(deps: Deps, has: Partial<WorkersOwn> = {}): TaskList {
   return Object.fromEntries(withPoints);
 }
 
-/** What only the worker has of the environment. */
+/** Settings that only the worker has. */
 type WorkersOwn = { readonly auditKeys: AuditKeys | null; readonly mailer: Mailer | null };
 type Task = (payload: unknown, helpers: Pick<JobHelpers, "withPgClient" | "abortSignal">) => Promise<void>;
 
@@ -114,16 +118,16 @@ function plainTasksOf(deps: Deps, { auditKeys, mailer }: WorkersOwn): Readonly<R
       if (expired > 0) deps.log.info({ expired }, "expired removal buffers");
     },
     reap_leases: async () => {
-      const reaped = await reapLeases(deps, jobHandlers);
-      if (reaped > 0) deps.log.warn({ reaped }, "gave back jobs whose lease had passed");
+      const reaped = await expireLeases(deps, jobHandlers);
+      if (reaped > 0) deps.log.warn({ reaped }, "requeued jobs whose lease had expired");
     },
     end_lost_consoles: async () => {
       const ended = await endLostConsoles(deps.db);
-      if (ended > 0) deps.log.info({ ended }, "ended console sessions and tickets that nobody held");
+      if (ended > 0) deps.log.info({ ended }, "ended lost console sessions and tickets");
     },
     look_at_edges: async () => {
       const looked = await applyUnseenNetworks(deps.db, deps.settings.edgeLookSeconds);
-      if (looked > 0) deps.log.debug({ networks: looked }, "edges are compared with what is wanted");
+      if (looked > 0) deps.log.debug({ networks: looked }, "edges are compared with the wanted state");
     },
     refresh_filters: async (payload) => {
       const { organisation_id, region } = payload as { organisation_id: string; region: string };

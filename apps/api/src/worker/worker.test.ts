@@ -12,7 +12,7 @@ beforeAll(async () => {
 afterAll(() => world.close());
 
 describe("the worker", () => {
-  test("destroys a server when its removal buffer ends, without anybody asking", async () => {
+  test("destroys a server when its removal buffer ends, without a request", async () => {
     const server = await world.createRunning();
     const running = await runWorker({
       deps: world.world.replica.deps,
@@ -37,7 +37,7 @@ describe("the worker", () => {
     await running.ended;
   });
 
-  test("never takes a region's jobs, and ends the tasks it takes", async () => {
+  test("never claims a region's jobs, and ends the tasks it takes", async () => {
     const { job } = await world.create();
     const running = await runWorker({
       deps: world.world.replica.deps,
@@ -60,7 +60,7 @@ describe("the worker", () => {
     await world.agent.work();
   });
 
-  test("sweeps what a lost task left in the buffer, and gives back leases that passed", async () => {
+  test("completes what a lost task left in the buffer, and releases leases that expired", async () => {
     const lost = await world.createRunning();
     await world.owned.delete(`/servers/${lost.id}`);
     await world.agent.work();
@@ -79,7 +79,7 @@ describe("the worker", () => {
     await world.agent.work();
   });
 
-  test("reaps the leases after one that cannot be reaped, and says so", async () => {
+  test("reaps the leases after one that cannot be reaped, and logs it", async () => {
     const { job: broken } = await world.create();
     const { job } = await world.create();
     await world.agent.take("ServerCreate");
@@ -96,7 +96,7 @@ describe("the worker", () => {
     await world.agent.work();
   });
 
-  test("reaps a lease once, whoever looks, and never one that lives", async () => {
+  test("expires a lease once, with any number of workers, and never a valid one", async () => {
     const { job } = await world.create();
     await world.agent.take("ServerCreate");
     const tasks = tasksOf(world.world.replica.deps);
@@ -112,7 +112,7 @@ describe("the worker", () => {
 });
 
 describe("cleaning up", () => {
-  test("frees VM numbers whose rest is over, and no others", async () => {
+  test("frees VM numbers whose quarantine is over, and no others", async () => {
     await world.owner.query(
       `update region_vmid set state = 'tombstone', free_after = now() - interval '1 second' where vmid = 20900;
        update region_vmid set state = 'tombstone', free_after = now() + interval '1 day' where vmid = 20901;
@@ -125,7 +125,7 @@ describe("cleaning up", () => {
     expect(states.map((row) => row.state)).toEqual(["free", "tombstone", "quarantined"]);
   });
 
-  test("forgets keys and failed sign-ins after a day", async () => {
+  test("deletes keys and failed sign-ins after a day", async () => {
     const headers = { "Idempotency-Key": "clean-up" };
     const body = world.body();
     expect((await world.owned.post("/servers", body, headers)).status).toBe(202);

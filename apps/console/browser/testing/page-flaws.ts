@@ -1,15 +1,15 @@
 /*
- * What is wrong with the page as it stands, found by measuring. Tests run this inside of a browser; no page loads it.
- * Each flaw is a line that names the element.
+ * Layout and accessibility defects of the page as it is shown, found by measuring. Tests run this inside a browser; no
+ * page loads it. Each defect is a line that names the element.
  */
 
-/** WCAG 2.2, 2.5.8: what is pressed measures so much, or has so much around its middle. */
+/** WCAG 2.2, 2.5.8: minimum size of a target, or of the free space around its centre. */
 const smallestTarget = 24;
 const targets = "a[href], button, input:not([type=hidden]), select, textarea, summary, label:has(> input)";
 const focusable =
   "a[href], button:enabled, input:enabled:not([type=hidden]), select:enabled, textarea:enabled, summary, [tabindex='0']";
 
-/** Sideways scrolling, text that is cut off, that runs out of its box or over other text, targets too small, ids twice. */
+/** Horizontal scrolling, clipped text, text outside its box or over other text, small targets, duplicate ids. */
 function layoutFlaws(): string[] {
   const lines = linesOfText();
   return [
@@ -23,7 +23,7 @@ function layoutFlaws(): string[] {
   ];
 }
 
-/** What opens over the page must open on it. */
+/** What opens over the page must be wholly on the screen. */
 function popupFlaws(): string[] {
   const flaws: string[] = [];
   for (const details of document.querySelectorAll<HTMLDetailsElement>("details:not([open])")) {
@@ -41,13 +41,13 @@ function popupFlaws(): string[] {
   return flaws;
 }
 
-/** Where the keyboard is must be seen: a ring, and nothing that lies over it (WCAG 2.4.7 and 2.4.11). */
+/** The focused control must be visible: a focus ring that nothing covers (WCAG 2.4.7 and 2.4.11). */
 function focusFlaws(): string[] {
   const flaws: string[] = [];
   (document.activeElement as HTMLElement | null)?.blur();
   for (const element of document.querySelectorAll<HTMLElement>(focusable)) {
     if (!element.checkVisibility({ visibilityProperty: true })) continue;
-    // A ring is also drawn around what stands for a box that is hidden, and within a drawing.
+    // The ring may be drawn around an element that represents a hidden checkbox, or within a drawing.
     const around = [
       element,
       element.parentElement,
@@ -60,7 +60,7 @@ function focusFlaws(): string[] {
     const before = look();
     element.focus({ focusVisible: true } as FocusOptions);
     if (document.activeElement !== element) continue;
-    // Browsers scroll to it as well, in their own time.
+    // Browsers also scroll to it, with a delay.
     element.scrollIntoView({ block: "nearest" });
     if (look() === before) flaws.push(`focus is not seen: ${nameOf(element)}`);
     const cover = coverOf(element);
@@ -71,7 +71,7 @@ function focusFlaws(): string[] {
   return flaws;
 }
 
-/** Everything that a person reads or hears. */
+/** All text that a person reads or hears. */
 function textsOfPage(): string[] {
   const said = [...document.querySelectorAll("[placeholder], [title], [aria-label]")].flatMap((element) =>
     ["placeholder", "title", "aria-label"].map((name) => element.getAttribute(name) ?? ""),
@@ -95,7 +95,7 @@ function ringOf(element: Element): string {
   ].join("|");
 }
 
-/** What is pinned to the screen and lies over the middle of an element. */
+/** The fixed element that covers the middle of an element, if any. */
 function coverOf(element: HTMLElement): Element | null {
   const { left, top, width, height } = element.getBoundingClientRect();
   const over = document.elementFromPoint(left + width / 2, top + height / 2);
@@ -124,7 +124,7 @@ function cutOff(): string[] {
     const across = hides(overflowX) && element.scrollWidth > element.clientWidth + 1;
     const down = hides(overflowY) && element.scrollHeight > element.clientHeight + 2;
     if (!(across || down) || element.clientWidth <= 1 || element.textContent === "") return [];
-    // Cut where it says so, with the whole of it one hover away.
+    // Text that is cut with an ellipsis, with the full text in its title.
     if (across && !down && textOverflow === "ellipsis" && element.closest("[title]") !== null) return [];
     return [`cut off: ${nameOf(element)}`];
   });
@@ -168,7 +168,7 @@ function linesOfText(): Line[] {
   return lines;
 }
 
-/** Text beyond the edge of the screen, or of a box with a border that it stands in. */
+/** Text beyond the edge of the screen, or of the bordered box that contains it. */
 function escaping(lines: readonly Line[]): string[] {
   return lines.flatMap(({ element, text, box }) => {
     if (element.closest("svg") !== null || scrollsAround(element) || isPinned(element)) return [];
@@ -193,7 +193,7 @@ function overlapping(lines: readonly Line[]): string[] {
       if (one.element === other.element) continue;
       const across = Math.min(one.box.right, other.box.right) - Math.max(one.box.left, other.box.left);
       const down = Math.min(one.box.bottom, other.box.bottom) - Math.max(one.box.top, other.box.top);
-      // Lines of inline text touch by their leading.
+      // Lines of inline text overlap by their line height.
       if (across > 2 && down > Math.min(one.box.height, other.box.height) * 0.35)
         flaws.push(
           `"${one.text.slice(0, 30)}" and "${other.text.slice(0, 30)}" overlap in ${nameOf(other.element)}`,
@@ -213,7 +213,7 @@ function tooSmall(): string[] {
     const crowd = boxes.find(
       (other) =>
         other.element !== element &&
-        // What lies over the page for a moment is scrolled away from.
+        // An overlay that is visible only for a moment is scrolled away from.
         isPinned(other.element) === isPinned(element) &&
         !other.element.contains(element) &&
         !element.contains(other.element) &&
@@ -227,13 +227,13 @@ function tooSmall(): string[] {
   });
 }
 
-/** Two with one id: a label, a hint or an address that means one of them leads to the other. */
+/** Duplicate ids: a label, a hint or a link that refers to such an id refers to the wrong element. */
 function sameIds(): string[] {
   const ids = [...document.querySelectorAll("[id]")].map(({ id }) => id);
   return ids.filter((id, index) => ids.indexOf(id) < index).map((id) => `several elements have the id ${id}`);
 }
 
-/** A box that is ticked by its label is as large as both. */
+/** A checkbox with a label has the combined size of both. */
 function targetBox(element: HTMLElement): DOMRect {
   const own = element.getBoundingClientRect();
   const label = element.matches("input") ? (element as HTMLInputElement).labels?.[0] : undefined;
@@ -281,7 +281,7 @@ function isPinned(element: Element): boolean {
   return false;
 }
 
-/** What lies over the page on purpose while it is open. */
+/** Elements that cover the page on purpose while they are open. */
 function isLifted(element: Element): boolean {
   for (let each: Element | null = element; each !== null; each = each.parentElement) {
     const { position, zIndex } = getComputedStyle(each);
@@ -302,5 +302,5 @@ function nameOf(element: Element): string {
   return `${element.tagName.toLowerCase()}${id}${classes}${place}${text === "" ? "" : ` "${text}"`}`;
 }
 
-// Where the tests find them.
+// The name by which the tests call it.
 Object.assign(globalThis, { pageFlaws: { layoutFlaws, popupFlaws, focusFlaws, textsOfPage } });

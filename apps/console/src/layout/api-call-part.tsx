@@ -7,11 +7,11 @@ type Props = CalledOperation & {
   readonly view: View;
   /** Unique in the page. */
   readonly id: string;
-  /** What the call does, where it does not stand beside the form that does it. */
+  /** What the call does, where it is not beside its form. */
   readonly label?: string;
 };
 
-/** What a form is as a call to the API: folded away beside it, to be copied, with the way to the reference. */
+/** A form as a call to the API: collapsed beside the form, ready to copy, with a link to the reference. */
 export function ApiCall(props: Props) {
   const { view, id, operation, label } = props;
   const { apiCall } = view.messages;
@@ -19,14 +19,14 @@ export function ApiCall(props: Props) {
     <details class="call">
       <summary>
         {label ?? apiCall.summary}{" "}
-        {/* In a list several read and several change the same: the operation tells them apart. */}
+        {/* A list may have several calls that read and several that change; the operation distinguishes them. */}
         <span class={label === undefined ? "visually-hidden" : "call-operation"}>{operation}</span>
       </summary>
       <p class="hint">
         {apiCall.hint} <a href={referenceAddress(view.apiUrl, operation)}>{apiCall.reference(operation)}</a>
       </p>
       <div class="call-text">
-        {/* Long calls scroll sideways, which the keyboard must be able to do too. */}
+        {/* Long calls scroll horizontally, which must also work by keyboard. */}
         <pre tabindex={0}>
           <code id={id}>{operationCall(view.apiUrl, props)}</code>
         </pre>
@@ -36,7 +36,7 @@ export function ApiCall(props: Props) {
   );
 }
 
-/** Everything that a page does as calls, one for each of its acts, with the page's own values. */
+/** All actions of a page as calls, one for each action, with the page's own values. */
 export function ApiCalls({
   view,
   calls,

@@ -1,12 +1,15 @@
 import { Problem } from "./fields.tsx";
 import type { View } from "./view.ts";
 
-/** Where the name is typed before something is lost. With a script the button beside waits for it. */
+/**
+ * The field for the name that confirms a deletion. With a script the button beside it is disabled until the name
+ * matches.
+ */
 export function ConfirmName(props: {
   readonly view: View;
   readonly id: string;
   readonly name: string;
-  /** Where something else than a name is typed. */
+  /** Where another text than a name is typed. */
   readonly label?: string | undefined;
   readonly typed: string;
   readonly problems: readonly string[] | undefined;

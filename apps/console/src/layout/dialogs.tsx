@@ -3,7 +3,7 @@ import { may, type Session } from "../session.ts";
 import { Icon } from "./icons.tsx";
 import type { View } from "./view.ts";
 
-/** What the keyboard opens over any page: the palette and the list of shortcuts. Both need the script. */
+/** Dialogs that the keyboard opens over any page: the palette and the list of shortcuts. Both need the script. */
 export function Dialogs({ view, session }: { readonly view: View; readonly session: Session }) {
   const { messages } = view;
   const { search, shortcuts } = messages;

@@ -7,17 +7,17 @@ export function renderPage(page: unknown): string {
   return `<!doctype html>${page}`;
 }
 
-// The tower of the page's mark, small enough to read in a tab.
+// The tower of the logo, small enough to read in a tab.
 const favicon =
   "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 32 32'%3E%3Cpath fill='%23c4673a' d='M16 1.5 23.2 11H8.8z'/%3E%3Cpath fill='%231f7a8c' d='M7.2 12.4h17.6v3H7.2zM9.2 16.8h13.6v13.7h-4.3v-4.2a2.5 2.5 0 0 0-5 0v4.2H9.2z'/%3E%3C/svg%3E";
 
 const htmxConfiguration = JSON.stringify({
   includeIndicatorCSS: false,
-  // Addresses follow the filters; going back loads the page as it is now.
+  // Filters change the address in place; going back loads the page in its current state.
   history: "reload",
   defaultTimeout: 20_000,
   extensions: "sse",
-  // What a person opened stays open when the page around it is refreshed.
+  // An element that a person opened stays open when the page around it is refreshed.
   morphIgnore: ["data-htmx-powered", "open"],
 });
 
@@ -25,11 +25,11 @@ type Props = {
   readonly view: View;
   readonly title: string;
   readonly class?: string;
-  /** What this page loads beside the script and the stylesheet of all pages. */
+  /** The parts that this page loads beside the script and the stylesheet of all pages. */
   readonly needs?: readonly PagePart[] | undefined;
-  /** Another house's address that the browser goes on to by itself. */
+  /** An address of another site to which the browser is redirected by the page. */
   readonly goOnTo?: string;
-  /** Whether what was typed into a form did not arrive: the script keeps it for when its page is seen again. */
+  /** Whether a form's request did not succeed: the script then keeps the input until its page is shown again. */
   readonly keepsForms?: boolean;
   readonly children?: Child;
 };

@@ -12,7 +12,7 @@ afterEach(async () => {
 });
 
 test.each(["/servers", "/networks", "/firewalls", "/gateways", "/public-ips", "/ssh-keys", "/tokens"])(
-  "%s: who has none yet finds one button that begins, and who may not make one finds none",
+  "%s: an empty list has one button to create the first entry, and none for a role that may not create one",
   async (page) => {
     const ada = await new Visitor(world).signIn();
     for (const records of [world.api.state.networks, world.api.state.sshKeys, world.api.state.tokens])

@@ -10,15 +10,15 @@ type Props = {
   readonly title: string;
   readonly hint: string;
   readonly detail?: string | null;
-  /** What was about to be sent: kept in the page so that nothing has to be typed again. */
+  /** The request that was about to be sent: kept in the page so that nothing has to be typed again. */
   readonly resend?: { readonly action: string; readonly fields: URLSearchParams } | null;
   readonly retry?: boolean;
-  /** The page of a form that did not arrive: what was typed into it is there again. */
+  /** The page of a form whose request did not succeed: it restores the input. */
   readonly formPage?: string | null;
   readonly children?: Child;
 };
 
-/** What went wrong, what it means, and the way on. */
+/** What went wrong, what it means, and how to continue. */
 export function ErrorPage(props: Props) {
   const { view, title } = props;
   const isOfForm = props.formPage !== undefined && props.formPage !== null;

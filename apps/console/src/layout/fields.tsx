@@ -1,14 +1,14 @@
 import type { Child } from "hono/jsx";
 import type { View } from "./view.ts";
 
-/** What is wrong with each field of a form, by the field's name. */
+/** The error of each field of a form, by the field's name. */
 export type FieldProblems = Readonly<Record<string, readonly string[] | undefined>>;
 
 export const noProblems: FieldProblems = {};
 
 type TextFieldProps = {
   readonly view: View;
-  /** Where a page has several of the name. */
+  /** Distinguishes several fields of the same name on a page. */
   readonly id?: string;
   readonly name: string;
   readonly label: string;
@@ -28,17 +28,17 @@ type TextFieldProps = {
   readonly children?: Child;
 };
 
-/** A label, an input, its hint and what is wrong with it, tied together for every kind of reader. */
+/** A label, an input, its hint and its error, linked for assistive technology. */
 export function TextField(props: TextFieldProps) {
   const problems = props.problems[props.name];
   const id = props.id ?? `field-${props.name}`;
   // As an e-mail browsers refuse letters beyond ASCII, and send a domain of them as another one: nobody with such an address,
   // which the API takes, could be invited or sign in.
   const isEmail = props.type === "email";
-  const beside = props.id ?? props.name;
+  const fieldId = props.id ?? props.name;
   const described = [
-    props.hint === undefined ? null : `${beside}-hint`,
-    problems === undefined ? null : `${beside}-problem`,
+    props.hint === undefined ? null : `${fieldId}-hint`,
+    problems === undefined ? null : `${fieldId}-problem`,
   ].filter((id) => id !== null);
   const shared = {
     id,
@@ -72,9 +72,9 @@ export function TextField(props: TextFieldProps) {
           {props.value}
         </textarea>
       )}
-      <Problem name={beside} problems={problems} />
+      <Problem name={fieldId} problems={problems} />
       {props.hint === undefined ? null : (
-        <p class="hint" id={`${beside}-hint`}>
+        <p class="hint" id={`${fieldId}-hint`}>
           {props.hint}
         </p>
       )}
@@ -83,9 +83,9 @@ export function TextField(props: TextFieldProps) {
   );
 }
 
-/** One of several, in a menu. */
+/** A menu with one choice. */
 export function SelectField(props: {
-  /** Where a page has several of the name. */
+  /** Distinguishes several fields of the same name on a page. */
   readonly id?: string;
   readonly name: string;
   readonly label: string;
@@ -128,7 +128,7 @@ export function SelectField(props: {
   );
 }
 
-/** What is wrong with one field; nothing when nothing is. */
+/** The error of one field; nothing without an error. */
 export function Problem(props: { readonly name: string; readonly problems: readonly string[] | undefined }) {
   if (props.problems === undefined) return null;
   return (

@@ -37,7 +37,7 @@ const paths = {
 
 export type IconName = keyof typeof paths;
 
-/** A line drawing beside a text that says the same; screen readers skip it. */
+/** An icon beside a text with the same meaning; screen readers skip it. */
 export function Icon({ name, size = 20 }: { readonly name: IconName; readonly size?: number }) {
   return (
     <svg

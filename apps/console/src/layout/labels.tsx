@@ -1,5 +1,6 @@
 import { keptForm, type RefusedForm, refusedForm } from "../refused-form.ts";
-import { ActButton } from "./act-button.tsx";
+import { type AnyItem, pageOf, type Resource } from "../resources/resource.ts";
+import { ActionButton } from "./action-button.tsx";
 import { noProblems, Problem, TextField } from "./fields.tsx";
 import { Icon } from "./icons.tsx";
 import { FormSeal } from "./parts.tsx";
@@ -7,24 +8,29 @@ import type { View } from "./view.ts";
 
 type Labels = Readonly<Record<string, string>>;
 
-type EditProps = {
+type Labelled = AnyItem & { readonly labels: Labels };
+
+type EditProps<Item extends Labelled> = {
   readonly view: View;
-  /** Where its forms go, such as `/servers/srv_1/labels`. */
-  readonly action: string;
-  /** Which form of the page it is: `labels`, or with the resource's id where a page has several. */
-  readonly of: string;
-  /** Of the resource, where a page has several. */
-  readonly name?: string;
-  readonly labels: Labels;
+  readonly resource: Resource<Item>;
+  readonly item: Item;
+  /** Set where the page has several labels editors; it is part of their ids and names. */
+  readonly isOneOfMany?: true;
   /** Why they cannot be changed. */
   readonly why: string | null;
   readonly form: RefusedForm | null;
   readonly idempotencyKey: string;
 };
 
+type RowProps = Pick<EditProps<Labelled>, "view" | "why" | "form" | "idempotencyKey"> & {
+  readonly action: string;
+  /** The form's key on the page. */
+  readonly of: string;
+};
+
 const sorted = (labels: Labels) => Object.entries(labels).toSorted(([a], [b]) => (a < b ? -1 : 1));
 
-/** Labels as tags. Where the product has a list of its own, each one is a filter of it. */
+/** Labels as tags. Where the product has a list page, each tag links to the list filtered by it. */
 export function LabelTags({ labels, list }: { readonly labels: Labels; readonly list?: string }) {
   const entries = sorted(labels).map(([key, value]) => (value === "" ? key : `${key}=${value}`));
   if (entries.length === 0) return null;
@@ -62,35 +68,39 @@ export function LabelsFact(props: { readonly view: View; readonly labels: Labels
 }
 
 /**
- * How labels are changed: one form for each, and one for a new one. Each form changes one label and leaves the others
- * as they are by then, so two people who change different ones do not undo each other.
+ * The labels editor: one form for each label, and one for a new label. Each form changes one label and leaves the
+ * others in their current state, so two people who change different labels do not undo each other's change.
  */
-export function EditLabels(props: EditProps) {
-  const { view, of, name, labels } = props;
+export function EditLabels<Item extends Labelled>(props: EditProps<Item>) {
+  const { view, resource, item, isOneOfMany } = props;
+  const { labels } = item;
+  const of = isOneOfMany ? `labels-${item.id}` : "labels";
   const texts = view.messages.labels;
   const refused = refusedForm(props.form, of);
+  const { why, form, idempotencyKey } = props;
+  const row: RowProps = { view, action: `${pageOf(resource, item)}/labels`, of, why, form, idempotencyKey };
   return (
     <details class="add-inline edit-labels" id={`edit-${of}`} open={refused !== null}>
-      <summary aria-label={name === undefined ? undefined : texts.editOf(name)}>
+      <summary aria-label={isOneOfMany ? texts.editOf(resource.nameOf(item)) : undefined}>
         <Icon name="tag" size={15} />
         {texts.edit}
       </summary>
       {sorted(labels).map(([key, value]) => (
-        <LabelRow {...props} labelKey={key} value={value} />
+        <LabelRow {...row} labelKey={key} value={value} />
       ))}
-      <AddLabel {...props} />
+      <AddLabel {...row} />
     </details>
   );
 }
 
-/** The form that came back, if it was the one of this label; the form for a new one has no key of its own. */
+/** The refused form, if it was this label's; the form for a new label has no key of its own. */
 function refusedFor(form: RefusedForm | null, of: string, key: string | null): RefusedForm | null {
   const refused = refusedForm(form, of);
   const isRow = refused?.values.row === "true";
   return refused !== null && (key === null ? !isRow : isRow && refused.values.key === key) ? refused : null;
 }
 
-function LabelRow(props: EditProps & { readonly labelKey: string; readonly value: string }) {
+function LabelRow(props: RowProps & { readonly labelKey: string; readonly value: string }) {
   const { view, action, of, labelKey, value, why, idempotencyKey } = props;
   const texts = view.messages.labels;
   const refused = refusedFor(props.form, of, labelKey);
@@ -137,7 +147,7 @@ function LabelRow(props: EditProps & { readonly labelKey: string; readonly value
   );
 }
 
-function AddLabel({ view, action, of, form, why, idempotencyKey }: EditProps) {
+function AddLabel({ view, action, of, form, why, idempotencyKey }: RowProps) {
   const texts = view.messages.labels;
   const refused = refusedFor(form, of, null);
   const problems = refused?.problems ?? noProblems;
@@ -169,9 +179,9 @@ function AddLabel({ view, action, of, form, why, idempotencyKey }: EditProps) {
         maxlength={63}
         attributes={{ placeholder: "web" }}
       />
-      <ActButton why={why} name="intent" value="set">
+      <ActionButton why={why} name="intent" value="set">
         {texts.add}
-      </ActButton>
+      </ActionButton>
       <p class="hint">{texts.hint}</p>
     </form>
   );

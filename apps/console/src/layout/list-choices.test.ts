@@ -14,14 +14,14 @@ import {
 
 const names = ["servers", "networks", "jobs", "audit"] as const satisfies readonly ListId[];
 
-describe("what a browser remembers of a list", () => {
-  test.each(names)("%s: at first a number of rows that can be chosen, and columns that it has", (list) => {
+describe("the list settings of a browser", () => {
+  test.each(names)("%s: the defaults are a valid page size, and columns that the list has", (list) => {
     expect(rowCountsOf(list)).toContain(rowsOf({}, list));
     expect(columnsOf(list)).toEqual(expect.arrayContaining([...shownColumns({}, list)]));
     expect(shownColumns({}, list).length).toBeGreaterThan(3);
   });
 
-  test("is all of its columns but those that wait for somebody to ask for them", () => {
+  test("by default all columns are shown but those that are hidden by default", () => {
     expect(shownColumns({}, "servers")).toEqual(columnsOf("servers"));
     expect(shownColumns({}, "subnets")).not.toContain("created");
     const asked = { subnets: chosen("subnets", null, ["created"]) };
@@ -29,7 +29,7 @@ describe("what a browser remembers of a list", () => {
     expect(shownColumns(readListChoices(writeListChoices(asked)), "subnets")).toEqual(["created"]);
   });
 
-  test("comes back as it was written, an empty table too", () => {
+  test("are read as they were written, an empty table too", () => {
     const choices = {
       servers: chosen("servers", "200", ["region", "status"]),
       jobs: chosen("jobs", "50", []),
@@ -43,7 +43,7 @@ describe("what a browser remembers of a list", () => {
     expect(rowsOf(read, "audit")).toBe(rowsOf({}, "audit"));
   });
 
-  test("is of each list alone, and with rows alone has those at first", () => {
+  test("are kept for each list alone, and a stored page size without columns uses the default columns", () => {
     const read = readListChoices("servers.100");
     expect(rowsOf(read, "servers")).toBe(100);
     expect(shownColumns(read, "servers")).toEqual(columnsOf("servers"));

@@ -1,14 +1,14 @@
-/** How many rows people may have on a page. */
+/** The page sizes that people may choose. */
 const rowCounts = [20, 50, 100, 200] as const;
-/** Where the API is asked once more for each entry. */
+/** For lists whose rows each need a further request. */
 const panelCounts = [20, 50] as const;
 
 /** The longest page of a list. */
 export const mostRows = Math.max(...rowCounts);
 
 /**
- * Each list of the panel: how long its pages are at first and may be, and the columns that one may leave out, in their
- * order. What names a row is always there, and so is what acts on it.
+ * Each list of the panel: its default page size and the permitted sizes, and the columns that can be hidden, in their
+ * order. The column that names a row and the column of its actions are always shown.
  */
 const lists = {
   servers: {
@@ -16,14 +16,14 @@ const lists = {
     counts: rowCounts,
     columns: ["status", "private_ip", "public_ip", "image", "package", "region", "created"],
   },
-  /** The columns of their subnets, which stand with each of them. */
+  /** The columns of their subnets, which are shown within each network. */
   networks: {
     rows: 20,
     counts: panelCounts,
     columns: ["tier", "cidr", "gateway", "dns", "egress", "usage", "status", "created"],
     leftOut: ["dns", "status", "created"],
   },
-  /** All of a network's, so that there are no pages. */
+  /** All subnets of a network are shown, so there are no pages. */
   subnets: {
     rows: 0,
     counts: [],
@@ -87,7 +87,7 @@ const lists = {
       readonly rows: number;
       readonly counts: readonly number[];
       readonly columns: readonly string[];
-      /** Those that are not shown before somebody asks for them. */
+      /** The columns that are hidden by default. */
       readonly leftOut?: readonly string[];
     }
   >
@@ -97,7 +97,7 @@ export type ListId = keyof typeof lists;
 export type ColumnOf<List extends ListId> = (typeof lists)[List]["columns"][number];
 
 type Choice = { readonly rows: number; readonly columns: readonly string[] };
-/** What a browser remembers of the lists; of those that are not in it, what they are at first. */
+/** A browser's settings for its lists; a list that is not in it has the defaults. */
 export type ListChoices = { readonly [list in ListId]?: Choice };
 
 export function isListId(name: string | null): name is ListId {
@@ -113,7 +113,7 @@ export function rowsOf(choices: ListChoices, list: ListId): number {
   return choices[list]?.rows ?? lists[list].rows;
 }
 
-/** All columns of the list that can be left out. */
+/** All columns of the list that can be hidden. */
 export function columnsOf<List extends ListId>(list: List): readonly ColumnOf<List>[] {
   return lists[list].columns;
 }
@@ -123,7 +123,7 @@ function atFirst(list: ListId): readonly string[] {
   return columns.filter((column) => !leftOut.includes(column));
 }
 
-/** Those of its columns that are shown. */
+/** The visible columns of the list. */
 export function shownColumns<List extends ListId>(
   choices: ListChoices,
   list: List,
@@ -132,7 +132,7 @@ export function shownColumns<List extends ListId>(
   return columnsOf(list).filter((column) => shown.includes(column));
 }
 
-/** A choice as somebody posts it; what makes no sense in it is as it was at first, or left out. */
+/** A posted setting; an invalid part of it becomes the default or is dropped. */
 export function chosen(list: ListId, rows: string | null, columns: readonly string[]): Choice {
   const known: readonly string[] = lists[list].columns;
   return {
@@ -144,7 +144,7 @@ export function chosen(list: ListId, rows: string | null, columns: readonly stri
 // `servers.50.status.image~jobs.100.-`: the list, its rows, its columns; a hyphen for none of them, nothing for those at first.
 const none = "-";
 
-/** Reads the cookie. It may hold anything; what is no list, no count and no column there is as if it were not there. */
+/** Reads the cookie. It may contain anything; invalid lists, sizes and columns are ignored. */
 export function readListChoices(cookie: string | undefined): ListChoices {
   const entries = (cookie ?? "").split("~").flatMap((text) => {
     const [list = "", rows = "", ...columns] = text.split(".");

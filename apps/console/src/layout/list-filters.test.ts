@@ -36,7 +36,7 @@ const firstOf = (page: string) => `id="${records(page)[0]?.id}"`;
 const otherOf = (page: string) => `id="${records(page).at(-1)?.id}"`;
 
 describe.each(["/networks", "/firewalls", "/gateways", "/ssh-keys"])("%s", (page) => {
-  test("is narrowed by how a name begins, as it was typed", async () => {
+  test("is filtered by the beginning of a name, as typed", async () => {
     const html = await ada.page(`${page}?q=zeb`);
     expect(html).toContain(otherOf(page));
     expect(html).not.toContain(firstOf(page));
@@ -44,14 +44,14 @@ describe.each(["/networks", "/firewalls", "/gateways", "/ssh-keys"])("%s", (page
   });
 });
 
-test("addresses are narrowed by a part of them", async () => {
+test("addresses are filtered by a part of them", async () => {
   const html = await ada.page("/public-ips?q=203.0.113.9");
   expect(html).toContain(otherOf("/public-ips"));
   expect(html).not.toContain(firstOf("/public-ips"));
 });
 
 describe.each(["/networks", "/firewalls", "/gateways", "/public-ips"])("%s", (page) => {
-  test("is narrowed to a region", async () => {
+  test("is filtered by region", async () => {
     const html = await ada.page(`${page}?region=ank1`);
     expect(html).toContain(otherOf(page));
     expect(html).not.toContain(firstOf(page));
@@ -60,7 +60,7 @@ describe.each(["/networks", "/firewalls", "/gateways", "/public-ips"])("%s", (pa
 });
 
 describe.each(["/networks", "/firewalls", "/gateways", "/ssh-keys", "/public-ips"])("%s", (page) => {
-  test("is narrowed by labels, and explains a selector that makes no sense", async () => {
+  test("is filtered by labels, and explains an invalid selector", async () => {
     const html = await ada.page(`${page}?labels=role%3Dfirst`);
     expect(html).toContain(firstOf(page));
     expect(html).not.toContain(otherOf(page));
@@ -69,7 +69,7 @@ describe.each(["/networks", "/firewalls", "/gateways", "/ssh-keys", "/public-ips
     expect(await wrong.text()).toContain('id="labels-problem"');
   });
 
-  test("says that nothing matches, and leads back, where the filters leave nothing", async () => {
+  test("says that nothing matches, and links to the unfiltered list, where the filters leave nothing", async () => {
     const turkish = await new Visitor(world, { "accept-language": "tr" }).signIn();
     const html = await turkish.page(`${page}?labels=role%3Dnobody`);
     expect(html).toContain("Eşleşen bir şey yok");
@@ -97,7 +97,7 @@ describe.each([
   });
 });
 
-test("a name that is typed with capitals is found, the Turkish ones too; of keys they count", async () => {
+test("a name typed with capitals is found, Turkish ones included; for keys capitals are significant", async () => {
   const { networks, sshKeys } = world.api.state;
   Object.assign(networks[0] ?? {}, { name: "iller" });
   for (const typed of ["Iller", "%C4%B0ller"])
@@ -106,7 +106,7 @@ test("a name that is typed with capitals is found, the Turkish ones too; of keys
   expect(await ada.page("/ssh-keys?q=Lap")).toContain(`id="${sshKeys[0]?.id}"`);
 });
 
-test("the next page of a narrowed list is narrowed, too", async () => {
+test("the next page of a filtered list is filtered, too", async () => {
   const [network] = world.api.state.networks;
   if (network === undefined) throw new Error("no network");
   for (let index = 0; index < 25; index++)
@@ -119,7 +119,7 @@ test("the next page of a narrowed list is narrowed, too", async () => {
   expect(html).toMatch(/href="\/networks\?q=many&amp;region=ist1&amp;sort=name&amp;cursor=20"/);
 });
 
-test("a network that has a gateway is offered none, whatever the list of gateways is narrowed to", async () => {
+test("a network with a gateway is offered none, whatever the filters of the list of gateways", async () => {
   const [network] = world.api.state.networks;
   const offer = `href="/gateways/new?network=${network?.id}"`;
   expect(await ada.page("/gateways?q=nothing")).not.toContain(offer);

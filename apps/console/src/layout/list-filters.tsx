@@ -4,17 +4,17 @@ import type { ListFilter, ListQuery, ListSort } from "./list-query.ts";
 import { EmptyState } from "./parts.tsx";
 import type { View } from "./view.ts";
 
-/** Ways to narrow and to sort a list. With a script the list follows each change; without, there is a button. */
+/** Filters and order of a list. With a script the list follows each change; without one there is a button. */
 export function ListFilters(props: {
   readonly view: View;
-  /** The address of the list, and the part of the page that holds it. */
+  /** The address of the list, and the id of the part of the page that contains it. */
   readonly page: string;
   readonly list: string;
   readonly filters: readonly ListFilter[];
   readonly sorts: readonly ListSort[];
   readonly query: ListQuery;
   readonly regions: readonly { readonly slug: string; readonly name: string }[];
-  /** What only this list has, between the region and the labels. */
+  /** The filters of this list only, between the region and the labels. */
   readonly children?: Child;
   /** How the list is shown. */
   readonly options: Child;
@@ -103,7 +103,7 @@ export function ListFilters(props: {
   );
 }
 
-/** What is wrong with the label selector; stands in the list, which is drawn anew with each change. */
+/** The error of the label selector; it is part of the list, which is rendered again with each change. */
 export function SelectorProblem({ text }: { readonly text: string | null }) {
   if (text === null) return null;
   return (
@@ -113,7 +113,7 @@ export function SelectorProblem({ text }: { readonly text: string | null }) {
   );
 }
 
-/** In place of a list that the filters leave nothing of. */
+/** Shown in place of a list when no entry matches the filters. */
 export function NothingMatches({ view, page }: { readonly view: View; readonly page: string }) {
   const { listFilters: text } = view.messages;
   return (

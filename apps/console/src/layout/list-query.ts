@@ -1,13 +1,13 @@
 import { ApiRefused, conflictOf, type Outcome } from "../api.ts";
 import type { Messages } from "../messages/messages.ts";
 
-/** The orders of a list, its own first; a minus turns one round. */
+/** The sort orders of a list, its default first; a minus reverses one. */
 export const nameSorts = ["-created_at", "created_at", "name", "-name"] as const;
-/** Of what has no name. */
+/** The orders of lists whose entries have no name. */
 export const addressSorts = ["-created_at", "created_at", "address", "-address"] as const;
 export type ListSort = (typeof nameSorts)[number] | (typeof addressSorts)[number];
 
-/** What the address of a list says. */
+/** The query of a list's address. */
 export type ListQuery<Sort extends ListSort = ListSort> = {
   /** How the names begin. */
   readonly q: string;
@@ -18,10 +18,10 @@ export type ListQuery<Sort extends ListSort = ListSort> = {
   readonly cursor: string | undefined;
 };
 
-/** Names are free texts, or host names and addresses, which have no capitals. */
+/** Whether names are free texts, or host names and addresses, which have no capitals. */
 export type ListFilter = "name" | "hostname" | "address" | "region" | "labels";
 
-/** Reads the address of a list that can be narrowed and sorted in these ways; what makes no sense there is left out. */
+/** Reads the address of a list that can be filtered and sorted in these ways; invalid values are ignored. */
 export function readListQuery<Sort extends ListSort>(
   address: URLSearchParams,
   filters: readonly ListFilter[],
@@ -31,7 +31,7 @@ export function readListQuery<Sort extends ListSort>(
     ways.some((way) => filters.includes(way)) ? (address.get(name) ?? "").trim() : "";
   const name = text("q", "name", "hostname", "address");
   return {
-    // A phone begins with a capital, and a Turkish one has two that mean an i.
+    // Phones capitalise the first letter, and Turkish has two capitals of i.
     q:
       filters.includes("hostname") || filters.includes("address")
         ? name.replaceAll("İ", "i").toLowerCase()
@@ -59,7 +59,7 @@ export function isNarrowed({ q, region, labels }: ListQuery): boolean {
 }
 
 /** The query as the API takes it. */
-export function askedList<Sort extends ListSort>(query: ListQuery<Sort>, limit: number) {
+export function listRequestParameters<Sort extends ListSort>(query: ListQuery<Sort>, limit: number) {
   const { q, region, labels, sort, cursor } = query;
   return {
     limit,
@@ -74,7 +74,7 @@ export function askedList<Sort extends ListSort>(query: ListQuery<Sort>, limit: 
 type List<Item> = { items: Item[]; next_cursor: string | null };
 
 /**
- * A list as it is shown; with nothing in it where the API does not understand the label selector.
+ * The list for the page; empty when the API does not accept the label selector.
  *
  * @throws ApiAway, ApiRefused
  */

@@ -2,48 +2,48 @@ import type { Child } from "hono/jsx";
 import { type ColumnOf, type ListId, shownColumns } from "./list-choices.ts";
 import type { View } from "./view.ts";
 
-/** What the API can sort a list by. */
+/** The keys by which the API can sort a list. */
 type SortKey = "name" | "created_at" | "address";
 
-/** One column of a list: its head, and what of an item stands in it. */
+/** One column of a list: its head, and the cell of an item. */
 export type Column<Item> = {
   readonly label: string;
   readonly sort?: SortKey;
   readonly class?: string;
-  /** Says by itself what it is, so that a phone has no label before it. */
+  /** The cell explains itself, so that a phone shows no label before it. */
   readonly isPlain?: true;
   cell(item: Item): Child;
 };
 
-/** The columns that can be left out, by their names. */
+/** The columns that can be hidden, by their names. */
 export type Columns<List extends ListId, Item> = { readonly [name in ColumnOf<List>]: Column<Item> };
 
-/** Where the heads of a sorted list lead: the same list with its filters, in another order. */
+/** The links of the heads of a sorted list: the same list with its filters, in another order. */
 export type Sorted = {
   readonly page: string;
-  /** The list's address as it is. */
+  /** The current address of the list. */
   readonly parameters: URLSearchParams;
   readonly sort: string;
 };
 
-/** A list as a table: what names its rows, the columns that this browser wants to see, and what acts on a row. */
+/** A list as a table: the column that names its rows, the columns that this browser shows, and the actions of a row. */
 export function ListTable<List extends ListId, Item>(props: {
   readonly view: View;
   readonly list: List;
   readonly items: readonly Item[];
   readonly class?: string;
   readonly caption?: string;
-  /** What names a row, always the first that is read. */
+  /** The column that names a row, always the first. */
   readonly name: Column<Item>;
   readonly columns: Columns<List, Item>;
-  /** Columns that make no sense where this table stands. */
+  /** Columns that are redundant where this table is shown. */
   readonly without?: readonly ColumnOf<List>[];
   readonly sorted?: Sorted;
-  /** The row's id and state, beside what else its element says. */
+  /** The row's id and state, and further attributes of its element. */
   row(item: Item): Readonly<Record<string, string | undefined>>;
-  /** Before the name: a box to tick. */
+  /** Before the name: a checkbox. */
   readonly box?: { readonly head: Child; cell(item: Item): Child };
-  /** At the end: what can be done with the row. */
+  /** At the end: the actions of the row. */
   readonly acts?: { readonly head?: Child; readonly class: string; cell(item: Item): Child };
 }) {
   const { view, list, items, name, columns, without = [], sorted, box, acts, caption } = props;
@@ -97,10 +97,10 @@ function Head<Item>({
   if (sort === undefined || sorted === undefined) return <th scope="col">{label}</th>;
   const isUp = sorted.sort === sort;
   const isDown = sorted.sort === `-${sort}`;
-  // First what people look for: names from A on, the newest first. Then the other way round.
+  // The first click sorts as people usually want: names from A on, dates from the newest. The second click reverses it.
   const next = isUp || (sort === "created_at" && !isDown) ? `-${sort}` : sort;
   const parameters = new URLSearchParams(sorted.parameters);
-  // Another order has other pages.
+  // Another order has other pages, so the cursor is dropped.
   parameters.delete("cursor");
   if (next === "-created_at") parameters.delete("sort");
   else parameters.set("sort", next);

@@ -21,11 +21,11 @@ const headsIn = (html: string) =>
   );
 const heads = async (path: string) => headsIn(await ada.page(path));
 
-/** Sends the form View as the browser does: with what is ticked. */
+/** Sends the View form as the browser does, with the checked boxes. */
 const choose = (list: string, page: string, rows: string, columns: readonly string[], more = {}) =>
   ada.submit(page, "/preferences", { list, rows, columns, return_to: page, ...more });
 
-test("a list has the columns that were chosen for it, and no other list has", async () => {
+test("the chosen columns apply to their list and to no other", async () => {
   expect(await heads("/servers")).toEqual([
     "",
     "Name",
@@ -42,13 +42,13 @@ test("a list has the columns that were chosen for it, and no other list has", as
   expect(answer.status).toBe(303);
   expect(answer.headers.get("location")).toBe("/servers");
   expect(await heads("/servers")).toEqual(["", "Name", "Status", "Public IP"]);
-  // What refreshes by itself asks the same address, and gets the same columns.
+  // A list that refreshes by itself requests the same address, and gets the same columns.
   const part = await ada.get("/servers", { "hx-request": "true" });
   expect(headsIn(await part.text())).toEqual(["", "Name", "Status", "Public IP"]);
   expect(await heads("/jobs")).toEqual(jobs);
 });
 
-test("what names a row cannot be left out, and one press shows all again", async () => {
+test("the column that names a row cannot be hidden, and one click restores all columns", async () => {
   await choose("servers", "/servers", "50", []);
   expect(await heads("/servers")).toEqual(["", "Name"]);
   await choose("jobs", "/jobs", "20", ["status"]);
@@ -91,7 +91,7 @@ test.each([
   expect(world.api.calls.filter((each) => each.startsWith(`GET ${call}`))).toHaveLength(1);
 });
 
-test("the tabs of a server have pages as long as those of the lists they are cut from", async () => {
+test("the tabs of a server have the page sizes of the lists that they are taken from", async () => {
   const path = `/servers/${world.api.state.servers[0]?.id}`;
   for (const [list, tab, call] of [
     ["jobs", "jobs", "GET /jobs?"],
@@ -105,7 +105,7 @@ test("the tabs of a server have pages as long as those of the lists they are cut
   }
 });
 
-test("subnets say when they were made once somebody asks, on the page of their network and in the list", async () => {
+test("subnets can show when they were created, on the page of their network and in the list", async () => {
   const network = `/networks/${world.api.state.networks[0]?.id}`;
   for (const [list, page] of [
     ["subnets", network],
@@ -118,7 +118,7 @@ test("subnets say when they were made once somebody asks, on the page of their n
   }
 });
 
-test("it leads back to the list as its filters have it by now, and to this console alone", async () => {
+test("it returns to the list with its current filters, and only to this console", async () => {
   const html = await ada.page("/servers");
   const fields = { _token: "", list: "servers", rows: "20", columns: "status", return_to: "/servers" };
   const [tokenField] = /name="([^"]+)" value="[^"]+"/.exec(html)?.slice(1) ?? [];
@@ -130,7 +130,7 @@ test("it leads back to the list as its filters have it by now, and to this conso
   expect(await back("not an address")).toBe("/servers");
 });
 
-test("a cookie that somebody filled with nonsense changes nothing", async () => {
+test("an invalid cookie changes nothing", async () => {
   const before = await heads("/servers");
   for (const nonsense of ["servers.50.%3Cscript%3E", "~~~", "servers.99999999", "%E0%A4%A"]) {
     ada.cookies.set("kule_lists", nonsense);
@@ -142,7 +142,7 @@ test("a cookie that somebody filled with nonsense changes nothing", async () => 
   }
 });
 
-test("a head sorts by its column, keeps the filters, turns round, and says so", async () => {
+test("a head sorts by its column, keeps the filters, reverses the order, and announces it", async () => {
   const html = await ada.page("/servers?q=app&status=running");
   expect(html).toContain(
     '<th scope="col" aria-sort="descending"><a href="/servers?q=app&amp;status=running&amp;sort=created_at">Created',

@@ -4,7 +4,7 @@ import type { Columns } from "./list-table.tsx";
 import { FormSeal } from "./parts.tsx";
 import type { View } from "./view.ts";
 
-/** How long the pages of a list are and which of its columns are shown; this browser remembers both. */
+/** The page size and the visible columns of a list; this browser remembers both. */
 export function ListView<List extends ListId>(props: {
   readonly view: View;
   readonly list: List;
@@ -43,7 +43,7 @@ export function ListView<List extends ListId>(props: {
           <fieldset>
             <legend>{text.columns}</legend>
             {without.map((column) =>
-              // One that has no place here stays as it was where it has one.
+              // A column that this page does not show keeps its setting from the page that shows it.
               shown.includes(column) ? <input type="hidden" name="columns" value={column} /> : null,
             )}
             {choosable.map((column) => (

@@ -1,4 +1,4 @@
-/** Kule's mark: the tower, its cone in the second colour. */
+/** Kule's logo: the tower, its cone in the second colour. */
 export function Mark({ size = 28 }: { readonly size?: number }) {
   return (
     <svg

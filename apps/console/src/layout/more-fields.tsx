@@ -4,7 +4,7 @@ import { type FieldProblems, TextField } from "./fields.tsx";
 import { Icon } from "./icons.tsx";
 import type { View } from "./view.ts";
 
-/** What most people leave as it is. Closed, so that the form stays calm, unless something in it came back. */
+/** Fields that most people leave at their defaults. Collapsed, unless one of them was refused or has a value. */
 export function MoreFields(props: {
   readonly view: View;
   readonly id: string;
@@ -28,15 +28,15 @@ export function MoreFields(props: {
   );
 }
 
-/** The labels of what a form makes, in one line: `env=prod, role=web`. */
+/** The labels of a create form, in one line: `env=prod, role=web`. */
 export function LabelsField(props: {
   readonly view: View;
-  /** Where a page has several. */
+  /** Distinguishes several fields of the same name on a page. */
   readonly id?: string;
   readonly value: string;
   readonly problems: FieldProblems;
 }) {
-  // The filter of a list is called the same, and names what is wrong with it so.
+  // The filter of a list has the same name, and so has its error.
   const { view, id = "new-labels", value, problems } = props;
   const { labels } = view.messages;
   return (

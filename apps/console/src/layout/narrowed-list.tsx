@@ -4,7 +4,7 @@ import { isNarrowed, type ListFilter, type ListQuery, type ListSort, listParamet
 import { EmptyState, Pages, ToForm } from "./parts.tsx";
 import type { View } from "./view.ts";
 
-/** A product's list: the ways to narrow it, what is found or why nothing is, and the way to the next page. */
+/** A product's list: its filters, its rows or the reason why there are none, and the link to the next page. */
 export function NarrowedList(props: {
   readonly view: View;
   /** The list's address, and its id in the page. */
@@ -14,19 +14,19 @@ export function NarrowedList(props: {
   readonly sorts: readonly ListSort[];
   readonly query: ListQuery;
   readonly regions: readonly { readonly slug: string; readonly name: string }[];
-  /** What is wrong with the label selector. */
+  /** The error of the label selector. */
   readonly selectorProblem?: string | null;
-  /** For somebody who has none yet. */
+  /** Shown when there are no entries yet. */
   readonly empty: {
     readonly title: string;
     readonly hint: string;
-    /** Where the first one is made; null for who may not. */
+    /** Where the first one is created; null for a role that may not create one. */
     readonly begin: { readonly form: string; readonly text: string } | null;
   };
   readonly found: { readonly items: readonly unknown[]; readonly next_cursor: string | null };
-  /** How the list is shown. */
+  /** The page size and the columns of the list. */
   readonly options: Child;
-  /** Whether its entries change by themselves, so that it asks again. */
+  /** Whether its entries change by themselves, so that it polls. */
   readonly isLive?: boolean;
   readonly children: Child;
 }) {

@@ -14,7 +14,7 @@ const tabs = [
 
 export type OperatorTab = (typeof tabs)[number][0];
 
-/** The pages of the installation, side by side: the rail has one entry for all of them. */
+/** The pages of the installation as tabs: the rail has one entry for all of them. */
 export function OperatorTabs({ view, current }: { readonly view: View; readonly current: OperatorTab }) {
   const { operator } = view.messages;
   return (

@@ -2,7 +2,7 @@ import { Icon } from "./icons.tsx";
 import { organisationPages } from "./organisation-tabs.tsx";
 import type { View } from "./view.ts";
 
-/** Top left: in which organisation this page acts, its own pages, and the way to another one. */
+/** Top left: the organisation in which this page acts, its own pages, and the link to another organisation. */
 export function OrganisationMenu({ view, isHere }: { readonly view: View; readonly isHere: boolean }) {
   const { messages, session } = view;
   if (session === null) return null;

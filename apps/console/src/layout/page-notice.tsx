@@ -2,7 +2,7 @@ import type { PageBanner } from "../page-banner.ts";
 import type { Remedy } from "../remedy.ts";
 import { Banner } from "./parts.tsx";
 
-/** What stands above a page, with the way to where it can be mended. */
+/** The banner above a page, with a link to where the problem can be fixed. */
 export function PageNotice({ banner }: { readonly banner: PageBanner }) {
   if (banner === null) return null;
   return (

@@ -3,7 +3,7 @@ import { formTokenField } from "../csrf.ts";
 import { Icon, type IconName } from "./icons.tsx";
 import type { View } from "./view.ts";
 
-/** Title of a page with its lead and the page's main act. */
+/** Title of a page with its introduction and the page's main action. */
 export function PageHead(props: {
   readonly title: string;
   readonly lead?: string;
@@ -20,7 +20,9 @@ export function PageHead(props: {
   );
 }
 
-/** Leads from the head of a list, or from an empty one, to the form below it, which a long list pushes off the screen. */
+/**
+ * Links from the head of a list, or from an empty list, to the form below it, which a long list moves off the screen.
+ */
 export function ToForm(props: { readonly form: string; readonly children?: Child }) {
   return (
     <a class="button" data-kind="primary" href={`#${props.form}`}>
@@ -32,7 +34,7 @@ export function ToForm(props: { readonly form: string; readonly children?: Child
 
 export type Tone = "good" | "busy" | "idle" | "warning" | "bad";
 
-/** A status in words, with a shape and colour that say the same. */
+/** A status as text, with a shape and colour of the same meaning. */
 export function Status({ tone, children }: { readonly tone: Tone; readonly children?: Child }) {
   return (
     <span class="status" data-tone={tone}>
@@ -52,7 +54,7 @@ export function StatusShape({ tone }: { readonly tone: Tone }) {
   return <path d="M5 .5a4.5 4.5 0 0 1 0 9z" />;
 }
 
-/** A message that stays: what happened, or what stands in the way. */
+/** A message that stays: a result, or a reason for a refusal. */
 export function Banner(props: {
   readonly kind: "notice" | "warning" | "problem";
   readonly id?: string;
@@ -72,7 +74,7 @@ export function Banner(props: {
   );
 }
 
-/** Text to be taken elsewhere, with the button that copies it. */
+/** Text for use elsewhere, with the button that copies it. */
 export function Copyable(props: { readonly view: View; readonly id: string; readonly text: string }) {
   return (
     <span class="copyable">
@@ -95,7 +97,7 @@ export function CopyButton({ view, source }: { readonly view: View; readonly sou
   );
 }
 
-/** What stands where a list would be. */
+/** Shown in place of an empty list. */
 export function EmptyState(props: {
   readonly title: string;
   readonly hint: string;
@@ -115,7 +117,7 @@ export function EmptyState(props: {
   );
 }
 
-/** Forward and back to the start; cursors do not know a page before. */
+/** Links to the next page and to the first; a cursor does not know the previous page. */
 export function Pages(props: {
   readonly view: View;
   readonly base: string;
@@ -147,7 +149,7 @@ export function Pages(props: {
   );
 }
 
-/** A moment as people say it, the exact time one hover away. */
+/** A relative time, with the exact time in its title. */
 export function When({ view, time }: { readonly view: View; readonly time: string }) {
   return (
     <time datetime={time} title={view.format.dateTime(time)}>
@@ -156,7 +158,7 @@ export function When({ view, time }: { readonly view: View; readonly time: strin
   );
 }
 
-/** The fields that every form carries: its token, and for acts the key that makes a repeat harmless. */
+/** The fields that every form contains: its token, and for actions the key that makes a repeat harmless. */
 export function FormSeal({
   view,
   idempotencyKey,

@@ -3,7 +3,7 @@ import type { Child } from "hono/jsx";
 import { FormSeal } from "./parts.tsx";
 import type { View } from "./view.ts";
 
-/** A form that the browser's passkey fills in: the one thing here that needs a script. */
+/** A form that the browser's passkey fills in: the only form that needs a script. */
 export function PasskeyForm(props: {
   readonly view: View;
   readonly action: string;
@@ -39,7 +39,7 @@ export function PasskeyForm(props: {
   );
 }
 
-/** What the script has put into the form; null when it was sent without. */
+/** What the script has put into the form; null when it was sent without a script. */
 export function passkeyAnswer(
   form: URLSearchParams,
 ): { readonly ceremony: string; readonly response: Record<string, unknown> } | null {

@@ -5,7 +5,7 @@ import { themes, type View } from "./view.ts";
 
 const themeIcons = { light: "sun", dark: "moon", system: "screen" } as const;
 
-/** Theme and language, each one press. */
+/** Theme and language, one button for each. */
 export function Preferences({ view }: { readonly view: View }) {
   const { messages } = view;
   return (

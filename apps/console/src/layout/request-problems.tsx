@@ -1,7 +1,7 @@
 import { Banner } from "./parts.tsx";
 import type { View } from "./view.ts";
 
-/** What the script says beside a form whose request was not answered with a part of the page (`browser/swaps.ts`). */
+/** The texts that the script shows beside a form whose request failed (`browser/swaps.ts`). */
 export function RequestProblems({ view }: { readonly view: View }) {
   const text = view.messages.requestProblems;
   return (

@@ -1,7 +1,7 @@
 import { CopyButton } from "./parts.tsx";
 import type { View } from "./view.ts";
 
-/** Something that is on this page and never again: to be copied, and then to be put away. */
+/** A secret that is shown on this page only once, with a copy button and a link that closes it. */
 export function SecretPanel(props: {
   readonly view: View;
   readonly title: string;

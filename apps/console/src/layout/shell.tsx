@@ -37,7 +37,7 @@ const sections: readonly {
   { id: "operator", path: "/operator", icon: "regions", operators: true },
 ];
 
-/** What the pages of a section have that no others have. */
+/** The assets of a section's pages that no others load. */
 const partsOf: { readonly [section in Section]?: readonly PagePart[] } = {
   jobs: ["jobs"],
   networks: ["networks"],
@@ -50,7 +50,7 @@ type Props = {
   readonly view: View;
   readonly title: string;
   readonly section?: Section;
-  /** Beyond what all pages of the section load. */
+  /** Assets beyond those that all pages of the section load. */
   readonly needs?: readonly PagePart[];
   readonly keepsForms?: boolean;
   readonly children?: Child;
@@ -59,7 +59,7 @@ type Props = {
 /** A signed-in page: the rail with the products, the account, and the content. */
 export function Shell({ view, title, section, needs = [], keepsForms = false, children }: Props) {
   const { messages, session } = view;
-  // Whoever acts in no organisation has nothing to find and nothing going on.
+  // Without an organisation there is nothing to search and no jobs run.
   const isSomewhere = session !== null && session.organisation !== null;
   return (
     <Document

@@ -8,25 +8,25 @@ import type { ListChoices } from "./list-choices.ts";
 export const themes = ["light", "dark", "system"] as const;
 export type Theme = (typeof themes)[number];
 
-/** What every page needs to be drawn for this browser at this moment. */
+/** What rendering a page needs of this browser and request. */
 export type View = {
   readonly messages: Messages;
   readonly format: Format;
   readonly language: Language;
   readonly theme: Theme;
-  /** How this browser wants to see lists. */
+  /** This browser's settings for its lists. */
   readonly lists: ListChoices;
   readonly session: Session | null;
   readonly assets: Assets;
   readonly now: Date;
-  /** Path and query of this page, to come back to. */
+  /** Path and query of this page, for the way back. */
   readonly path: string;
   readonly requestId: string;
-  /** What a script or stylesheet of this page has to carry to be let in. */
+  /** The nonce that a script or stylesheet of this page must carry. */
   readonly nonce: string;
   /** The API's root as users reach it, for the calls shown on pages. */
   readonly apiUrl: string;
-  /** A fresh token for a form. */
+  /** Creates a fresh token for a form. */
   formToken(): string;
 };
 

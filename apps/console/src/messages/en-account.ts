@@ -1,4 +1,4 @@
-/** English of a person's own account. */
+/** English texts of a person's own account. */
 export const accountEn = {
   account: {
     title: "Account and security",
@@ -39,7 +39,7 @@ export const accountEn = {
     repeatDiffers: "is not the same",
     endTokens: "End my API tokens as well",
     endTokensHint:
-      "All that you have made, in every organisation. Otherwise they go on working: choose this if somebody else may have used your account.",
+      "All that you have created, in every organisation. Otherwise they stay valid: choose this if another person may have used your account.",
     changePassword: "Change password",
     sessions: "Sessions",
     sessionsHint: "Browsers and programs that are signed in as you. End those that you do not know.",
@@ -98,7 +98,7 @@ export const accountEn = {
     removeAppQuestion: "Not ask for a code of the app any more?",
     passkeys: "Passkeys",
     passkeysHint:
-      "Sign in with your finger, your face or the PIN of your device. A passkey works only on this panel's own pages, so nobody can coax it out of you.",
+      "Sign in with your finger, your face or the PIN of your device. A passkey works only on this panel's own pages, so it cannot be phished.",
     addPasskey: "Add a passkey",
     addPasskeyLead: "The browser asks you to confirm, and keeps the passkey where you choose.",
     createPasskey: "Create passkey",
@@ -123,7 +123,7 @@ export const accountEn = {
     recoveryLead: "Type one of your recovery codes.",
     startAgain: "Start again",
     proofTitle: "Is it you?",
-    proofLead: "Before you change how you sign in, show once more who you are. This holds for ten minutes.",
+    proofLead: "Before you change how you sign in, confirm your identity. This is valid for ten minutes.",
     proofPassword: "Your password",
     prove: "Continue",
   },

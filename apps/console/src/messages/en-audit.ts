@@ -1,4 +1,4 @@
-/** English of the audit trail, and of what an organisation may have. */
+/** English texts of the audit trail and of quotas. */
 export const auditEn = {
   audit: {
     title: "Audit trail",
@@ -69,7 +69,7 @@ export const auditEn = {
     whenFullAsk:
       "Ask the operator of this installation to raise the limit: they set it for the whole organisation, and it counts at once.",
     whenFullFree:
-      "Or make room. A deleted server gives up its vCPUs and memory at once, its place and its disk when its removal is over.",
+      "Or free some. A deleted server releases its vCPUs and memory at once, its place and its disk when its removal is over.",
     makeRoom: (what: string) => `See what there is: ${what}`,
     toUsage: "What ran, by day and by product",
     fullNow: (names: string) => `Full: ${names}. Nothing more of it can be made until there is room.`,

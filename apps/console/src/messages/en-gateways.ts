@@ -1,4 +1,4 @@
-/** English of what lets networks out and the internet in. */
+/** English texts of gateways and public addresses. */
 export const gatewaysEn = {
   gateways: {
     title: "Gateways",
@@ -19,7 +19,7 @@ export const gatewaysEn = {
       "Everything that leaves by the gateway has this address. A new one is given back with the gateway, one that you have stays yours.",
     certainAddress: "A certain address",
     certainAddressHint:
-      "One of those that are allocated to you and that nobody has taken. Leave the choice above at “a new one”.",
+      "One that is allocated to you and not reserved yet. Leave the choice above at “a new one”.",
     network: "Network",
     serves: "Subnets",
     servesHint: "Which subnets it lets out. This can be changed at any time.",
@@ -31,18 +31,18 @@ export const gatewaysEn = {
       deleting: "deleting",
       error: "error",
     },
-    error: "The region's edge could not be told. What it had before is in force.",
+    error: "The change could not be applied at the region's edge. The former state is in force.",
     job: "what is happening",
     overview: "Gateway",
     served: {
       title: "Served subnets",
       none: "It serves no subnet: nothing goes out by it.",
-      states: { attaching: "on its way", ready: "served", detaching: "being taken off" },
+      states: { attaching: "on its way", ready: "served", detaching: "detaching" },
       attach: "Serve",
       target: "Serve one more subnet",
       noneLeft: "There is no other subnet that it could serve.",
-      detach: "Take off",
-      detachNamed: (subnet: string) => `Take off ${subnet}`,
+      detach: "Detach",
+      detachNamed: (subnet: string) => `Detach ${subnet}`,
       forwardsInto: "A port is forwarded into it. Remove that forward first.",
     },
     forwards: {
@@ -62,20 +62,18 @@ export const gatewaysEn = {
       targetHint: "Left empty, the same port.",
       noServer: "No server is in a subnet that it serves.",
     },
-    danger: "Danger zone",
     delete: "Delete gateway",
     deleteLead:
-      "The subnets that it serves have no way out any more. Its address rests before anybody gets it again.",
-    confirmMismatch: "That is not its name. Nothing was done.",
+      "The subnets that it serves lose internet access. Its address is quarantined before it can be used again.",
     notices: {
       created: "The gateway is being made.",
       changed: "The gateway is changed.",
-      served: "The subnet is on its way out.",
-      unserved: "The subnet is being taken off.",
+      served: "The subnet is being detached.",
+      unserved: "The subnet is being detached.",
       forwarded: "The port is on its way.",
       unforwarded: "The forward is being removed.",
       deleting: "The gateway is being deleted.",
-      gone: "The gateway is gone.",
+      gone: "The gateway is deleted.",
     } as Readonly<Record<string, string>>,
   },
 };

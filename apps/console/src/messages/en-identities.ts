@@ -1,4 +1,4 @@
-/** English of signing in with a provider, and of what it leaves at the account. */
+/** English texts of signing in with a provider and of linked accounts. */
 export const identitiesEn = {
   providers: {
     signInWith: (label: string) => `Sign in with ${label}`,
@@ -12,10 +12,10 @@ export const identitiesEn = {
     failed:
       "The sign-in did not hold: it took too long, was used before, or began in another browser. Start again.",
     away: (label: string) => `${label} does not answer at the moment. Try again, or sign in another way.`,
-    gone: "There is no such provider any more.",
+    gone: "This provider does not exist any more.",
     notConfigured: "Signing in with a provider is not set up completely. The operators can see why.",
     tooMany: "Too many attempts. Please wait a quarter of an hour.",
-    /** By what has to hold and does not. */
+    /** By the precondition that does not hold. */
     refused: {
       provider_agreed: (label: string) => `${label} did not sign you in. Try again, or sign in another way.`,
       email_verified: (label: string) =>
@@ -25,7 +25,7 @@ export const identitiesEn = {
       invited: (label: string) =>
         `You do not belong to an organisation here yet. Open the link of your invitation and choose ${label} there.`,
       organisation_has_room: () =>
-        "The organisation that people join here has no place left. Ask somebody of it to make room, or an operator.",
+        "The organisation that people join here has no place left. Ask one of its members to free one, or an operator.",
       not_yet_an_account: (label: string) =>
         `There is an account with your e-mail address already. Sign in to it as before, then link ${label} under “Account and security”.`,
       identity_is_free: (label: string) => `This account at ${label} is linked already.`,
@@ -45,7 +45,7 @@ export const identitiesEn = {
     unlinkQuestion: (label: string) => `Not sign in with ${label} any more?`,
     unlinkHint: "Your other sessions that it has opened end at once.",
     proveWith: (label: string) => `Prove it with ${label}`,
-    noPassword: "You sign in without a password. You may set one, to have another way in.",
+    noPassword: "You sign in without a password. You may set one, as another sign-in method.",
     setPassword: "Set password",
     resetNotice: (when: string) =>
       `An operator took your second factor away on ${when}. If you did not ask for that, change your password and tell your operators.`,
@@ -54,6 +54,6 @@ export const identitiesEn = {
     resetQuestion: (name: string) =>
       `Take away the authenticator app, passkeys and recovery codes of ${name}?`,
     resetHint:
-      "For somebody who has lost them, and whom you have recognised some other way. All their sessions end, in every organisation.",
+      "For a person who has lost them, and whose identity you have verified. All their sessions end, in every organisation.",
   },
 };

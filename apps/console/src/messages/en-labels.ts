@@ -1,4 +1,4 @@
-/** English of labels: the editor of each resource, the filter of each list, the field of each form that makes something. */
+/** English texts of labels: the editor of each resource, the filter of each list, the field of each create form. */
 export const labelsEn = {
   labels: {
     empty: "No labels yet. They group servers: role=web, env=prod. Lists and usage can be narrowed by them.",

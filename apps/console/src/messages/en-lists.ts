@@ -1,4 +1,4 @@
-/** English of lists: how they are shown, and what their rows offer. */
+/** English texts of lists: their settings, and the actions of their rows. */
 export const listsEn = {
   listView: {
     title: "View",
@@ -40,7 +40,7 @@ export const listsEn = {
       "disk.released": "Disk removed",
       "public_ip.allocated": "Public IP taken",
       "public_ip.released": "Public IP released",
-      "usage.corrected": "Usage put right",
+      "usage.corrected": "Usage corrected",
     },
     empty: "No events",
     emptyHint:

@@ -1,4 +1,4 @@
-/** English of who belongs to an organisation, how one joins, and how one goes from one to another. */
+/** English texts of members, of joining an organisation, and of switching between organisations. */
 export const membersEn = {
   apiCall: {
     summary: "API call",
@@ -21,7 +21,7 @@ export const membersEn = {
     leaveNamed: (name: string) => `Leave ${name}`,
     leaveQuestion: (name: string) => `Leave ${name}?`,
     leaveHint:
-      "Your sessions, API tokens and invitations there end. What you have made stays. Only an invitation brings you back.",
+      "Your sessions, API tokens and invitations there end. What you have created stays. You can join again only with an invitation.",
     notices: { left: "You have left the organisation." } as Readonly<Record<string, string>>,
   },
   roles: {
@@ -70,7 +70,7 @@ export const membersEn = {
       changed: "The role is changed. It counts from now on.",
       removed: "The member is removed.",
       "password-link": "The link for a new password is made. Copy it now: it is shown this once.",
-      "second-factor-reset": "The second factor is gone, and so are all sessions of the person.",
+      "second-factor-reset": "The second factor is removed, and all sessions of the person have ended.",
       invited: "The invitation is made. Copy its link now: it is shown this once.",
       withheld:
         "The invitation was made before, and its link was shown then. Withdraw it and invite again if it is lost.",
@@ -115,7 +115,7 @@ export const membersEn = {
     submit: "Join",
     refused: "This is not the password of the account with this e-mail.",
     tooMany: "Too many attempts. Please wait a quarter of an hour.",
-    gone: "This invitation opens nothing",
+    gone: "This invitation is not valid",
     goneHint:
       "It was used, withdrawn or has expired, or a part of the link is missing. If you have joined already, sign in; otherwise ask for a new one.",
     signIn: "Sign in",

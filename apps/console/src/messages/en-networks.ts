@@ -1,6 +1,6 @@
 import type { Schemas } from "@kule/contract/schemas";
 
-/** English of what lies between servers: firewalls, the map of a network, what reaches what. */
+/** English texts of firewalls, of the map of a network, and of reachability checks. */
 export const networkingEn = {
   firewalls: {
     title: "Firewalls",
@@ -66,7 +66,7 @@ export const networkingEn = {
     },
     editor: {
       title: (name: string) => `Rules of ${name}`,
-      lead: "Nothing is changed before you save. Then every server that has this firewall is told, one job each, without a gap.",
+      lead: "Nothing is changed before you save. Then every server of this firewall gets the new rules, one job each, without a gap.",
       add: "Add rule",
       addPeer: "Add another",
       removePeer: (peer: number, rule: number) => `Remove sender or receiver ${peer} of rule ${rule}`,
@@ -79,7 +79,7 @@ export const networkingEn = {
       none: "No rules. Attached, the firewall lets nothing in and everything out.",
       order: "Order",
       changed:
-        "Somebody has changed the rules in the meantime. Yours are still here: look at theirs in another window, then save again to put yours in their place.",
+        "The rules were changed in the meantime. Yours are still here: check the others in another window, then save again to replace them with yours.",
       full: (count: string) => `A firewall has at most ${count} rules.`,
     },
     platform: {
@@ -101,7 +101,7 @@ export const networkingEn = {
       servers: "Servers",
       state: "State",
       states: { applied: "in force", pending: "on its way", failed: "old rules in force" },
-      failedHint: "A server could not be told. Try its job again from its page, or look at all of them here.",
+      failedHint: "A server could not get the rules. Retry its job from its page, or check all of them here.",
       apply: "Re-apply",
       applyHint: "Re-apply rules to all attached servers.",
       applyNone: "It is attached to no server.",
@@ -121,20 +121,18 @@ export const networkingEn = {
       noRuleIn: "No rule matches, and what no rule lets in stays out.",
       noRuleOut: "No rule matches, and what none forbids goes out.",
     },
-    danger: "Danger zone",
     delete: "Delete firewall",
-    deleteLead: "The rules are gone for good.",
+    deleteLead: "The rules are deleted for good.",
     deleteAttached: "It is attached. Detach it everywhere first.",
     deleteNamed: "A rule of another firewall names it. Change that rule first.",
-    confirmMismatch: "That is not its name. Nothing was done.",
     notices: {
       created: "The firewall is made. Attach it, so that its rules hold somewhere.",
-      rules: "The rules are saved. The servers are being told.",
+      rules: "The rules are saved. They are being applied to the servers.",
       changed: "The firewall is changed.",
-      attached: "The firewall is attached. The servers are being told.",
-      detached: "The firewall is detached. The servers are being told.",
+      attached: "The firewall is attached. Its rules are being applied to the servers.",
+      detached: "The firewall is detached. The servers' rules are being updated.",
       applied: "The servers are being looked at.",
-      appliedNone: "No server could be told: each has a job under way, or is on its way somewhere.",
+      appliedNone: "No server could get rules now: each has a job under way.",
       deleted: "The firewall is deleted.",
     } as Readonly<Record<string, string>>,
     ofNewServer: {
@@ -192,7 +190,7 @@ export const networkingEn = {
       itself: "Itself",
       nobody: "Outside",
     },
-    /** In languages other than the API's, what decides is said from its kind. */
+    /** Languages other than the API's derive the text of the decision from its kind. */
     words: {} as Readonly<Record<string, { readonly allowed: string; readonly denied: string }>>,
     noServers: "There are no servers to ask about yet.",
   },
@@ -205,12 +203,12 @@ export const networkingEn = {
     withoutGateway: "No gateway leads to the internet.",
     internet: "Internet",
     gateway: "Gateway",
-    noGateway: "No gateway: no way out",
+    noGateway: "No gateway: no internet",
     noGatewayShort: "No gateway",
     publicWays: (count: number) => `↑ ${count} public ${count === 1 ? "address" : "addresses"}`,
     router: "all subnets reach each other",
     serves: "out by the gateway",
-    noWayOut: "no way out yet",
+    noWayOut: "no internet yet",
     never: "never the internet",
     fill: (used: string, total: string) => `${used} of ${total} in use`,
     more: (count: number) => `and ${count} more`,
@@ -230,16 +228,13 @@ export const networkingEn = {
     dnsHint: "Up to three IPv4 addresses. Servers made from now on get them.",
     noDns: "the region's",
     changeSubnet: "Change name and name servers",
-    deleteSubnet: (name: string) => `Delete subnet ${name}`,
     change: "Change",
-    danger: "Danger zone",
     delete: "Delete network",
     deleteLead: "An empty network can be deleted. Its addresses can be used again at once.",
     hasSubnets: (names: string) => `It still has subnets: ${names}. Delete them first.`,
     subnetHasServers: (names: string) => `Servers are in it: ${names}.`,
     subnetDeleteLead: "An empty subnet can be deleted. Its addresses can be used again at once.",
     deleteSubnetShort: "Delete subnet",
-    confirmMismatch: "That is not its name. Nothing was done.",
     notices: {
       created: "The network is created.",
       subnet: "The subnet is created.",

@@ -1,6 +1,6 @@
 import type { Schemas } from "@kule/contract/schemas";
 
-/** English of the pages that only operators reach. */
+/** English texts of the operators' pages. */
 export const operatorEn = {
   operator: {
     label: "Operator",
@@ -105,7 +105,7 @@ export const operatorEn = {
       maintenanceOff: "The region is out of maintenance.",
     } as Readonly<Record<string, string>>,
     drift: "Differences",
-    driftLead: "Where a region is not as the records say. Nothing is changed or destroyed because of it.",
+    driftLead: "Where a region differs from the records. Nothing is changed or destroyed because of it.",
     noDrift: "All regions are as the records say",
     noDriftHint:
       "Each agent looks at its region again and again. What it finds changed, missing, foreign or extra in two looks, one after the other, appears here, and goes away by itself when it is right again.",
@@ -119,7 +119,7 @@ export const operatorEn = {
     kinds: { changed: "Changed", missing: "Missing", foreign: "Foreign", extra: "Extra" },
     kindHints: {
       changed: "The VM of a server is not as it is wanted.",
-      missing: "The VM of a server is gone. The server is in error and keeps all it has.",
+      missing: "The VM of a server is missing. The server is in error and keeps all its allocations.",
       foreign: "A guest that is not ours has one of our numbers. It can be imported as a server.",
       extra: "A VM with our marker belongs to no server.",
     },
@@ -194,18 +194,18 @@ export const operatorEn = {
   },
   invariants: {
     title: "Invariants",
-    lead: "What must be true of the database at any moment. The worker looks by itself and changes nothing.",
+    lead: "What must be true of the database at any moment. The worker checks it regularly and changes nothing.",
     lookNow: "Look now",
     unanswered: "No worker has answered yet. What stands here is what was found last.",
     verdicts: { never: "not looked yet", broken: "broken", stale: "out of date", held: "in order" },
     never: "The worker has not looked yet",
     broken: (count: string) => `${count} broken`,
-    stale: "The last look is too old",
+    stale: "The last check is too old",
     held: (checks: string) => `All ${checks} checks hold`,
     hints: {
       never: "Is it running? Nothing is known until it has looked once.",
       broken:
-        "A bug, a hand in the database, or a restored backup. Keep what is below before you change anything.",
+        "A bug, a manual change in the database, or a restored backup. Save what is below before you change anything.",
       stale: "The worker has missed its time twice. Whatever has broken since is not seen.",
     },
     lookedAt: "Looked",
@@ -220,7 +220,7 @@ export const operatorEn = {
     checked: "What was looked at",
     checkedLead: "Each promise with the sentences that were held against the database.",
     holds: "holds",
-    notChecked: "What nobody looked at",
+    notChecked: "Not checked",
     names: {
       I1: "A server has one VM",
       I2: "No VM of ours without a server",
@@ -284,7 +284,7 @@ export const operatorEn = {
     expired: "expired",
     until: "ends",
     rotate: "Replace",
-    overlap: "The one before goes on working",
+    overlap: "The former one stays valid",
     overlapNone: "not at all",
     rotateNamed: (name: string) => `Replace ${name}`,
     revoke: "Revoke",
@@ -299,8 +299,8 @@ export const operatorEn = {
     agentKeyLead:
       "Passwords of Windows servers are sealed to the public key of the region's agent. Agents of one region share it.",
     agentKeyWaits: "another key waits",
-    noAgentKey: "No agent has told its key yet. The first one that does is believed.",
-    otherAgentKey: "Another key, told by an agent",
+    noAgentKey: "No agent has reported its key yet. The first one is trusted.",
+    otherAgentKey: "Another key, reported by an agent",
     agentKeyTold: "told",
     agentKeySince: "Since",
     agentKeyTeller: (agent: string, token: string) => `agent ${agent}, token ${token}`,
@@ -312,7 +312,7 @@ export const operatorEn = {
     refuseKey: "Refuse this key",
     refuseKeyQuestion: "Do not take this key?",
     refuseKeyHint:
-      "If the agent is not yours, revoke its token as well: with that token it tells the key again.",
+      "If the agent is not yours, revoke its token as well: with that token it reports the key again.",
     settings: "Settings",
     restrict: "Only for these organisations",
     restrictHint: "With none ticked, every organisation sees the region.",
@@ -321,7 +321,7 @@ export const operatorEn = {
       created: "The region is registered.",
       saved: "The region is changed.",
       minted: "The token is minted.",
-      rotated: "The successor is minted. The one before goes on working as long as you chose.",
+      rotated: "The successor is created. The former one stays valid as long as you chose.",
       revoked: "The token is revoked.",
       keyApproved: "Passwords are sealed to the new key from now on.",
       keyRefused: "The key is refused.",
@@ -330,7 +330,7 @@ export const operatorEn = {
   },
   serverImport: {
     title: "Import a VM",
-    lead: "Makes a server of a virtual machine that is in a region already. It goes on running as it is.",
+    lead: "Imports a virtual machine that is in a region already as a server. It keeps running as it is.",
     vm: "Virtual machine",
     vmHint: "Guests without our marker that have one of the region's numbers.",
     noneFound: "None seen in this region",
@@ -364,21 +364,21 @@ export const operatorEn = {
     away: "The API did not answer. Nothing you entered is lost, and sending again will not import twice.",
     what: "What happens",
     steps: [
-      "The region is looked at: nobody else's marker may be on the VM.",
+      "The VM is checked: it may have no other marker.",
       "Name, marker and tags are written onto it. Nothing else of it changes.",
-      "The server is protected from deletion until somebody takes that off.",
+      "The server is protected from deletion until the protection is removed.",
     ],
   },
   serverReconcile: {
     title: (name: string) => `Put ${name} right`,
-    lead: "Write back to the VM what somebody changed at the hypervisor.",
+    lead: "Write the recorded state back to a VM that was changed at the hypervisor.",
     back: "Back to the server",
     state: "What differs",
     asWanted: "as it should be",
-    asWantedHint: "The last looks found no difference. The job looks again.",
+    asWantedHint: "The last scans found no difference. The job checks again.",
     whatHappens:
       "Restores name, tags, interfaces, firewall and pool. An interface that differs is disconnected for about 15 seconds, until its firewall is in force. Interfaces that Kule does not know are removed. CPU, memory and disk stay as they are.",
-    isGone: "The region has no VM of this server: there is nothing that could be put right.",
+    isGone: "The region has no VM of this server: nothing can be reconciled.",
     isHidden:
       "The VM was taken out of its pool, so the region's agent may not see it. Put it back at the hypervisor: pveum pool modify.",
     onlySize: "Only the VM's size or power differs. Resize the server to change its size.",
@@ -388,7 +388,7 @@ export const operatorEn = {
   },
   serverLock: {
     title: (name: string) => `Lock ${name}`,
-    lead: "A lock refuses every change of a server, for everybody, until an operator takes it off.",
+    lead: "A lock refuses every change of a server, for everyone, until an operator removes it.",
     link: "Operator's lock",
     state: "Now",
     unlocked: "Not locked",
@@ -400,7 +400,7 @@ export const operatorEn = {
     change: "Change the reason",
     unlock: "Take the lock off",
     asCustomer: "What the customer sees",
-    goesOn: "What is under way goes on. The end of a removal buffer waits.",
+    goesOn: "Open jobs continue. The end of a removal buffer waits.",
     back: "Back to the server",
     notices: {
       locked: "The server is locked.",
@@ -453,8 +453,8 @@ export const operatorEn = {
     addressHours: "Address hours",
     suspend: "Suspend",
     resume: "Resume",
-    suspendHint: "A suspended organisation can look, and change nothing. Its servers go on running.",
-    resumeHint: "It is suspended: it can look, and change nothing.",
+    suspendHint: "A suspended organisation can read, and change nothing. Its servers keep running.",
+    resumeHint: "It is suspended: it can read, and change nothing.",
     standing: "Standing",
     notices: {
       renamed: "The organisation is renamed.",
@@ -522,10 +522,8 @@ export const operatorEn = {
     settings: "Name and description",
     delete: "Delete the pool",
     deleteLead: "The pool and its ranges go. Nothing of it can be allocated or taken.",
-    deleteConfirm: (name: string) => `Type ${name} to confirm`,
-    confirmMismatch: "That is not the pool's name. Nothing was deleted.",
     deleteInUse: (count: string) =>
-      `${count} of its addresses are allocated, taken or quarantined. Withdraw them first; a released address rests for a while.`,
+      `${count} of its addresses are allocated, taken or quarantined. Withdraw them first; a released address is quarantined for a while.`,
     notices: {
       created: "The pool is made. Add a range next.",
       range: "The range is added.",

@@ -1,4 +1,4 @@
-/** English of a lost password. */
+/** English texts of password resets. */
 export const passwordResetEn = {
   passwordReset: {
     forgot: "Forgot your password?",

@@ -1,4 +1,4 @@
-/** English of what is said beside a form: of a request without its answer, and of texts that the API does not take. */
+/** English texts beside a form: for a request without an answer, and for values that the API refuses. */
 export const requestsEn = {
   requestProblems: {
     ended: "Your session has ended. Sign in again to go on: what you typed stays.",
@@ -9,7 +9,7 @@ export const requestsEn = {
     broken: "Something went wrong on our side. What you typed is still here: try again.",
     kept: "What you typed is here again. Passwords have to be typed again.",
   },
-  /** How a text must look, by the field of the API that it is for. */
+  /** The format of a text, by the field of the API that it is for. */
   fieldFormats: {
     cidr: "Enter a range such as 10.1.0.0/16.",
     range: "Enter a range such as 203.0.113.0/26.",

@@ -1,4 +1,4 @@
-/** English of finding things: the palette, its shortcuts, and what is going on elsewhere. */
+/** English texts of the search: the palette, its shortcuts, and the running jobs. */
 export const searchEn = {
   search: {
     title: "Search",
@@ -40,12 +40,12 @@ export const searchEn = {
   },
   activity: {
     title: "Going on",
-    quiet: "Nothing is running",
+    quiet: "No jobs running",
     running: (count: number, shown: string) => `${shown} ${count === 1 ? "job is" : "jobs are"} under way`,
     succeeded: (job: string) => `${job}: done`,
     failed: (job: string) => `${job}: failed`,
     cancelled: (job: string) => `${job}: cancelled`,
     ended: "Ended just now",
-    look: "Look at it",
+    look: "Open",
   },
 };

@@ -1,4 +1,4 @@
-/** English of acts on several resources at once. */
+/** English texts of actions on several resources at once. */
 export const selectionEn = {
   selection: {
     choose: (name: string) => `Choose ${name}`,
@@ -60,7 +60,7 @@ export const selectionEn = {
       count: (items: number) => `${items} ${items === 1 ? "gateway" : "gateways"}`,
       acts: { delete: "Delete" },
       titles: { delete: (gateways: string) => `Delete ${gateways}?` },
-      leads: { delete: "The subnets that they serve have no way out any more." },
+      leads: { delete: "The subnets that they serve lose internet access." },
     },
     firewalls: {
       count: (items: number) => `${items} ${items === 1 ? "firewall" : "firewalls"}`,
@@ -71,7 +71,7 @@ export const selectionEn = {
       },
       leads: {
         apply: "Rules are re-applied to all attached servers.",
-        delete: "The rules are gone for good.",
+        delete: "The rules are deleted for good.",
       },
     },
     publicIps: {
@@ -84,7 +84,7 @@ export const selectionEn = {
       leads: {
         detach: "Their servers are not reached at them any more. The addresses stay yours.",
         release:
-          "They rest for a while, and stay allocated to your organisation; which ones you take next is not certain.",
+          "They are quarantined for a while, and stay allocated to your organisation; you may get other ones next time.",
       },
     },
     sshKeys: {

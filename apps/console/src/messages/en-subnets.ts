@@ -2,7 +2,7 @@ import type { Schemas } from "@kule/contract/schemas";
 
 type AddressState = Schemas["AddressState"];
 
-/** English of one subnet: its addresses, whose they are, and which are kept. */
+/** English texts of a subnet: its addresses, their users, and its reservations. */
 export const subnetsEn = {
   subnet: {
     lead: (tier: string, cidr: string) => `${tier} · ${cidr}`,
@@ -35,7 +35,7 @@ export const subnetsEn = {
     holder: "Whose",
     roles: { network: "the network's own", gateway: "the gateway's", broadcast: "the broadcast" },
     keptBy: (name: string) => `reserved as ${name}`,
-    nobody: "nobody's any more",
+    nobody: "in quarantine",
     since: "Since",
     restsUntil: "Free",
     noneInState: "There is none in this state.",
@@ -46,7 +46,8 @@ export const subnetsEn = {
       changed: "The subnet is changed.",
       reserved: "The address is reserved.",
       reservationChanged: "The reservation is changed.",
-      givenUp: "The reservation is given up. The address rests for a while before anybody gets it.",
+      givenUp:
+        "The reservation is deleted. The address is quarantined for a while before it is assigned again.",
     } as Readonly<Record<string, string>>,
   },
 };

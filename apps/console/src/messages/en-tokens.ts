@@ -1,4 +1,4 @@
-/** English of API tokens. */
+/** English texts of API tokens. */
 export const tokensEn = {
   tokens: {
     title: "API tokens",
@@ -50,7 +50,7 @@ export const tokensEn = {
     rotateOf: (name: string) => `Rotate ${name}`,
     rotateLead: (name: string) => `A new secret for ${name}`,
     rotateHint: "The successor has the same name, role, permissions and lifetime.",
-    overlap: "The old one goes on working",
+    overlap: "The old one stays valid",
     overlaps: { none: "not at all", hour: "for an hour", day: "for a day", week: "for a week" },
     revoke: "Revoke",
     revokeOf: (name: string) => `Revoke ${name}`,

@@ -17,9 +17,9 @@ import { selectionEn } from "./en-selection.ts";
 import { subnetsEn } from "./en-subnets.ts";
 import { tokensEn } from "./en-tokens.ts";
 
-/** English, and by its shape the list of everything the console can say. */
+/** English, and by its type the list of all texts of the console. */
 export const en = {
-  /** For letters and order; English is also the language of the API's own words. */
+  /** For spelling and collation; English is also the language of the API's own words. */
   locale: "en",
   ...operatorEn,
   ...networkingEn,
@@ -61,6 +61,7 @@ export const en = {
     system: "As the system",
   },
   common: {
+    confirmMismatch: "That is not its name. Nothing was done.",
     copy: "Copy",
     copied: "Copied",
     cancel: "Cancel",
@@ -94,8 +95,8 @@ export const en = {
     observation: { none: "Not seen yet", fresh: "Up to date", stale: "Out of date" },
     stale: "The server has not been seen lately. Power state and guest details may be out of date.",
     changed:
-      "The virtual machine was changed outside of Kule and is not as ordered. An operator has been told.",
-    missing: "The region no longer has the virtual machine of this server. An operator has been told.",
+      "The virtual machine was changed outside of Kule and is not as ordered. An operator has been informed.",
+    missing: "The region no longer has the virtual machine of this server. An operator has been informed.",
     difference: (wanted: string, seen: string) => `${wanted} is wanted, ${seen} is there`,
     agent: "Guest agent",
     answers: "Answers",
@@ -259,6 +260,7 @@ export const en = {
       user: "User",
       label: "Password",
       stored: "Copy it to a safe place before you leave this page.",
+      setLater: "It works when the server's job has ended: the guest agent sets it once Windows has started.",
       withheld:
         "The password was shown with the first answer. It is not kept anywhere and cannot be shown again.",
     },
@@ -277,14 +279,14 @@ export const en = {
       renamed: "The server is renamed.",
       password: "A new password is on its way.",
       rebuilding: "The server is being rebuilt.",
-      gone: "The server is destroyed. Nothing of it is left.",
+      gone: "The server is destroyed.",
       purged: "The server is being destroyed.",
       restored: "The deletion is undone.",
       protected: "The server is protected.",
       attaching: "The address is on its way to the server.",
-      detaching: "The address is being taken off the server.",
-      firewallAttached: "The firewall is attached. The server is being told.",
-      firewallDetached: "The firewall is detached. The server is being told.",
+      detaching: "The address is being detached from the server.",
+      firewallAttached: "The firewall is attached. Its rules are being applied.",
+      firewallDetached: "The firewall is detached. The rules are being updated.",
       unprotected: "The protection is off.",
       consoleEnded: "The console session is ended.",
       retried: "The job is queued again.",
@@ -304,14 +306,14 @@ export const en = {
       shutdown: "Asks the guest to shut down.",
       stop: "Takes the power away at once. What the guest has not written is lost.",
       reboot: "Shuts the guest down and starts it again.",
-      reset: "Like the button on the case: the guest begins anew at once.",
+      reset: "A hard reset: the guest boots again at once.",
     },
     force: "Force power-off if shutdown times out",
     resize: "Resize",
     resizeAndRestart: "Resize and restart",
     rename: "Rename",
     renameHint:
-      "A running Linux guest is told at once if its agent answers; otherwise it takes the name at its next start and makes new SSH host keys.",
+      "A running Linux guest gets it at once if its agent answers; otherwise it takes the name at its next start and makes new SSH host keys.",
     newName: "New name",
     passwordTitle: "Reset the password",
     passwordUser: "Another user of the guest",
@@ -325,15 +327,15 @@ export const en = {
       no_agent:
         "The guest agent does not answer: the new password holds from the server's next start. It is shown once.",
       next_boot: "The server is not running: the new password holds from its next start. It is shown once.",
+      windows: "The guest agent of the running server sets a new password. It is shown once.",
     },
     agentSilent: "The guest agent does not answer at the moment: choose the next start.",
+    agentSilentWindows: "The guest agent does not answer at the moment: wait until Windows has started.",
     rebuild: "Rebuild",
-    rebuildHint:
-      "Makes the disk anew from an image. Addresses and name stay; everything on the disk is lost.",
+    rebuildHint: "Recreates the disk from an image. Addresses and name stay; everything on the disk is lost.",
     rebuildProtected: "The server is protected from being rebuilt.",
-    confirmMismatch: "That is not the server's name. Nothing was done.",
     purge: "Destroy now",
-    purgeHint: "Does not wait for the time to run out. Disks, name and addresses are gone for good.",
+    purgeHint: "Does not wait for the time to run out. Disks, name and addresses are lost for good.",
     locked: (reason: string) => `Locked by an operator: ${reason}`,
     notWhile: (status: string) => `Not while the server is ${status}.`,
     openJob: "Another job of the server is under way and has to end first.",
@@ -354,8 +356,8 @@ export const en = {
     },
     rebuild: {
       title: "Rebuild protection",
-      isOn: "The disk cannot be made anew until the protection is taken off.",
-      isOff: "Protection makes every rebuild refuse, so that nobody empties the disk by mistake.",
+      isOn: "The disk cannot be recreated until the protection is removed.",
+      isOff: "Protection refuses every rebuild, so that the disk is not erased by mistake.",
     },
   },
   listFilters: {
@@ -419,7 +421,10 @@ export const en = {
     access: "Access",
     accessHint:
       "Chosen keys open the server over SSH. With no key, a console password is made and shown once.",
-    accessWindows: "Windows takes no SSH keys: an administrator password is made and shown once.",
+    accessWindows:
+      "Windows takes no SSH keys: an administrator password is made and shown once. It works when the first boot is over, which can take ten minutes and more.",
+    accessWindowsOff:
+      "Windows takes no SSH keys, and a server that is not started gets no password: reset the password after its first start.",
     noKeysYet: "No keys yet.",
     addKey: "Add a key",
     keyName: "Name of the key",
@@ -458,7 +463,7 @@ export const en = {
     submit: "Create server",
     away: "The API did not answer. Nothing you entered is lost, and sending again will not make a second server.",
     reused:
-      "An earlier attempt with other choices may have gone through. Look at the list before you create again.",
+      "An earlier attempt with other choices may have succeeded. Check the list before you create again.",
     noRegions: "No region is open to this organisation. Ask the operator of this installation.",
   },
   sshKeys: {
@@ -513,8 +518,7 @@ export const en = {
     gateway: "Gateway of the pool",
     ptr: "PTR name",
     certainAddress: "A certain address",
-    certainAddressHint:
-      "One of those that are allocated to you and that nobody has taken. Left empty, any free one.",
+    certainAddressHint: "One that is allocated to you and not reserved yet. Left empty, any free one.",
     ptrHint: "Reverse DNS is not published yet; the name is saved.",
     withServer: "When its server is destroyed",
     released: "it is released",
@@ -531,7 +535,7 @@ export const en = {
     all: "All public IPs",
     attachOne: "Attach a free address",
     attachHint: "The guest gets it while it runs if its agent answers, otherwise with its next reboot.",
-    takeFor: (version: string) => `Take and attach ${version}`,
+    takeFor: (version: string) => `Reserve and attach ${version}`,
     dataTier: "The server is in a data subnet, which never reaches the internet.",
     change: "Change",
     save: "Save",
@@ -542,7 +546,7 @@ export const en = {
     releaseNamed: (address: string) => `Release ${address}`,
     releaseQuestion: (address: string) => `Release ${address}?`,
     releaseHint:
-      "It rests for a while, and stays allocated to your organisation; which one you take next is not certain.",
+      "It is quarantined for a while, and stays allocated to your organisation; you may get another one next time.",
     requiresReboot:
       "The guest does not know the address yet. Reboot the server from here, or stop and start it.",
     status: { free: "free", attaching: "attaching", attached: "attached", detaching: "detaching" },
@@ -556,7 +560,7 @@ export const en = {
     notices: {
       taken: "The address is yours.",
       attaching: "The address is on its way.",
-      detaching: "The address is being taken off.",
+      detaching: "The address is being detached.",
       changed: "The address is changed.",
       released: "The address is released.",
       gone: "The address is not your organisation's any more.",
@@ -596,7 +600,7 @@ export const en = {
     address: (hours: string) => `address, ${hours} h`,
     quotas: "Quotas",
     quotasHint:
-      "A deleted server gives up its vCPUs and memory at once and keeps its place and its disk until its removal is over. An operator can raise a limit.",
+      "A deleted server releases its vCPUs and memory at once and keeps its place and its disk until its removal is over. An operator can raise a limit.",
     unlimited: (used: string) => `${used}, no limit`,
     usedOf: (used: string, limit: string) => `${used} of ${limit}`,
     reserved: (amount: string) => `(${amount} in the removal buffer)`,
@@ -655,7 +659,7 @@ export const en = {
       data: "Never reaches the internet.",
     },
     gateway: "Gateway address",
-    egress: { none: "no way out yet", gateway: "through the gateway", forbidden: "never" },
+    egress: { none: "no internet access yet", gateway: "through the gateway", forbidden: "never" },
     egressLabel: "Internet",
     status: {
       provisioning: "provisioning",
@@ -762,7 +766,7 @@ export const en = {
     conflicts_with: "does not go with the other choices",
     os_plan_mismatch: "is too small for this image",
   },
-  /** Said instead of the API's own words where a code says it all; empty means: the API's words. */
+  /** Replaces the API's own words where the code is sufficient; empty means: the API's words. */
   remedies: {
     quotas: "See the quotas",
     region: "Go to the region",
@@ -771,7 +775,7 @@ export const en = {
     members: "Go to the members",
     proof: "Show who you are",
     protection: "Go to the protection",
-    resource: "Go to what stands in the way",
+    resource: "Open the resource that prevents it",
   },
   conflicts: {} as Readonly<Record<string, string>>,
 };

@@ -2,7 +2,7 @@ import type { Language } from "./messages.ts";
 
 /** Times, sizes and numbers as a language writes them. */
 export type Format = {
-  /** `21 November 2026, 08:13 UTC`. Browsers' time zones are not known here, so the zone is said. */
+  /** `21 November 2026, 08:13 UTC`. The browser's time zone is unknown here, so the zone is included. */
   dateTime(rfc3339: string): string;
   /** `3 minutes ago`, `in 2 days`. */
   relative(rfc3339: string, now: Date): string;

@@ -15,17 +15,17 @@ test.each([
   expect(chooseLanguage(chosen, accepted)).toBe(language);
 });
 
-test("a server being created is kuruluyor", () => {
+test("the Turkish status of a server being created is kuruluyor", () => {
   expect(messagesOf("tr").servers.status.creating).toBe("kuruluyor");
 });
 
-test("no text of one language is left in the other", () => {
+test("each language's texts contain no text of the other", () => {
   const english = texts(messagesOf("en"));
   const same = texts(messagesOf("tr")).filter(
     ([path, text]) =>
       english.some(([other, word]) => other === path && word === text) && /\p{L}{4}/u.test(text),
   );
-  // Names of things that are the same in both.
+  // Names that are the same in both.
   expect(same.map(([path]) => path)).toEqual([
     "organisations.segmentKinds.disk",
     "firewalls.protocols.icmp",

@@ -1,7 +1,7 @@
 import { en } from "./en.ts";
 import { tr } from "./tr.ts";
 
-/** Everything the console can say. A language with a missing or extra message does not compile. */
+/** All texts of the console. A language with a missing or extra message does not compile. */
 export type Messages = typeof en;
 
 export const languages = ["en", "tr"] as const;
@@ -13,7 +13,7 @@ export function messagesOf(language: Language): Messages {
   return messages[language];
 }
 
-/** The languages by their own names, as a switch shows them. */
+/** The languages by their own names, for the switch. */
 export const languageNames: Readonly<Record<Language, string>> = { en: "English", tr: "Türkçe" };
 
 export function isLanguage(value: string | undefined): value is Language {
@@ -21,7 +21,7 @@ export function isLanguage(value: string | undefined): value is Language {
 }
 
 /**
- * The language for a browser: what was chosen, else the first of Accept-Language (by weight) that we speak, else
+ * The language for a browser: the chosen one, else the first supported one of Accept-Language (by weight), else
  * English.
  */
 export function chooseLanguage(chosen: string | undefined, acceptLanguage: string | undefined): Language {

@@ -1,6 +1,6 @@
 import type { actionsEn } from "./en-actions.ts";
 
-/** Turkish of everything that can be done, as the audit trail and the calls of a page name it. */
+/** Turkish names of all actions, for the audit trail and for the calls of a page. */
 export const actionsTr = {
   "agent.key_first": "Bölgenin ilk anahtarını kabul etme",
   "agent.key_pending": "Başka bir anahtar bildirme",

@@ -1,6 +1,6 @@
 import type { auditEn } from "./en-audit.ts";
 
-/** Turkish of the audit trail, and of what an organisation may have. */
+/** Turkish texts of the audit trail and of quotas. */
 export const auditTr = {
   audit: {
     title: "Denetim kaydı",

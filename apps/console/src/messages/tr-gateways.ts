@@ -1,6 +1,6 @@
 import type { gatewaysEn } from "./en-gateways.ts";
 
-/** Turkish of what lets networks out and the internet in. */
+/** Turkish texts of gateways and public addresses. */
 export const gatewaysTr = {
   gateways: {
     title: "Ağ geçitleri",
@@ -63,10 +63,9 @@ export const gatewaysTr = {
       targetHint: "Boş bırakılırsa aynı port.",
       noServer: "Hizmet verdiği alt ağlarda sunucu yok.",
     },
-    danger: "Tehlikeli bölge",
     delete: "Ağ geçidini sil",
-    deleteLead: "Hizmet verdiği alt ağların çıkışı kalmaz. Adresi başkasına verilmeden önce dinlenir.",
-    confirmMismatch: "Adı bu değil. Hiçbir şey yapılmadı.",
+    deleteLead:
+      "Hizmet verdiği alt ağların internet erişimi kalmaz. Adresi yeniden kullanılmadan önce karantinada kalır.",
     notices: {
       created: "Ağ geçidi hazırlanıyor.",
       changed: "Ağ geçidi değiştirildi.",

@@ -12,7 +12,8 @@ export const jobTextsTr: typeof jobTextsEn = {
     edge_refused: "Bölgenin yönlendiricisi beklendiği gibi yanıt vermiyor.",
     edge_unreachable: "Bölgenin yönlendiricisi yanıt vermiyor.",
     given_up: "Bölge, kimse istemediği halde işi bıraktı.",
-    guest_agent_unavailable: "Sunucunun konuk aracısı yanıt vermiyor.",
+    guest_agent_unavailable:
+      "Sunucunun konuk aracısı yanıt vermedi; parola bu yüzden belirlenmedi. Konuk açıldığında yeniden deneyin. Hiç yanıt vermezse imaja bir işletmen bakmalı.",
     guest_ignored: "Konuk sistem zamanında kapanmadı. Bunun yerine gücü kesilebilir.",
     guest_stopped: "Sunucu, yeniden başlatılamadan kendiliğinden durmuştu. Başlatılabilir.",
     hypervisor_forbidden: "Bölge bunun için ayarlanmamış. Bir işletmen bakmalı.",
@@ -72,6 +73,7 @@ export const jobTextsTr: typeof jobTextsEn = {
     remove: "Kaldırma",
     rename: "Yeniden adlandırma",
     reset: "Sıfırlama",
+    "set-password": "Konuk aracısı yanıt verince parolayı belirleme",
     resize: "Yeniden boyutlandırma",
     "shut-down": "Kapatma",
     start: "Başlatma",

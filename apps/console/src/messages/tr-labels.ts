@@ -1,6 +1,6 @@
 import type { labelsEn } from "./en-labels.ts";
 
-/** Turkish of labels: the editor of each resource, the filter of each list, the field of each form that makes something. */
+/** Turkish texts of labels: the editor of each resource, the filter of each list, the field of each create form. */
 export const labelsTr = {
   labels: {
     empty:

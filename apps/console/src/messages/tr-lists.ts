@@ -1,6 +1,6 @@
 import type { listsEn } from "./en-lists.ts";
 
-/** Turkish of lists: how they are shown, and what their rows offer. */
+/** Turkish texts of lists: their settings, and the actions of their rows. */
 export const listsTr = {
   listView: {
     title: "Görünüm",

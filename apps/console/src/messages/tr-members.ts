@@ -1,6 +1,6 @@
 import type { membersEn } from "./en-members.ts";
 
-/** Turkish of who belongs to an organisation, how one joins, and how one goes from one to another. */
+/** Turkish texts of members, of joining an organisation, and of switching between organisations. */
 export const membersTr = {
   apiCall: {
     summary: "API çağrısı",

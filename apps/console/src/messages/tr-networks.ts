@@ -1,7 +1,7 @@
 import type { Schemas } from "@kule/contract/schemas";
 import type { networkingEn } from "./en-networks.ts";
 
-/** Turkish of what lies between servers. */
+/** Turkish texts of firewalls, of the map of a network, and of reachability checks. */
 export const networkingTr = {
   firewalls: {
     title: "Güvenlik duvarları",
@@ -125,12 +125,10 @@ export const networkingTr = {
       noRuleIn: "Hiçbir kural uymuyor; hiçbir kuralın almadığı dışarıda kalır.",
       noRuleOut: "Hiçbir kural uymuyor; hiçbirinin yasaklamadığı çıkar.",
     },
-    danger: "Tehlikeli bölge",
     delete: "Güvenlik duvarını sil",
     deleteLead: "Kurallar geri gelmez.",
     deleteAttached: "Bağlı. Önce her yerden ayırın.",
     deleteNamed: "Başka bir güvenlik duvarının kuralı onu anıyor. Önce o kuralı değiştirin.",
-    confirmMismatch: "Adı bu değil. Hiçbir şey yapılmadı.",
     notices: {
       created: "Güvenlik duvarı oluşturuldu. Kuralları bir yerde geçerli olsun diye bağlayın.",
       rules: "Kurallar kaydedildi. Sunuculara bildiriliyor.",
@@ -275,16 +273,13 @@ export const networkingTr = {
     dnsHint: "En çok üç IPv4 adresi. Bundan sonra kurulan sunucular alır.",
     noDns: "bölgeninkiler",
     changeSubnet: "Adı ve ad sunucularını değiştir",
-    deleteSubnet: (name: string) => `${name} alt ağını sil`,
     change: "Değiştir",
-    danger: "Tehlikeli bölge",
     delete: "Ağı sil",
     deleteLead: "Boş bir ağ silinebilir. Adresleri hemen yeniden kullanılabilir.",
     hasSubnets: (names: string) => `Hâlâ alt ağları var: ${names}. Önce onları silin.`,
     subnetHasServers: (names: string) => `İçinde sunucular var: ${names}.`,
     subnetDeleteLead: "Boş bir alt ağ silinebilir. Adresleri hemen yeniden kullanılabilir.",
     deleteSubnetShort: "Alt ağı sil",
-    confirmMismatch: "Adı bu değil. Hiçbir şey yapılmadı.",
     notices: {
       created: "Ağ oluşturuldu.",
       subnet: "Alt ağ oluşturuldu.",

@@ -1,7 +1,7 @@
 import type { Schemas } from "@kule/contract/schemas";
 import type { operatorEn } from "./en-operator.ts";
 
-/** Turkish of the pages that only operators reach. */
+/** Turkish texts of the operators' pages. */
 export const operatorTr = {
   operator: {
     label: "İşletmen",
@@ -521,8 +521,6 @@ export const operatorTr = {
     settings: "Ad ve açıklama",
     delete: "Havuzu sil",
     deleteLead: "Havuz ve aralıkları gider. Ondan artık bir şey tahsis edilemez, alınamaz.",
-    deleteConfirm: (name: string) => `Onaylamak için ${name} yazın`,
-    confirmMismatch: "Bu, havuzun adı değil. Hiçbir şey silinmedi.",
     deleteInUse: (count: string) =>
       `${count} adresi tahsisli, alınmış veya karantinada. Önce geri çekin; bırakılan adres bir süre karantinada kalır.`,
     notices: {

@@ -1,6 +1,6 @@
 import type { passwordResetEn } from "./en-password-reset.ts";
 
-/** Turkish of a lost password. */
+/** Turkish texts of password resets. */
 export const passwordResetTr: typeof passwordResetEn = {
   passwordReset: {
     forgot: "Parolanızı mı unuttunuz?",

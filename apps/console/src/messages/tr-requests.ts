@@ -1,6 +1,6 @@
 import type { requestsEn } from "./en-requests.ts";
 
-/** Turkish of what is said beside a form: of a request without its answer, and of texts that the API does not take. */
+/** Turkish texts beside a form: for a request without an answer, and for values that the API refuses. */
 export const requestsTr = {
   requestProblems: {
     ended: "Oturumunuz sona erdi. Sürdürmek için yeniden oturum açın; yazdıklarınız duruyor.",

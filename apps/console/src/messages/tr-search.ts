@@ -1,6 +1,6 @@
 import type { searchEn } from "./en-search.ts";
 
-/** Turkish of finding things: the palette, its shortcuts, and what is going on elsewhere. */
+/** Turkish texts of the search: the palette, its shortcuts, and the running jobs. */
 export const searchTr = {
   search: {
     title: "Arama",

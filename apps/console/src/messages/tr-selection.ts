@@ -1,6 +1,6 @@
 import type { selectionEn } from "./en-selection.ts";
 
-/** Turkish of acts on several resources at once. */
+/** Turkish texts of actions on several resources at once. */
 export const selectionTr = {
   selection: {
     choose: (name: string) => `Seç: ${name}`,
@@ -85,7 +85,7 @@ export const selectionTr = {
       leads: {
         detach: "Sunucularına artık bu adreslerden ulaşılmaz. Adresler sizde kalır.",
         release:
-          "Bir süre dinlenir ve kuruluşunuza ayrılmış kalırlar; bir sonraki alacaklarınız hangileri olur, belli değildir.",
+          "Bir süre karantinada kalır ve kuruluşunuza tahsisli kalmaya devam ederler; bir dahaki sefere başkalarını alabilirsiniz.",
       },
     },
     sshKeys: {

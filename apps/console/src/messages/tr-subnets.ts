@@ -1,6 +1,6 @@
 import type { subnetsEn } from "./en-subnets.ts";
 
-/** Turkish of one subnet: its addresses, whose they are, and which are kept. */
+/** Turkish texts of a subnet: its addresses, their users, and its reservations. */
 export const subnetsTr = {
   subnet: {
     lead: (tier: string, cidr: string) => `${tier} · ${cidr}`,
@@ -43,7 +43,7 @@ export const subnetsTr = {
       changed: "Alt ağ değiştirildi.",
       reserved: "Adres rezerve edildi.",
       reservationChanged: "Rezervasyon değiştirildi.",
-      givenUp: "Rezervasyondan vazgeçildi. Adres, birine verilmeden önce bir süre dinlenir.",
+      givenUp: "Rezervasyon silindi. Adres, yeniden verilmeden önce bir süre karantinada kalır.",
     },
   },
 } satisfies typeof subnetsEn;

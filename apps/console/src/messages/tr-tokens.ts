@@ -1,6 +1,6 @@
 import type { tokensEn } from "./en-tokens.ts";
 
-/** Turkish of API tokens. */
+/** Turkish texts of API tokens. */
 export const tokensTr = {
   tokens: {
     title: "API belirteçleri",

@@ -1,5 +1,5 @@
 import type { Schemas } from "@kule/contract/schemas";
-import type { Messages } from "./messages.ts";
+import type { en } from "./en.ts";
 import { accountTr } from "./tr-account.ts";
 import { actionsTr } from "./tr-actions.ts";
 import { auditTr } from "./tr-audit.ts";
@@ -18,7 +18,7 @@ import { selectionTr } from "./tr-selection.ts";
 import { subnetsTr } from "./tr-subnets.ts";
 import { tokensTr } from "./tr-tokens.ts";
 
-/** What a request can be refused for although it is right: each is said in the page's language. */
+/** Refusals of valid requests: each is translated to the page's language. */
 type ConflictCode = Exclude<
   Schemas["ErrorCode"],
   | "malformed_json"
@@ -72,6 +72,7 @@ export const tr = {
   },
   preferences: { language: "Dil", theme: "Tema", light: "Açık", dark: "Koyu", system: "Sistem gibi" },
   common: {
+    confirmMismatch: "Adı bu değil. Hiçbir şey yapılmadı.",
     copy: "Kopyala",
     copied: "Kopyalandı",
     cancel: "Vazgeç",
@@ -266,6 +267,7 @@ export const tr = {
       user: "Kullanıcı",
       label: "Parola",
       stored: "Bu sayfadan ayrılmadan güvenli bir yere kopyalayın.",
+      setLater: "Sunucunun işi bitince geçerli olur: parolayı, Windows açılınca konuk aracısı belirler.",
       withheld: "Parola ilk yanıtla birlikte gösterildi. Hiçbir yerde saklanmaz ve yeniden gösterilemez.",
     },
     reasons: {
@@ -331,12 +333,13 @@ export const tr = {
       no_agent:
         "Konuk aracısı yanıt vermiyor: yeni parola sunucunun bir sonraki açılışında geçerli olur. Bir kez gösterilir.",
       next_boot: "Sunucu çalışmıyor: yeni parola bir sonraki açılışta geçerli olur. Bir kez gösterilir.",
+      windows: "Yeni parolayı çalışan sunucunun konuk aracısı belirler. Bir kez gösterilir.",
     },
     agentSilent: "Konuk aracısı şu anda yanıt vermiyor: sonraki açılışı seçin.",
+    agentSilentWindows: "Konuk aracısı şu anda yanıt vermiyor: Windows açılana kadar bekleyin.",
     rebuild: "Yeniden kur",
     rebuildHint: "Diski bir imajdan baştan kurar. Adresler ve ad kalır; diskteki her şey kaybolur.",
     rebuildProtected: "Sunucu yeniden kurulmaya karşı korumalı.",
-    confirmMismatch: "Sunucunun adı bu değil. Hiçbir şey yapılmadı.",
     purge: "Şimdi yok et",
     purgeHint: "Sürenin dolmasını beklemez. Diskler, ad ve adresler geri gelmemek üzere gider.",
     locked: (reason: string) => `Bir işletmen kilitledi: ${reason}`,
@@ -423,7 +426,10 @@ export const tr = {
     access: "Erişim",
     accessHint:
       "Seçilen anahtarlar sunucuyu SSH ile açar. Anahtar yoksa bir konsol parolası üretilir ve bir kez gösterilir.",
-    accessWindows: "Windows SSH anahtarı almaz: bir yönetici parolası üretilir ve bir kez gösterilir.",
+    accessWindows:
+      "Windows SSH anahtarı almaz: bir yönetici parolası üretilir ve bir kez gösterilir. Parola ilk açılış bitince geçerli olur; bu on dakikayı aşabilir.",
+    accessWindowsOff:
+      "Windows SSH anahtarı almaz; başlatılmayan bir sunucu için parola da üretilmez: ilk açılıştan sonra parolayı sıfırlayın.",
     noKeysYet: "Henüz anahtar yok.",
     addKey: "Anahtar ekle",
     keyName: "Anahtarın adı",
@@ -546,7 +552,7 @@ export const tr = {
     releaseNamed: (address: string) => `${address} adresini bırak`,
     releaseQuestion: (address: string) => `${address} bırakılsın mı?`,
     releaseHint:
-      "Bir süre dinlenir ve kuruluşunuza ayrılmış kalır; bir sonraki alacağınız hangisi olur, belli değildir.",
+      "Bir süre karantinada kalır ve kuruluşunuza tahsisli kalmaya devam eder; bir dahaki sefere başkasını alabilirsiniz.",
     requiresReboot:
       "Konuk sistem adresi henüz bilmiyor. Sunucuyu buradan yeniden başlatın ya da durdurup başlatın.",
     status: { free: "boşta", attaching: "bağlanıyor", attached: "bağlı", detaching: "ayrılıyor" },
@@ -818,4 +824,4 @@ export const tr = {
     subnet_no_egress: "Ağ geçidi sunucunun alt ağına hizmet vermiyor; önce alt ağı geçide bağlayın.",
     port_in_use: "Bu port zaten yönlendiriliyor.",
   } satisfies Record<ConflictCode, string>,
-} satisfies Messages;
+} satisfies typeof en;

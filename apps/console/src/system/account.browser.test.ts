@@ -17,7 +17,7 @@ import { type PanelStack, send, startPanelStack } from "../testing/panel-stack.t
 const part = await requirePart("chromium", probeChromium, import.meta.filename);
 const periodMs = 30_000;
 
-/** How somebody signs in and where they are signed in, before the real API. */
+/** Sign-in methods and sessions, against the real API. */
 describe.skipIf(part.missing)("one's own account in the panel of a whole Kule", { timeout: 240_000 }, () => {
   let stack: PanelStack;
   let browser: Browser;
@@ -37,7 +37,7 @@ describe.skipIf(part.missing)("one's own account in the panel of a whole Kule", 
     return addMember(stack.world.organisation, { email, name, role: "member" });
   }
 
-  /** Signs in and opens the account by the menu, as people find it. */
+  /** Signs in and opens the account by the menu. */
   async function openAccount(page: Page): Promise<void> {
     await page.click(".account summary");
     await page.click(".account-menu a[href='/account/security']");
@@ -50,7 +50,7 @@ describe.skipIf(part.missing)("one's own account in the panel of a whole Kule", 
     await page.waitForURL("**/sign-in?**");
   }
 
-  test("an app and recovery codes are set up and asked for, and a passkey takes their place", async () => {
+  test("an app and recovery codes are set up and required, and a passkey replaces them", async () => {
     const ada = await addPerson("ada");
     const watched = await openPage(browser);
     const { page, context } = watched;
@@ -69,7 +69,7 @@ describe.skipIf(part.missing)("one's own account in the panel of a whole Kule", 
     await page.fill("#field-code", "000000");
     await send(page, "main .form button[type=submit]");
     await page.waitForSelector("#code-problem");
-    // The same secret as before: what was scanned still counts.
+    // The same secret as before: the scanned one stays valid.
     expect(((await page.textContent("#totp-secret")) ?? "").replaceAll(" ", "")).toBe(secret);
     const startedAt = Date.now();
     await page.fill("#field-code", app.generate({ timestamp: startedAt }));
@@ -86,7 +86,7 @@ describe.skipIf(part.missing)("one's own account in the panel of a whole Kule", 
     await page.waitForURL("**/sign-in/second-factor");
     expect(await accessibilityProblems(page)).toEqual([]);
     await takeScreenshots(page, "sign-in-second-factor");
-    // Half-way in is not in, and whoever goes elsewhere begins anew.
+    // The first step alone is no session, and another page starts the sign-in again.
     await page.goto(`${url}/servers`);
     await page.waitForURL("**/sign-in**");
     await page.goto(`${url}/sign-in/second-factor`);
@@ -148,7 +148,7 @@ describe.skipIf(part.missing)("one's own account in the panel of a whole Kule", 
     await context.close();
   });
 
-  test("a lost second factor is taken away by an operator, and its person is told", async () => {
+  test("an operator resets a lost second factor, and the person sees it", async () => {
     const lost = await addPerson("lost");
     const { page, context } = await openPage(browser);
     page.setDefaultTimeout(40_000);
@@ -168,7 +168,7 @@ describe.skipIf(part.missing)("one's own account in the panel of a whole Kule", 
     expect(await accessibilityProblems(operator.page)).toEqual([]);
     await takeScreenshots(operator.page, "members-reset-second-factor");
     await operator.page.click(`${row} form[action$="/second-factor"] button[data-kind=danger]`);
-    await operator.page.waitForSelector(".banner >> text=The second factor is gone");
+    await operator.page.waitForSelector(".banner >> text=The second factor is removed");
     expect(await operator.page.locator(`${row} summary:has-text("Reset second factor")`).count()).toBe(0);
     await operator.context.close();
 
@@ -183,7 +183,7 @@ describe.skipIf(part.missing)("one's own account in the panel of a whole Kule", 
     await context.close();
   });
 
-  test("sessions end from another one, and the password is changed, in Turkish and without a script", async () => {
+  test("a person ends another session, and changes the password, in Turkish and without a script", async () => {
     const grace = await addPerson("grace");
     const there = await openPage(browser);
     await signInAs(there.page, url, grace.email, grace.password);

@@ -9,7 +9,7 @@ import { type PanelStack, type Signed, send, startPanelStack } from "../testing/
 const chromium = await requirePart("chromium", probeChromium, import.meta.filename);
 const wires = await requirePart("wires", probeWorldWires, import.meta.filename);
 
-/** Networks, gateways and firewalls as two people work with them, and what packets say of it at the servers' consoles. */
+/** Networks, gateways and firewalls as two people use them, verified by packets at the servers' consoles. */
 describe.skipIf(chromium.missing || wires.missing)(
   "networks in the panel of a whole Kule, with packets",
   { timeout: 240_000 },
@@ -30,7 +30,7 @@ describe.skipIf(chromium.missing || wires.missing)(
     }, 240_000);
     afterAll(() => stack?.end());
 
-    /** As an operator does it: one public address that the organisation may use. */
+    /** As an operator: allocates one public address to the organisation. */
     async function giveAddress(): Promise<void> {
       const { operator, organisation } = stack.world;
       const { data: own } = await organisation.GET("/organisation", {});
@@ -69,7 +69,7 @@ describe.skipIf(chromium.missing || wires.missing)(
     const untilShown = (page: Page, text: RegExp) =>
       expect.poll(() => shown(page), { timeout: 60_000, interval: 100 }).toMatch(text);
 
-    /** The server's console, open and signed in, in a tab of its own; it stays. */
+    /** The server's console, open and signed in, in a tab that stays open. */
     async function consoleOf(name: string, by: Signed): Promise<Page> {
       const open = consoles.get(name);
       if (open !== undefined) return open;
@@ -86,7 +86,7 @@ describe.skipIf(chromium.missing || wires.missing)(
       return page;
     }
 
-    /** Types a line on a cleared screen, and answers what stands there when the prompt is back. */
+    /** Types a line on a cleared screen, and returns the screen's text when the prompt is back. */
     async function types(page: Page, line: string): Promise<string> {
       await page.keyboard.press("Control+l");
       await expect.poll(() => shown(page), { timeout: 20_000 }).toMatch(/^\S+\$\s*$/);
@@ -95,7 +95,7 @@ describe.skipIf(chromium.missing || wires.missing)(
       return await shown(page);
     }
 
-    test("a network and its subnets are made, and come to be there by themselves", async () => {
+    test("a network and its subnets are created, and become ready without a reload", async () => {
       const { page } = english;
       await english.open("/networks");
       await page.fill("#field-name", "shop");
@@ -121,13 +121,13 @@ describe.skipIf(chromium.missing || wires.missing)(
       });
       const idOf = (name: string) => subnets.data?.items.find((each) => each.name === name)?.id ?? "";
       await Promise.all([makeServer("front", idOf("app")), makeServer("back", idOf("data"))]);
-      // Both are on the drawing without a reload.
+      // Both are on the map without a reload.
       await expect.poll(() => page.locator(".map[data-size=wide] .map-server").count(), patiently).toBe(2);
       expect(await accessibilityProblems(page)).toEqual([]);
       await takeScreenshots(page, "system-network");
     });
 
-    test("what the page says of who reaches whom is what a ping at the console meets", async () => {
+    test("the reachability check of the page agrees with a ping at the console", async () => {
       const { page } = english;
       await english.open(`/networks/${network}`);
       await page.selectOption("#explain-from", servers.get("front") ?? "");
@@ -145,7 +145,7 @@ describe.skipIf(chromium.missing || wires.missing)(
       expect(await types(front, `ping -c 1 ${outside.beyond}`)).toContain("100% packet loss");
     });
 
-    test("a gateway leads out those whom it serves, in Turkish", async () => {
+    test("a gateway gives internet access to the subnets that it serves, in Turkish", async () => {
       const { page } = turkish;
       await turkish.open(`/networks/${network}`);
       await page.click(`a[href='/gateways/new?network=${network}']`);
@@ -170,7 +170,7 @@ describe.skipIf(chromium.missing || wires.missing)(
       await takeScreenshots(page, "system-network-tr");
     });
 
-    test("a firewall closes a server but for what its rules allow, and is opened by another rule", async () => {
+    test("a firewall blocks a server except for its allow rules, and another rule opens it", async () => {
       const { page } = english;
       await english.open("/firewalls");
       await page.fill("#field-name", "store");
@@ -201,7 +201,7 @@ describe.skipIf(chromium.missing || wires.missing)(
         .toContain(" 0% packet loss");
     });
 
-    test("a gateway that is taken away leads nobody out any more, in Turkish", async () => {
+    test("a deleted gateway gives no internet access, in Turkish", async () => {
       const { page } = turkish;
       await turkish.open("/gateways");
       await page.click("#gateway-list a[href^='/gateways/gw_']");
@@ -211,7 +211,7 @@ describe.skipIf(chromium.missing || wires.missing)(
       const front = await consoleOf("front", english);
       expect(await types(front, `ping -c 1 ${outside.beyond}`)).toContain("100% packet loss");
       expect(await types(front, "ping -c 1 10.20.2.2")).toContain(" 0% packet loss");
-      // What is gone answers 404 to the page that looks after it.
+      // The deleted gateway answers 404 to the page that polls it.
       for (const watched of [english, turkish]) expect(complaintsBeyond(watched, 404)).toEqual([]);
     });
   },

@@ -14,14 +14,14 @@ import {
 
 const part = await requirePart("chromium", probeChromium, import.meta.filename);
 
-/** The words that a newcomer of each language sees, where the test waits for one. */
+/** The texts in each language for which the test waits. */
 const english = {
   name: "english",
   locale: "en-GB",
   viewport: { width: 1360, height: 900 },
   running: "running",
   resized: "Resize a server",
-  /** The server's firewall with the server, or attached to it afterwards. */
+  /** Whether the firewall is chosen in the server's create form, rather than attached afterwards. */
   choosesFirst: false,
 };
 const turkish = {
@@ -34,7 +34,7 @@ const turkish = {
   choosesFirst: true,
 };
 
-/** All that somebody does on their first day, by forms and buttons alone, at a desk and on a phone. */
+/** A person's first day, by forms and buttons only, on desktop and phone. */
 describe.skipIf(part.missing)("a newcomer in the panel of a whole Kule", { timeout: 300_000 }, () => {
   let stack: PanelStack;
   beforeAll(async () => {
@@ -43,7 +43,7 @@ describe.skipIf(part.missing)("a newcomer in the panel of a whole Kule", { timeo
   }, 240_000);
   afterAll(() => stack?.end());
 
-  /** As an operator does it before anybody comes. */
+  /** An operator's preparation. */
   async function giveAddresses(): Promise<void> {
     const { operator, organisation } = stack.world;
     const { data: own } = await organisation.GET("/organisation", {});
@@ -59,7 +59,7 @@ describe.skipIf(part.missing)("a newcomer in the panel of a whole Kule", { timeo
     expect(response.status).toBeLessThan(300);
   }
 
-  /** Nothing of a page is wider than the screen it is on. */
+  /** No element of a page is wider than its screen. */
   async function fits(page: Page): Promise<void> {
     const { width } = page.viewportSize() ?? { width: 0 };
     expect(await page.evaluate("document.documentElement.scrollWidth"), page.url()).toBeLessThanOrEqual(
@@ -79,7 +79,7 @@ describe.skipIf(part.missing)("a newcomer in the panel of a whole Kule", { timeo
         await page.setViewportSize(words.viewport);
       });
 
-      test("invites a colleague, who joins and sees what there is", async () => {
+      test("invites a colleague, who joins and sees the resources", async () => {
         await owner.open("/members");
         expect(await page.getAttribute("html", "lang")).toBe(words.locale.slice(0, 2));
         await fits(page);
@@ -99,12 +99,12 @@ describe.skipIf(part.missing)("a newcomer in the panel of a whole Kule", { timeo
           await other.page.fill("#field-password", colleague.password);
           await other.page.click("button[data-kind=primary]");
           await other.page.waitForURL("**/join?done");
-          // It opens once.
+          // The link works once.
           await other.page.goto(link);
           expect(await other.page.locator("#field-password").count()).toBe(0);
           await signInAs(other.page, stack.url, colleague.email, colleague.password);
           await other.page.waitForURL("**/servers");
-          // A viewer is told why there is no server to be made.
+          // A viewer sees why no server can be created.
           expect(await other.page.locator("main a[href='/servers/new']").count()).toBe(0);
           await other.page.goto(`${stack.url}/members`);
           await other.page.waitForSelector(`main table >> text=${colleague.email}`);
@@ -115,7 +115,7 @@ describe.skipIf(part.missing)("a newcomer in the panel of a whole Kule", { timeo
         }
       });
 
-      test("makes a network, a firewall and a server with a public address", async () => {
+      test("creates a network, a firewall and a server with a public address", async () => {
         await owner.open("/networks");
         await page.fill("#field-name", `net-${words.name}`);
         await page.fill("#field-cidr", `10.${40 + index}.0.0/16`);
@@ -189,7 +189,7 @@ describe.skipIf(part.missing)("a newcomer in the panel of a whole Kule", { timeo
         expect(data).toMatchObject({ package: { slug: "m" }, status: "running" });
       });
 
-      test("deletes it, thinks better of it, and reads what it has cost and who did what", async () => {
+      test("deletes it, cancels the deletion, and reads its usage and its audit trail", async () => {
         await owner.open(`/servers/${id}`);
         await page.fill("#confirm-name", `first-${words.name}`);
         await send(page, "#delete button[type=submit]");

@@ -13,7 +13,7 @@ import {
 
 const part = await requirePart("chromium", probeChromium, import.meta.filename);
 
-/** What only operators do, and what an organisation sees of it. */
+/** Operators' actions, and their effects for an organisation. */
 describe.skipIf(part.missing)("the operators' pages of a whole Kule", { timeout: 240_000 }, () => {
   let stack: PanelStack;
   let operator: Signed;
@@ -29,7 +29,7 @@ describe.skipIf(part.missing)("the operators' pages of a whole Kule", { timeout:
   }, 240_000);
   afterAll(() => stack?.end());
 
-  test("a lock greys the customer's buttons with its reason, and its end gives them back", async () => {
+  test("a lock disables the customer's buttons with its reason, and unlocking enables them", async () => {
     const { page } = operator;
     await operator.open(`/servers/${server}`);
     await page.click("a[href$='/lock']");
@@ -48,7 +48,7 @@ describe.skipIf(part.missing)("the operators' pages of a whole Kule", { timeout:
     await owner.page.waitForSelector("#confirm-name");
   });
 
-  test("a quota is set, seen by the organisation, and stops a create with its numbers", async () => {
+  test("a quota is set, shown to the organisation, and refuses a create with its numbers", async () => {
     const { page } = operator;
     await operator.open("/organisations");
     await page.click("main table a[href^='/organisations/org_']");
@@ -66,7 +66,7 @@ describe.skipIf(part.missing)("the operators' pages of a whole Kule", { timeout:
     expect(await page.inputValue("input[name=servers]")).toBe("");
   });
 
-  test("whether so much fits is answered from the room that the agent measured", async () => {
+  test("the capacity check uses the capacity that the agent measured", async () => {
     const { page } = operator;
     await operator.open("/operator");
     await page.waitForSelector("#region-lab1 .status >> text=In order");
@@ -81,7 +81,7 @@ describe.skipIf(part.missing)("the operators' pages of a whole Kule", { timeout:
     await page.waitForSelector("text=No, there is no room for 50.");
   });
 
-  test("a VM that somebody made is found, taken over as it runs, and protected", async () => {
+  test("a VM created by hand is found, imported while it runs, and protected", async () => {
     const { page } = operator;
     await stack.behindOurBack("stealVmid", 28_000);
     await stack.behindOurBack("setPower", 28_000, true);
@@ -99,13 +99,13 @@ describe.skipIf(part.missing)("the operators' pages of a whole Kule", { timeout:
     expect(vm).toMatchObject({ running: true, description: expect.stringContaining(serverIdOf(page)) });
     await page.waitForSelector("#delete .why >> text=protected");
     expect(stack.world.effects().destroys.size).toBe(0);
-    // It is not as its size says: that is told to whoever owns it, and to operators.
+    // It differs from its size: its owner and the operators see that.
     await page.waitForSelector("#drift");
     await operator.open("/operator/drift?kind=changed");
     await page.waitForSelector(`th >> text="28000"`);
   });
 
-  test("an import of a VM that is not there is refused, says so and leaves nothing", async () => {
+  test("an import of a VM that does not exist is refused with the reason and leaves nothing", async () => {
     const { page } = operator;
     await operator.open("/operator/import");
     await page.check("#vmid-other");
@@ -118,7 +118,7 @@ describe.skipIf(part.missing)("the operators' pages of a whole Kule", { timeout:
     await page.waitForSelector("text=Nothing matches");
   });
 
-  test("a region is registered, its agent's token shown once and revoked, and nothing is broken", async () => {
+  test("a region is registered, its agent's token shown once and revoked, and no invariant is violated", async () => {
     const { page } = operator;
     await operator.open("/operator");
     await page.click("a[href='/operator/regions/new']");

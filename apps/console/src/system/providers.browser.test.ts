@@ -20,7 +20,7 @@ import { type PanelStack, startPanelStack } from "../testing/panel-stack.ts";
 const part = await requirePart("chromium", probeChromium, import.meta.filename);
 const phone = { width: 390, height: 844 };
 
-/** Signing in with a real provider, in a real browser, before a whole Kule. */
+/** Signing in with a real provider, in a real browser, against a whole Kule. */
 describe.skipIf(part.missing)("providers in the panel of a whole Kule", { timeout: 240_000 }, () => {
   let stack: PanelStack;
   let browser: Browser;
@@ -56,7 +56,7 @@ describe.skipIf(part.missing)("providers in the panel of a whole Kule", { timeou
     return addMember(stack.world.organisation, { email, name, role: "member" });
   }
 
-  /** At the provider's own pages. */
+  /** On the provider's own pages. */
   async function agreeAs(page: Page, login: string): Promise<void> {
     await page.waitForURL(`${provider.issuer}/**`);
     await page.fill("input[name=login]", login);
@@ -73,10 +73,10 @@ describe.skipIf(part.missing)("providers in the panel of a whole Kule", { timeou
     await page.waitForURL("**/sign-in?**");
   }
 
-  /** Nobody finds a code in the address or in what the browser remembers of it. */
+  /** No code is in the address or in the browser's history. */
   const expectNoCode = (page: Page) => expect(page.url()).not.toMatch(/code=|state=/);
 
-  test("an account is linked by its person, signs in, proves and is unlinked again", async () => {
+  test("an account is linked by its person, signs in, serves as a proof and is unlinked again", async () => {
     const ada = await addPerson("ada");
     const watched = await openPage(browser);
     const { page } = watched;
@@ -86,7 +86,7 @@ describe.skipIf(part.missing)("providers in the panel of a whole Kule", { timeou
     await takeScreenshots(page, "sign-in-with-provider");
     await page.click("text=Sign in with Acme ID");
     await agreeAs(page, "ada");
-    // The same e-mail is not enough.
+    // The same e-mail is not sufficient.
     await page.waitForSelector(".banner[data-kind=problem] >> text=There is an account with your e-mail");
     expectNoCode(page);
     expect(await accessibilityProblems(page)).toEqual([]);
@@ -106,7 +106,7 @@ describe.skipIf(part.missing)("providers in the panel of a whole Kule", { timeou
     await signOut(page);
     await page.goto(`${url}/sign-in?return_to=/networks`);
     await page.click("text=Sign in with Acme ID");
-    // The provider knows them by now.
+    // The provider has a session of theirs by now.
     await page.waitForURL(`${url}/networks`);
     await page.goto(`${url}/account/security`);
     await page.waitForSelector("#sessions tr:has(.tag) >> text=Acme ID");
@@ -128,13 +128,13 @@ describe.skipIf(part.missing)("providers in the panel of a whole Kule", { timeou
     await signOut(page);
     await page.click("text=Sign in with Acme ID");
     await page.waitForSelector(".banner[data-kind=problem] >> text=There is an account with your e-mail");
-    // The provider's own pages want fonts from elsewhere and an icon that they do not have.
+    // The provider's own pages load fonts from elsewhere and an icon that they do not have.
     const ours = complaintsBeyond(watched, 404).filter((text) => !text.includes("ERR_NAME_NOT_RESOLVED"));
     expect(ours).toEqual([]);
     await watched.context.close();
   });
 
-  test("somebody new joins by an invitation on a phone, in Turkish and without a script, and sets a password", async () => {
+  test("a new person joins by an invitation on a phone, in Turkish and without a script, and sets a password", async () => {
     const email = "yeni@example.org";
     provider.addAccount("yeni", { email, email_verified: true, name: "Yeni Üye" });
     const invited = await stack.world.organisation.POST("/invitations", { body: { email, role: "member" } });
@@ -146,7 +146,7 @@ describe.skipIf(part.missing)("providers in the panel of a whole Kule", { timeou
     await agreeAs(page, "yeni");
     await page.waitForSelector(".banner >> text=henüz bir kuruluşa bağlı değilsiniz");
 
-    // What axe looks at needs scripts: another browser of theirs, which has some.
+    // axe needs scripts: a second browser of the same person, with scripts.
     const looked = await openPage(browser, { locale: "tr-TR" });
     const look = async (path: string, name: string) => {
       await looked.context.addCookies(await context.cookies());
@@ -169,7 +169,7 @@ describe.skipIf(part.missing)("providers in the panel of a whole Kule", { timeou
       await page.click("#identities .row-act summary");
       await page.click("#identities .row-act button");
     };
-    // This provider does not say when it has asked them, so the sign-in is no proof: it has to ask anew.
+    // This provider does not report the time of its authentication, so the sign-in is no proof: a new one is required.
     await unlink();
     await page.waitForURL("**/account/proof");
     expect(await page.locator("input[name=password]").count()).toBe(0);
@@ -191,10 +191,10 @@ describe.skipIf(part.missing)("providers in the panel of a whole Kule", { timeou
     await context.close();
   });
 
-  test("an answer to another browser opens nothing, and nobody else's page begins a sign-in", async () => {
+  test("an answer to another browser is refused, and another site's page cannot start a sign-in", async () => {
     const victim = await openPage(browser);
     await addPerson("eve");
-    // Eve begins, signs in at the provider, and keeps the last step for somebody else.
+    // Eve starts, signs in at the provider, and keeps the last step for another person.
     const begun = await fetch(`${url}/sign-in/with/acme`, { redirect: "manual" });
     const query = await signInAtProvider(begun.headers.get("location") ?? "", "eve");
     const callback = `${url}/sign-in/with/acme/callback?${query}`;
@@ -211,21 +211,21 @@ describe.skipIf(part.missing)("providers in the panel of a whole Kule", { timeou
       await victim.page.goto(`${url}/servers`);
       await victim.page.waitForURL("**/sign-in**");
     }
-    // It was good, for the browser that began it: what stands in the way is only that eve has an account.
+    // It was valid for the browser that started it: it is refused only because eve has an account.
     const cookie = begun.headers
       .getSetCookie()
       .map((each) => each.split(";")[0])
       .join("; ");
     const own = await fetch(callback, { redirect: "manual", headers: { cookie } });
     expect(own.headers.get("location")).toBe("/sign-in?with=acme&why=not_yet_an_account");
-    // From a page of another house the sign-in is shown, and not begun.
+    // From a page of another site the sign-in page opens, and no flow starts.
     await victim.page.goto(`${provider.issuer}/nowhere`);
     await victim.page.evaluate(`location.href = ${JSON.stringify(`${url}/sign-in/with/acme`)}`);
     await victim.page.waitForURL(`${url}/sign-in`);
     await victim.context.close();
   });
 
-  test("a provider that is away is said so, and the password still signs in", async () => {
+  test("a provider that does not answer is reported, and the password still signs in", async () => {
     const grace = await addPerson("grace");
     const { page, context } = await openPage(browser);
     page.setDefaultTimeout(40_000);

@@ -23,7 +23,7 @@ describe.skipIf(part.missing)("public addresses in the panel of a whole Kule", {
   }, 240_000);
   afterAll(() => stack?.end());
 
-  /** The addresses that the guest of a server really has. */
+  /** The addresses that the guest of a server has. */
   const guestOf = async (id: string | undefined): Promise<string> => {
     const answer = await fetch(`${stack.world.labControlUrl}/vms`);
     const all = (await answer.json()) as {
@@ -34,13 +34,13 @@ describe.skipIf(part.missing)("public addresses in the panel of a whole Kule", {
     return JSON.stringify(vm?.guest?.addresses ?? null);
   };
 
-  test("an address that nobody was given is refused in the page's language", async () => {
+  test("an address that is not allocated is refused in the page's language", async () => {
     await owner.open("/public-ips");
     await owner.page.click("main > .panel .form button[type=submit]");
     await owner.page.waitForSelector("text=boş genel adresi yok");
   });
 
-  test("an operator makes pools of both versions and gives an organisation of them", async () => {
+  test("an operator creates pools of both versions and allocates addresses to an organisation", async () => {
     const { page } = operator;
     for (const [name, gateway, prefix, range] of [
       ["public", "203.0.113.1", "24", "203.0.113.0/28"],
@@ -61,7 +61,7 @@ describe.skipIf(part.missing)("public addresses in the panel of a whole Kule", {
     }
   });
 
-  test("one is taken, attached, given a name, moved and seen on the VMs as it goes", async () => {
+  test("an address is reserved, attached, named, moved and verified on the VMs at each step", async () => {
     const { page } = owner;
     await owner.open("/public-ips");
     await page.click("main > .panel .form button[type=submit]");
@@ -78,10 +78,10 @@ describe.skipIf(part.missing)("public addresses in the panel of a whole Kule", {
 
     await page.click("#settings > summary");
     await page.fill("#public-ip-live input[name=ptr]", "no name");
-    await page.click("#public-ip-live form[action$='/update'] button");
+    await page.click("#public-ip-live form[action$='/settings'] button");
     await page.waitForSelector("#public-ip-live .problem");
     await page.fill("#public-ip-live input[name=ptr]", "web.example.org");
-    await page.click("#public-ip-live form[action$='/update'] button");
+    await page.click("#public-ip-live form[action$='/settings'] button");
     await page.waitForSelector("#public-ip-live dd >> text=web.example.org");
 
     await attach(servers[1]);
@@ -89,7 +89,7 @@ describe.skipIf(part.missing)("public addresses in the panel of a whole Kule", {
     expect(await guestOf(servers[0])).not.toContain(address);
   });
 
-  test("another is taken from the server's own page; both go, and one is released", async () => {
+  test("another is reserved from the server's own page; both are detached, and one is released", async () => {
     const { page } = owner;
     await owner.open(`/servers/${servers[1]}`);
     await page.click("#public-ips form[action$='take-address']:has(input[value='6']) button");
@@ -105,7 +105,7 @@ describe.skipIf(part.missing)("public addresses in the panel of a whole Kule", {
     await free.locator(".status >> text=boşta").waitFor();
     await free.locator("th a").click();
     await page.click("#danger .confirm > summary");
-    await page.click("#danger form[action$='/release'] button");
+    await page.click("#danger form[action$='/delete'] button");
     await page.waitForSelector("text=Adres bırakıldı");
     expect(await page.locator("#public-ip-list tbody tr").count()).toBe(1);
     await operator.open("/ip-pools");

@@ -14,7 +14,7 @@ import {
 
 const part = await requirePart("chromium", probeChromium, import.meta.filename);
 
-/** A server's life as a person has it: every act by its button, against everything that `npm start` starts. */
+/** A server's life cycle: every action by its button, against everything that `npm start` starts. */
 describe.skipIf(part.missing)("a server in the panel of a whole Kule", { timeout: 240_000 }, () => {
   let stack: PanelStack;
   let owner: Signed;
@@ -37,7 +37,7 @@ describe.skipIf(part.missing)("a server in the panel of a whole Kule", { timeout
   const isRunning = async () =>
     (await stack.world.vms()).find(({ description }) => description.includes(id))?.running;
 
-  test("is created as its form says, with a password that is shown once, and comes up without a reload", async () => {
+  test("is created with the values of its form, with a password that is shown once, and becomes ready without a reload", async () => {
     await owner.open("/servers/new");
     await page.check("#image-windows-2022");
     await page.waitForSelector("#package-s:disabled");
@@ -59,7 +59,7 @@ describe.skipIf(part.missing)("a server in the panel of a whole Kule", { timeout
     expect(await server()).toMatchObject({ image: { slug: "ubuntu-24.04" }, status: "running" });
   });
 
-  test("is powered by each item of its menu; what makes no sense is grey and says why", async () => {
+  test("is powered by each item of its menu; unavailable items are disabled with the reason", async () => {
     const press = async (action: string) => {
       await page.click("#power > summary");
       await send(page, `#power button[value=${action}]`);
@@ -83,13 +83,13 @@ describe.skipIf(part.missing)("a server in the panel of a whole Kule", { timeout
     await seesStatus(page, "running");
   });
 
-  /** What the dry run says of the size that was chosen. */
+  /** The dry run's result for the chosen size. */
   const isReady = async () =>
     expect
       .poll(() => page.textContent("#resize-summary"), { timeout: 30_000, interval: 200 })
       .toContain("Ready to resize");
 
-  test("is resized while it runs, with its restart told before, and down again when it is stopped", async () => {
+  test("is resized while it runs, with its restart announced, and down again when it is stopped", async () => {
     await send(page, "a[href$='/resize']");
     await page.check("#package-l");
     await isReady();
@@ -123,7 +123,7 @@ describe.skipIf(part.missing)("a server in the panel of a whole Kule", { timeout
     await send(page, "#rename button[type=submit]");
     await page.waitForSelector("h1 >> text=keep");
     await seesStatus(page, "running");
-    // The guest's agent answers some seconds after a start; until then only the next start is on offer.
+    // The guest agent answers some seconds after a start; until then only the next start can be chosen.
     await page.waitForSelector("#password-reset button[value=now]:enabled");
     await owner.context.grantPermissions(["clipboard-read", "clipboard-write"]);
     await send(page, "#password-reset button[value=now]");
@@ -155,7 +155,7 @@ describe.skipIf(part.missing)("a server in the panel of a whole Kule", { timeout
     expect(await server()).toMatchObject({ image: { slug: "debian-12" }, name: "keep" });
   });
 
-  test("is deleted with a countdown, brought back running, and in the end destroyed before its time", async () => {
+  test("is deleted with a countdown, restored running, and finally destroyed early", async () => {
     await page.fill("#confirm-name", "keep");
     await send(page, "#delete button[type=submit]");
     await page.waitForSelector(".pending time");
@@ -174,7 +174,7 @@ describe.skipIf(part.missing)("a server in the panel of a whole Kule", { timeout
     await send(page, "#purge button[type=submit]");
     await page.waitForURL("**/servers?notice=gone");
     expect(await isRunning()).toBeUndefined();
-    // The page asks once more for what is gone: that is how it learns of it.
+    // The page polls the deleted server: that is how it learns of the deletion.
     expect(complaintsBeyond(owner, 404)).toEqual([]);
   });
 });

@@ -24,14 +24,14 @@ export function openBrowser(): Promise<Browser> {
   });
 }
 
-/** A page, and everything that a developer would see turn red in its console. */
+/** A page, and all errors of its console. */
 export type WatchedPage = {
   readonly page: Page;
   readonly context: BrowserContext;
   readonly complaints: string[];
 };
 
-/** Who goes on before a page has turned in skips the turning, which browsers report as if it were a defect. */
+/** A navigation that starts before a view transition ends skips the transition, which browsers report as an error. */
 const skippedTurns = new Set([
   "AbortError: Transition was skipped",
   "InvalidStateError: Transition was aborted because of invalid state",
@@ -64,7 +64,7 @@ export async function signIn(page: Page, url: string): Promise<void> {
   await page.waitForURL("**/servers");
 }
 
-/** Signs in somebody who has not chosen an organisation yet. */
+/** Signs in a user who has not chosen an organisation yet. */
 export async function signInAsOperator(page: Page, url: string): Promise<void> {
   await signInAs(page, url, "grace@example.org", "keeps it running");
   await page.waitForURL("**/organisations");
@@ -78,8 +78,9 @@ export async function signInAs(page: Page, url: string, email: string, password:
 }
 
 /**
- * Half-way from one colour to another, a button has the contrast of neither. What turns for ever is not waited for, nor
- * what nobody sees: inside a closed `details` a transition begins and never ends. None here is longer than a second.
+ * Waits for transitions: halfway between two colours, a button has the contrast of neither. Endless animations are
+ * not waited for, nor invisible ones: inside a closed `details` a transition starts and never ends. None here is
+ * longer than a second.
  */
 const animationsEnded = `Promise.race([
   new Promise((resolve) => setTimeout(resolve, 3000)),
@@ -91,7 +92,7 @@ const animationsEnded = `Promise.race([
       .map((animation) => animation.finished)),
 ])`;
 
-/** What axe finds wrong by WCAG 2.2 AA, as lines that name the rule and the element. */
+/** The findings of axe by WCAG 2.2 AA, as lines that name the rule and the element. */
 export async function accessibilityProblems(page: Page): Promise<string[]> {
   await page.evaluate(animationsEnded);
   const { violations } = await new AxeBuilder({ page })
@@ -102,7 +103,7 @@ export async function accessibilityProblems(page: Page): Promise<string[]> {
   );
 }
 
-/** What the browser complained about, beyond the refusals that a test asked for. */
+/** The errors of the browser, beyond the refusals that a test requested. */
 export function complaintsBeyond(watched: WatchedPage, ...expectedStatuses: readonly number[]): string[] {
   return watched.complaints.filter(
     (text) =>
@@ -111,8 +112,8 @@ export function complaintsBeyond(watched: WatchedPage, ...expectedStatuses: read
 }
 
 /**
- * With KULE_SCREENSHOTS=1: pictures of the page as it is, for desktop and phone, light and dark, in `screenshots/`
- * (not in git). For people to look at, so other runs save the time.
+ * With KULE_SCREENSHOTS=1: screenshots of the page, for desktop and phone, light and dark, in `screenshots/` (not in
+ * git). They are for people, so other runs save the time.
  */
 export async function takeScreenshots(page: Page, name: string): Promise<void> {
   if (process.env.KULE_SCREENSHOTS !== "1") return;

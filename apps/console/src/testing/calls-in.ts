@@ -3,7 +3,7 @@ import { validateBody } from "@kule/contract/validate";
 
 export type ShownCall = { readonly operation: OperationId; readonly text: string };
 
-/** The calls that a page shows, with the operation that each says it is. */
+/** The calls that a page shows, each with its operation. */
 export function callsIn(page: string): ShownCall[] {
   const found = page.matchAll(
     /<details class="call">\s*<summary>[\s\S]*?<span class="(?:visually-hidden|call-operation)">(\w+)<\/span>[\s\S]*?<code[^>]*>([\s\S]*?)<\/code>/g,
@@ -19,7 +19,7 @@ export function callsIn(page: string): ShownCall[] {
   }));
 }
 
-/** What the contract has against the body of a call that is shown; null when nothing. */
+/** The contract's errors for the body of a shown call; null without errors. */
 export function wrongInCall({ operation, text }: ShownCall): string | null {
   const body = /-d '([\s\S]*)'$/.exec(text)?.[1];
   if (body === undefined) return null;

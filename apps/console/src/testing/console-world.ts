@@ -9,7 +9,7 @@ import { createConsole } from "../app.tsx";
 import { type Assets, loadAssets } from "../assets.ts";
 import type { ConsoleEnv } from "../console-context.ts";
 import { createLog } from "../log.ts";
-import { createJobStreams, type JobStreams } from "../products/jobs/job-streams.ts";
+import { createJobStreams, type JobStreams } from "../products/jobs/streams.ts";
 import { createSealer } from "../sealed-value.ts";
 import { createCookies } from "../session.ts";
 import { type FakeApi, startFakeApi } from "./fake-api.ts";
@@ -21,17 +21,17 @@ export type ConsoleWorld = {
   readonly api: FakeApi;
   readonly app: Hono<ConsoleEnv>;
   readonly assets: Assets;
-  /** Where browsers find it, when `listen` was asked for. */
+  /** The address for browsers, when `listen` is set. */
   readonly url: string;
   readonly jobStreams: JobStreams;
-  /** Everything the console logged. */
+  /** All log lines of the console. */
   readonly logged: () => string;
   stop(): Promise<void>;
 };
 
 let builtAssets: Promise<Assets> | undefined;
 
-/** What browsers load, built once per test process. */
+/** The browser assets, built once per test process. */
 function testAssets(): Promise<Assets> {
   builtAssets ??= (async () => {
     const directory = await mkdtemp(join(tmpdir(), "kule-console-assets-"));
@@ -60,7 +60,7 @@ const noAssets: Assets = {
   handler: (context) => context.notFound(),
 };
 
-/** Where the panel's links lead when it does not listen: not what visitors say in their requests. */
+/** The address of the panel's links when it does not listen: not the host that visitors send. */
 export const testPanelUrl = "https://panel.test";
 
 /** @param options.listen with real assets on a free loopback port, for browsers */

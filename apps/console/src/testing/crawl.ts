@@ -1,14 +1,14 @@
-/** One page that a crawl came to, and where a link to it stands. */
+/** One page of a crawl, and the page that links to it. */
 export type CrawledPage = { readonly path: string; readonly from: string };
 
-/** Of addresses that differ only in what their query says, such as months or filters, so many are looked at. */
+/** The most addresses to visit that differ only in their query, such as months or filters. */
 const mostOfAKind = 3;
 
 /**
- * Follows every link of every page from a first one on.
+ * Follows every link of every page, starting from a first one.
  *
- * @param visit loads a page; null for what is no page, such as a file to be saved
- * @returns every page that was loaded, in the order of its finding
+ * @param visit loads a page; null for what is not a page, such as a download
+ * @returns every page that was loaded, in the order of discovery
  */
 export async function crawl(
   first: string,
@@ -33,7 +33,7 @@ export async function crawl(
   return found;
 }
 
-/** The addresses within the console that a page leads to, without their fragments. */
+/** The addresses within the console that a page links to, without their fragments. */
 export function linksOf(html: string, path: string): string[] {
   const here = new URL(path, "http://console.test");
   return [...html.matchAll(/<a\s[^>]*?href="([^"]*)"/g)].flatMap(([, href = ""]) => {

@@ -1,9 +1,9 @@
 import type { Schemas } from "@kule/contract/schemas";
-import type { Operation } from "./fake-api.ts";
+import type { Operation } from "./fake-operation.ts";
 import { fakeId } from "./fake-records.ts";
 import type { FakeState } from "./fake-state.ts";
 
-/** How the people of the stand-in sign in, and from where; the acts are the real API's to show. */
+/** Sign-in methods and sessions of the fake API's people; the changes are tested with the real API. */
 export function registerAccount(operation: Operation, state: FakeState): void {
   const now = new Date().toISOString();
   const session = (current: boolean): Schemas["LoginSession"] => ({

@@ -7,23 +7,24 @@ import { responseDefect } from "@kule/contract/validate-response";
 import { visitorHeader } from "@kule/contract/visitor";
 import { type Context, Hono } from "hono";
 import { registerAccount } from "./fake-account.ts";
+import type { Answer, Operation, Params } from "./fake-operation.ts";
 import { FakeState } from "./fake-state.ts";
 
-/** A stand-in for the API: real HTTP, real state, every answer checked against the contract. */
+/** A fake API: real HTTP, real state, every answer checked against the contract. */
 export type FakeApi = {
   readonly url: string;
   readonly state: FakeState;
-  /** What in our own answers was not as the contract says; must stay empty. */
+  /** Violations of the contract in the fake's own answers; must stay empty. */
   readonly defects: string[];
   /** Every call so far: `GET /servers?limit=25`. */
   readonly calls: string[];
-  /** Every change and question that was sent, as it came, whatever became of it. */
+  /** Every mutation and dry run as it was received, whatever its result. */
   readonly sent: SentCall[];
-  /** For whom each call was, as the console has signed it; null for those that do not say. */
+  /** The visitor of each call, as the console has signed it; null for calls without one. */
   readonly visitors: (string | null)[];
   /** While set, every call is answered with 503, as when the database is away. */
   away: boolean;
-  /** While set, nobody changes anything: bodies are looked at, and then refused as a conflict. */
+  /** While set, every change is refused as a conflict after its body was validated. */
   refuses: boolean;
   stop(): Promise<void>;
 };
@@ -35,9 +36,6 @@ export type SentCall = {
   readonly body: unknown;
 };
 
-type Params = { readonly [name: string]: string };
-type Answer = { readonly status: number; readonly body?: unknown; readonly headers?: Record<string, string> };
-
 const problemTitles: { readonly [status: number]: string } = {
   401: "Unauthorized",
   403: "Forbidden",
@@ -48,13 +46,13 @@ const problemTitles: { readonly [status: number]: string } = {
   503: "Unavailable",
 };
 
-/** What the API refuses to everybody who is no operator. */
+/** Operations that the API refuses to users who are not operators. */
 const ofOperators = /^\/(ip-pools|operator|organisations|regions)(\/|$)|\/(import|lock|unlock)$/;
 
-/** What changes nothing although it is sent. */
+/** Requests that change nothing although they are not reads. */
 const isQuestion = /^\/(auth|catalog|me)\/|\/(explain|test|check)$/;
 
-/** Starts the stand-in on a free loopback port. */
+/** Starts the fake API on a free loopback port. */
 export async function startFakeApi(): Promise<FakeApi> {
   const state = new FakeState();
   const defects: string[] = [];
@@ -95,7 +93,7 @@ export async function startFakeApi(): Promise<FakeApi> {
     } satisfies Schemas["Problem"],
   });
 
-  /** One operation: caller, body, idempotency, answer; and the answer against the contract. */
+  /** Runs one operation: caller, body, idempotency, answer; and checks the answer against the contract. */
   function operation<Body>(
     method: "get" | "post" | "put" | "patch" | "delete",
     path: string,
@@ -198,27 +196,6 @@ export async function startFakeApi(): Promise<FakeApi> {
   };
   return fake;
 }
-
-export type { Answer, Params };
-export type Operation = <Body>(
-  method: "get" | "post" | "put" | "patch" | "delete",
-  path: string,
-  id: OperationId,
-  handler: (call: {
-    readonly params: Params;
-    readonly query: URLSearchParams;
-    readonly body: Body;
-    readonly fail: (
-      status: number,
-      code: Schemas["ErrorCode"],
-      detail: string,
-      more?: Partial<Schemas["Problem"]>,
-    ) => Answer;
-    readonly token: string;
-    readonly headers: Headers;
-  }) => Answer | Promise<Answer>,
-  open?: boolean,
-) => void;
 
 /** A replay never repeats a secret. */
 function withoutSecret(answer: Answer): Answer {

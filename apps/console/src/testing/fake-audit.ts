@@ -1,5 +1,5 @@
 import type { Schemas } from "@kule/contract/schemas";
-import type { Operation } from "./fake-api.ts";
+import type { Operation } from "./fake-operation.ts";
 import { page } from "./fake-page.ts";
 import { fakeId } from "./fake-records.ts";
 import type { FakeState } from "./fake-state.ts";

@@ -1,9 +1,9 @@
 import type { Schemas } from "@kule/contract/schemas";
-import type { Operation } from "./fake-api.ts";
+import type { Operation } from "./fake-operation.ts";
 import { fakeId } from "./fake-records.ts";
 import type { FakeState } from "./fake-state.ts";
 
-/** A session of the serial line that is open and was used a moment ago. */
+/** An open session of the serial line, used a moment ago. */
 export function fakeConsoleSession(
   server: Pick<Schemas["Server"], "id">,
   more: Partial<Schemas["ConsoleSession"]> = {},

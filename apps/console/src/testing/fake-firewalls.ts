@@ -3,8 +3,8 @@ import { platformRules } from "@kule/rules/firewalls/firewall";
 import { includesPort, parsePorts } from "@kule/rules/firewalls/ports";
 import { parseLabelSelector, selectorMatches } from "@kule/rules/labels/selector";
 import { parseIp, parseIpBlock } from "@kule/rules/public-ips/addresses";
-import type { Operation } from "./fake-api.ts";
 import { relabelled } from "./fake-labels.ts";
+import type { Operation } from "./fake-operation.ts";
 import { narrowedPage } from "./fake-page.ts";
 import { fakeId, fakeJob } from "./fake-records.ts";
 import type { FakeState } from "./fake-state.ts";
@@ -66,7 +66,7 @@ function isMeant(attachment: Omit<Attachment, "servers">, server: Schemas["Serve
   return parsed.ok && selectorMatches(parsed.terms, server.labels);
 }
 
-/** Firewalls as the API keeps them; what they would do with a packet by their blocks and ports alone. */
+/** Firewalls with the API's behaviour; their decision on a packet uses CIDR blocks and ports only. */
 export function registerFirewalls(operation: Operation, state: FakeState): void {
   const find = (id: string | undefined) => state.firewalls.find((each) => each.id === id);
   const touch = (firewall: Firewall, change: Partial<Firewall>) =>
@@ -112,7 +112,7 @@ export function registerFirewalls(operation: Operation, state: FakeState): void 
       if (firewall === undefined) return fail(404, "not_found", "There is no such firewall");
       if (state.firewalls.some(({ id, name }) => id !== firewall.id && name === body.name))
         return fail(409, "name_taken", `region ist1 has a firewall named ${body.name}`);
-      // A name and labels are of no interest to any server: nothing is queued.
+      // Name and labels do not affect any server: no job is queued.
       return relabelled(firewall, body, fail, () => {
         touch(firewall, {});
         return { status: 200, body: { firewall, job: null, job_ids: [] } };

@@ -1,6 +1,6 @@
 import type { Schemas } from "@kule/contract/schemas";
-import type { Operation } from "./fake-api.ts";
 import { relabelled } from "./fake-labels.ts";
+import type { Operation } from "./fake-operation.ts";
 import { narrowedPage, page } from "./fake-page.ts";
 import { fakeId, fakeJob } from "./fake-records.ts";
 import type { FakeState } from "./fake-state.ts";
@@ -9,7 +9,7 @@ type Gateway = Schemas["Gateway"];
 
 const may = { allowed: true, code: null, reason: null } as const;
 
-/** A gateway whose edge has everything that is wanted of it. */
+/** A gateway whose edge has applied its whole configuration. */
 export function fakeGateway(
   name: string,
   network: Schemas["Network"],
@@ -40,7 +40,7 @@ export function fakeGateway(
   };
 }
 
-/** Gateways as the API keeps them. What an edge would be told stays on its way until a test says otherwise. */
+/** Gateways with the API's behaviour. Changes stay pending at the edge until a test completes them. */
 export function registerGateways(operation: Operation, state: FakeState): void {
   const find = (id: string | undefined) => state.gateways.find((gateway) => gateway.id === id);
   const told = (gateway: Gateway, change: Partial<Gateway>, token: string) => {

@@ -1,12 +1,12 @@
 import type { Schemas } from "@kule/contract/schemas";
-import type { Operation } from "./fake-api.ts";
+import type { Operation } from "./fake-operation.ts";
 import { narrowedPage, page } from "./fake-page.ts";
 import { fakeId } from "./fake-records.ts";
 import type { FakePool, FakeState } from "./fake-state.ts";
 
 const now = () => new Date().toISOString();
 
-/** Pools with ranges of 64 addresses each, whatever is asked for; the first two of a range are reserved. */
+/** Pools with ranges of 64 addresses each, whatever is requested; the first two of a range are reserved. */
 export function registerIpPools(operation: Operation, state: FakeState): void {
   const find = (id: string | undefined) => state.ipPools.find(({ pool }) => pool.id === id);
   const seen = (pool: FakePool) => ({ ...pool.pool, addresses: addressesOf(pool) });

@@ -1,6 +1,6 @@
 import type { Schemas } from "@kule/contract/schemas";
 import { mergeLabels } from "@kule/rules/labels/merge";
-import type { Answer } from "./fake-api.ts";
+import type { Answer } from "./fake-operation.ts";
 
 type Fail = (
   status: number,
@@ -9,7 +9,7 @@ type Fail = (
   more?: Partial<Schemas["Problem"]>,
 ) => Answer;
 
-/** Changes what the body says of a resource; its labels one by one, as the API does, and never to too many. */
+/** Applies a body's changes to a resource; labels one by one, as the API does, and never beyond their limit. */
 export function relabelled<Resource extends { labels: Record<string, string> }>(
   resource: Resource,
   body: { readonly labels?: Schemas["LabelChanges"] },

@@ -1,7 +1,7 @@
 import type { Schemas } from "@kule/contract/schemas";
-import type { Operation } from "./fake-api.ts";
 import { questionErrors } from "./fake-firewalls.ts";
 import { relabelled } from "./fake-labels.ts";
+import type { Operation } from "./fake-operation.ts";
 import { narrowedPage, page } from "./fake-page.ts";
 import { fakeNetwork, fakeSubnet } from "./fake-records.ts";
 import { registerReservations } from "./fake-reservations.ts";

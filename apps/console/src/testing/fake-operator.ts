@@ -1,12 +1,12 @@
 import type { Schemas } from "@kule/contract/schemas";
-import type { Operation } from "./fake-api.ts";
+import type { Operation } from "./fake-operation.ts";
 import { page } from "./fake-page.ts";
 import { fakeId, fakeJob, fakeServer } from "./fake-records.ts";
 import { registerRegionAdmin } from "./fake-region-admin.ts";
 import { fakeCapacity } from "./fake-regions.ts";
 import type { FakeState } from "./fake-state.ts";
 
-/** Room for seven of each; imports and locks of whatever is there. */
+/** Capacity for seven of each; imports and locks of existing servers. */
 export function registerOperator(operation: Operation, state: FakeState): void {
   registerRegions(operation, state);
   registerRegionAdmin(operation, state);
@@ -230,11 +230,11 @@ function registerOperatorsServers(operation: Operation, state: FakeState): void 
     const server = state.server(params.server_id);
     if (server === undefined) return fail(404, "not_found", "There is no such server");
     if (server.drift?.kind === "missing")
-      return fail(409, "invalid_state", "The last look at the region found no VM of the server", {
+      return fail(409, "invalid_state", "The last scan of the region found no VM of the server", {
         precondition: {
           code: "invalid_state",
           name: "server_has_its_vm",
-          message: "The last look at the region found no VM of the server",
+          message: "The last scan of the region found no VM of the server",
           resource: server.id,
           fix: "Delete the server",
         },

@@ -1,8 +1,8 @@
 import type { Schemas } from "@kule/contract/schemas";
 import { parseLabelSelector, selectorMatches } from "@kule/rules/labels/selector";
-import type { Answer } from "./fake-api.ts";
+import type { Answer } from "./fake-operation.ts";
 
-/** A page of a list; its cursor is the place to go on from. */
+/** A page of a list; its cursor is the offset of the next one. */
 export const page = <Item>(items: readonly Item[], query: URLSearchParams): Answer => {
   const limit = Number(query.get("limit") ?? 50);
   const from = Number(query.get("cursor") ?? 0);
@@ -25,7 +25,7 @@ type Narrowable = {
   readonly address?: string;
 };
 
-/** In the order that the query asks for; as they stand if it asks for none. */
+/** In the order of the query; unchanged without one. */
 function inOrder(items: readonly Narrowable[], sort: string | null): readonly Narrowable[] {
   if (sort === null) return items;
   const key = sort.replace("-", "") as "name" | "created_at" | "address";
@@ -33,7 +33,7 @@ function inOrder(items: readonly Narrowable[], sort: string | null): readonly Na
   return sort.startsWith("-") ? sorted.reverse() : sorted;
 }
 
-/** As `page`, of those that the query means by a part of their name, address or labels, by their region and their labels, in its order. */
+/** As `page`, filtered by a part of their name, address or labels, by region and by labels, in the query's order. */
 export function narrowedPage(items: readonly Narrowable[], query: URLSearchParams, fail: Fail): Answer {
   const selector = query.get("label_selector") ?? "";
   const parsed = parseLabelSelector(selector);

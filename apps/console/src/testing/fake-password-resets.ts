@@ -1,11 +1,11 @@
 import type { Schemas } from "@kule/contract/schemas";
-import type { Operation } from "./fake-api.ts";
+import type { Operation } from "./fake-operation.ts";
 import type { FakeState } from "./fake-state.ts";
 
-/** The one secret that sets a password here, once. */
+/** The only secret that sets a password here, once. */
 export const resetSecret = "kule_pwr_of-the-tests";
 
-/** A lost password: what an operator makes, and what it opens. */
+/** Password resets: the links that an operator creates, and their use. */
 export function registerPasswordResets(operation: Operation, state: FakeState): void {
   let isOpen = false;
   operation<Schemas["PasswordResetRequest"]>(

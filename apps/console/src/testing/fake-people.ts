@@ -1,7 +1,7 @@
 import type { Schemas } from "@kule/contract/schemas";
 import type { OrganisationRole } from "@kule/rules/identity/permissions";
 import { permissionsOf, roleAtMost } from "@kule/rules/identity/permissions";
-import type { Operation } from "./fake-api.ts";
+import type { Operation } from "./fake-operation.ts";
 import { page } from "./fake-page.ts";
 import { fakeId } from "./fake-records.ts";
 import type { FakeState, FakeUser } from "./fake-state.ts";
@@ -12,7 +12,7 @@ const dayMs = 86_400_000;
 const inDays = (days: number) => new Date(Date.now() + days * dayMs).toISOString();
 const refOf = ({ id, email, name }: FakeUser) => ({ id, email, name });
 
-/** Members, invitations and going from one organisation to another, with the API's rules about roles. */
+/** Members, invitations and switching between organisations, with the API's rules about roles. */
 export function registerPeople(operation: Operation, state: FakeState): void {
   registerMembers(operation, state);
   registerInvitations(operation, state);
@@ -225,7 +225,7 @@ function registerSwitching(operation: Operation, state: FakeState): void {
           code: "last_owner",
           message: "the organisation would have no owner left",
           resource: null,
-          fix: "make somebody else an owner first",
+          fix: "make another member an owner first",
         },
       });
     const rest = state.memberships.filter(
@@ -254,7 +254,7 @@ function registerSwitching(operation: Operation, state: FakeState): void {
           ],
         });
       const { organisation, role } = chosen;
-      // Both memberships stay known, whichever the session is in.
+      // Both memberships are kept, whichever organisation the session is in.
       if (user.organisation !== null && user.role !== null)
         state.memberships.push({ user: user.id, organisation: user.organisation, role: user.role });
       state.sessions.delete(token);

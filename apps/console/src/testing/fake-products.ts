@@ -1,7 +1,6 @@
 import type { Schemas } from "@kule/contract/schemas";
 import type { Hono } from "hono";
 import { streamSSE } from "hono/streaming";
-import type { Operation } from "./fake-api.ts";
 import { registerAudit } from "./fake-audit.ts";
 import { registerConsoleSessions } from "./fake-consoles.ts";
 import { fakeAttachment, registerFirewalls } from "./fake-firewalls.ts";
@@ -9,13 +8,14 @@ import { registerGateways } from "./fake-gateways.ts";
 import { registerIpPools } from "./fake-ip-pools.ts";
 import { relabelled } from "./fake-labels.ts";
 import { registerNetworks } from "./fake-networks.ts";
+import type { Operation } from "./fake-operation.ts";
 import { registerOperator } from "./fake-operator.ts";
 import { narrowedPage, page } from "./fake-page.ts";
 import { registerPasswordResets } from "./fake-password-resets.ts";
 import { registerPeople } from "./fake-people.ts";
 import { registerPublicIps } from "./fake-public-ips.ts";
 import { fakeCatalog, fakeJob, fakeNetwork, fakeServer, fakeSshKey, fakeSubnet } from "./fake-records.ts";
-import { registerServerActs } from "./fake-server-acts.ts";
+import { registerServerActions } from "./fake-server-actions.ts";
 import type { FakeState } from "./fake-state.ts";
 import { registerTokens } from "./fake-tokens.ts";
 import { registerUsage } from "./fake-usage.ts";
@@ -25,7 +25,7 @@ type Precondition = Schemas["Precondition"];
 export function registerProducts(operation: Operation, state: FakeState, app: Hono, calls: string[]): void {
   operation("get", "/catalog", "getCatalog", () => ({ status: 200, body: fakeCatalog }));
   registerServers(operation, state);
-  registerServerActs(operation, state);
+  registerServerActions(operation, state);
   registerJobs(operation, state, app, calls);
   registerSshKeys(operation, state);
   registerNetworks(operation, state);
@@ -90,7 +90,9 @@ function registerServers(operation: Operation, state: FakeState): void {
     for (const firewall of state.firewalls.filter(({ id }) => server.firewall_ids.includes(id)))
       firewall.attachments.push(fakeAttachment(state, { server_id: server.id }));
     state.jobs.unshift(job);
-    const password = server.ssh_key_ids.length === 0 ? { console_password: "Galata-7f3k-Kule-92xm" } : {};
+    const isToldLater = server.image.os_family === "windows" && body.start === false;
+    const password =
+      server.ssh_key_ids.length === 0 && !isToldLater ? { console_password: "Galata-7f3k-Kule-92xm" } : {};
     return {
       status: 202,
       body: {
@@ -191,7 +193,7 @@ function registerServers(operation: Operation, state: FakeState): void {
   );
 }
 
-/** The simplest terms alone: `k=v` and `k`. */
+/** Supports only the simplest terms: `k=v` and `k`. */
 function wrongFields(state: FakeState, body: Schemas["ServerCreate"]): Schemas["FieldError"][] {
   const errors: Schemas["FieldError"][] = [];
   const add = (field: string, code: Schemas["FieldError"]["code"], message: string) =>

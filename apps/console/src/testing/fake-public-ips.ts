@@ -1,6 +1,6 @@
 import type { Schemas } from "@kule/contract/schemas";
-import type { Operation } from "./fake-api.ts";
 import { relabelled } from "./fake-labels.ts";
+import type { Operation } from "./fake-operation.ts";
 import { narrowedPage } from "./fake-page.ts";
 import { fakeId, fakeJob } from "./fake-records.ts";
 import type { FakeState } from "./fake-state.ts";
@@ -9,7 +9,7 @@ type PublicIp = Schemas["PublicIp"];
 
 const may = { allowed: true, code: null, reason: null } as const;
 
-/** A public IP as it is once it is taken, or on its server. */
+/** A public IP after its reservation, or attached to a server. */
 export function fakePublicIp(address: string, server: Schemas["Server"] | null = null): PublicIp {
   const now = new Date().toISOString();
   return {
@@ -44,7 +44,7 @@ function actionsOf(isAttached: boolean): PublicIp["actions"] {
   };
 }
 
-/** The organisation has three addresses to take. */
+/** The organisation can reserve three addresses. */
 const allocated = 3;
 
 export function registerPublicIps(operation: Operation, state: FakeState): void {

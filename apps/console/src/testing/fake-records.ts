@@ -2,7 +2,7 @@ import { createHash, randomBytes } from "node:crypto";
 import type { Schemas } from "@kule/contract/schemas";
 import { actionsOf } from "@kule/rules/servers/lifecycle";
 
-/** An identifier as the API makes them. */
+/** An identifier in the API's format. */
 export function fakeId(prefix: string): string {
   return `${prefix}_${randomBytes(16).toString("hex").slice(0, 26)}`;
 }
@@ -58,9 +58,9 @@ export const fakeCatalog: Schemas["Catalog"] = (() => {
   };
 })();
 
-/** What may be done with a server in this state, by the table that the API decides with. */
+/** The actions that a server permits in this state, by the API's own table. */
 export function fakeActions(
-  server: Pick<Schemas["Server"], "protection" | "status" | "job_id" | "locked">,
+  server: Pick<Schemas["Server"], "protection" | "status" | "job_id" | "locked" | "image">,
 ): Schemas["Server"]["actions"] {
   return actionsOf({
     status: server.status,
@@ -69,6 +69,7 @@ export function fakeActions(
     wasCreated: server.status !== "creating",
     openJob: server.job_id === null ? null : { kind: "ServerPower", action: null, isWaiting: false },
     agentAnswers: null,
+    passwordByAgentOnly: server.image.os_family === "windows",
     lockedFor: server.locked?.reason ?? null,
   });
 }
@@ -134,7 +135,7 @@ export function fakeJob(kind: Schemas["JobKind"], serverId: string, user: string
     status: "queued",
     done: false,
     region: "ist1",
-    // The fake API says the name as it is when it answers.
+    // The fake API sets the current name when it answers.
     resource: { type: "server", id: serverId, name: null },
     phase: null,
     progress: 0,

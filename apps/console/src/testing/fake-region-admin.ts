@@ -1,11 +1,11 @@
 import type { Schemas } from "@kule/contract/schemas";
-import type { Operation } from "./fake-api.ts";
+import type { Operation } from "./fake-operation.ts";
 import { page } from "./fake-page.ts";
 import { fakeId } from "./fake-records.ts";
 import { fakeRegion } from "./fake-regions.ts";
 import type { FakeState } from "./fake-state.ts";
 
-/** Regions are registered, and their agents' tokens minted, replaced and revoked. */
+/** Registers regions, and mints, replaces and revokes their agents' tokens. */
 export function registerRegionAdmin(operation: Operation, state: FakeState): void {
   const find = (slug: string | undefined) => state.regions.find((each) => each.slug === slug);
   operation<Schemas["RegionCreate"]>("post", "/regions", "createRegion", ({ body, fail }) => {
@@ -102,34 +102,4 @@ function mint(state: FakeState, region: string, name: string) {
   state.agentTokens.push(token);
   const body: Schemas["TokenWithSecret"] = { token, secret: `${prefix}_Boğaz-7c1e` };
   return { status: 201, body };
-}
-
-/** Everything holds but what has a broken promise in it; one could not be looked at. */
-export function fakeInvariants(
-  violations: readonly Schemas["InvariantViolation"][] = [],
-): Schemas["InvariantReport"] {
-  const checked = (
-    [
-      ["I3", "a live server has one VM number, one interface and one address"],
-      ["I4", "the addresses of a subnet add up"],
-      ["I4", "no address is given out twice"],
-      ["I11", "a row's parent is of the same organisation"],
-    ] as const
-  ).map(([invariant, check]) => ({
-    invariant,
-    check,
-    violations: violations.filter((each) => each.check === check).length,
-    duration_ms: 4,
-  }));
-  return {
-    checked_at: new Date(Date.now() - 120_000).toISOString(),
-    age_seconds: 120,
-    interval_seconds: 600,
-    stale: false,
-    duration_ms: 210,
-    violations_total: violations.length,
-    violations: [...violations],
-    checked,
-    not_checked: [{ invariant: "I8", reason: "needs a journal of effects" }],
-  };
 }

@@ -20,7 +20,7 @@ export const fakeRegion: Schemas["Region"] = {
   updated_at: now(),
 };
 
-/** Another key of an agent waits beside the one in use. */
+/** A new key of an agent waits beside the one in use. */
 export const fakeAgentKeys = (): Schemas["AgentKey"] => ({
   fingerprint: `SHA256:${"a".repeat(43)}`,
   since: "2026-01-01T00:00:00.000Z",

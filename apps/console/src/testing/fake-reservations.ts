@@ -1,13 +1,13 @@
 import type { Schemas } from "@kule/contract/schemas";
-import type { Operation } from "./fake-api.ts";
 import { relabelled } from "./fake-labels.ts";
+import type { Operation } from "./fake-operation.ts";
 import { page } from "./fake-page.ts";
 import { fakeId } from "./fake-records.ts";
 import type { FakeState } from "./fake-state.ts";
 
 type Subnet = Schemas["Subnet"];
 
-/** The subnet's first three numbers; subnets of the stand-in are /24. */
+/** The subnet's first three octets; subnets of the fake are /24. */
 const blockOf = ({ cidr }: Subnet) => cidr.split(".").slice(0, 3).join(".");
 const lastOf = (address: string) => Number(address.split(".")[3]);
 

@@ -1,6 +1,6 @@
 import type { Schemas } from "@kule/contract/schemas";
+import { fakeInvariants } from "./fake-invariants.ts";
 import { fakeActions, fakeId } from "./fake-records.ts";
-import { fakeInvariants } from "./fake-region-admin.ts";
 import { fakeRegion } from "./fake-regions.ts";
 
 type Job = Schemas["Job"];
@@ -78,18 +78,18 @@ function fakeOrganisation(ref: Schemas["OrganisationRef"]): Schemas["Organisatio
   };
 }
 
-/** A pool with what is in it. */
+/** A pool with its ranges and addresses. */
 export type FakePool = {
   readonly pool: Schemas["IpPool"];
   readonly ranges: Schemas["IpPoolRange"][];
   readonly allocations: Schemas["IpPoolAllocation"][];
 };
 
-/** The stand-in's world. Jobs move only when a test says so. */
+/** The fake API's world. Jobs progress only when a test requests it. */
 export class FakeState {
   /** Whether the installation has a mail server. */
   sendsMail = true;
-  /** The links for lost passwords that were asked for. */
+  /** The password reset links that were requested. */
   readonly resetMails: Schemas["PasswordResetRequest"][] = [];
   readonly users: FakeUser[] = [
     {
@@ -161,7 +161,7 @@ export class FakeState {
   }[] = [];
   /** Whether people have an authenticator app and a passkey. */
   hasTwoFactor = false;
-  /** One that vouches for people, and that the signed-in person has linked. */
+  /** A provider that the signed-in person has linked. */
   hasProvider = false;
   readonly tokens: Schemas["Token"][] = [];
   readonly audit: Schemas["AuditEntry"][] = [];
@@ -172,7 +172,7 @@ export class FakeState {
   readonly networks: Schemas["Network"][] = [];
   readonly subnets: Schemas["Subnet"][] = [];
   readonly reservations: Schemas["Reservation"][] = [];
-  /** That somebody had, and nobody can have yet. */
+  /** Addresses in quarantine: detached from a server, and not available yet. */
   readonly restingAddresses: { readonly subnetId: string; readonly address: string }[] = [];
   readonly firewalls: Schemas["Firewall"][] = [];
   readonly gateways: Schemas["Gateway"][] = [];
@@ -182,10 +182,10 @@ export class FakeState {
   readonly regions: Schemas["Region"][] = [{ ...fakeRegion }];
   readonly agentTokens: Schemas["Token"][] = [];
   invariants: Schemas["InvariantReport"] = fakeInvariants();
-  /** Nobody looks at the invariants when asked to. */
+  /** No worker answers a requested check of the invariants. */
   workerIsAway = false;
   readonly organisations: Schemas["Organisation"][] = [fakeOrganisation(acme)];
-  /** Limits that were set, in the API's units; quotas that are not here have none. */
+  /** Limits that were set, in the API's units; other quotas have none. */
   readonly limits = new Map<Schemas["QuotaName"], number | null>();
   readonly ipPools: FakePool[] = [];
   readonly publicIps: Schemas["PublicIp"][] = [];
@@ -226,7 +226,7 @@ export class FakeState {
     return job;
   }
 
-  /** The agent takes the job and reports one step; the step before it is done. */
+  /** The agent takes the job and reports one step; the previous step is done. */
   step(
     id: string,
     phase: Schemas["JobPhase"],
@@ -263,7 +263,7 @@ export class FakeState {
     });
   }
 
-  /** The job ends well and its server is what the job was for. */
+  /** The job succeeds and its server has the result of the job. */
   succeed(id: string): void {
     const job = this.job(id);
     if (job === undefined) throw new Error(`no job ${id}`);

@@ -1,6 +1,6 @@
 import type { Schemas } from "@kule/contract/schemas";
 import { uselessScopes } from "@kule/rules/identity/permissions";
-import type { Operation } from "./fake-api.ts";
+import type { Operation } from "./fake-operation.ts";
 import { page } from "./fake-page.ts";
 import { fakeId } from "./fake-records.ts";
 import type { FakeState } from "./fake-state.ts";
@@ -26,7 +26,7 @@ export function fakeToken(fields: Partial<Token> & { readonly name: string }): T
   };
 }
 
-/** The organisation's tokens; their secrets are in the answers that mint them. */
+/** The organisation's tokens; their secrets are only in the answers that mint them. */
 export function registerTokens(operation: Operation, state: FakeState): void {
   const mint = (fields: Parameters<typeof fakeToken>[0]): Schemas["TokenWithSecret"] => {
     const token = fakeToken(fields);

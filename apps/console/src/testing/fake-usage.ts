@@ -1,10 +1,10 @@
 import type { Schemas } from "@kule/contract/schemas";
 import type { Hono } from "hono";
-import type { Answer, Operation } from "./fake-api.ts";
+import type { Answer, Operation } from "./fake-operation.ts";
 import { type Fail, narrowedPage } from "./fake-page.ts";
 import type { FakeState } from "./fake-state.ts";
 
-/** Every server ran for a day and a half at the beginning of the month that is asked for. */
+/** Every server ran for a day and a half at the beginning of the requested month. */
 export function registerUsage(operation: Operation, state: FakeState, app: Hono, calls: string[]): void {
   operation("get", "/usage/summary", "summariseUsage", ({ query }) => {
     const from = query.get("from") ?? "2026-11-01T00:00:00.000Z";
@@ -109,7 +109,7 @@ export function registerUsage(operation: Operation, state: FakeState, app: Hono,
     });
 }
 
-/** What the API would have written down of the servers and addresses that are there. */
+/** The events that the API would have recorded for the existing servers and addresses. */
 function eventsOf(state: FakeState, query: URLSearchParams): readonly Schemas["UsageEvent"][] {
   const at = query.get("from") ?? "2026-11-01T00:00:00.000Z";
   const job = state.jobs[0]?.id ?? null;
@@ -145,7 +145,7 @@ function eventsOf(state: FakeState, query: URLSearchParams): readonly Schemas["U
 
 type Narrowable = Pick<Schemas["UsageEvent"], "region" | "resource" | "labels"> & { readonly kind: string };
 
-/** Those that the query means, as a page. */
+/** The ones that the query selects, as a page. */
 function narrowedUsage(items: readonly Narrowable[], query: URLSearchParams, fail: Fail): Answer {
   const meant = items.filter(
     ({ kind, resource }) =>

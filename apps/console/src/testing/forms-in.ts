@@ -1,20 +1,20 @@
-/** One control of a form, with what a browser would send for it. */
+/** One control of a form, with the value that a browser would send for it. */
 export type Control = {
   readonly kind: "kept" | "typed" | "box" | "radio" | "menu" | "button";
   readonly name: string;
   readonly values: readonly string[];
-  /** Where a button sends the form in place of its own address. */
+  /** The button's own action, in place of the form's. */
   readonly action?: string;
 };
 
 export type PostedForm = { readonly action: string; readonly controls: readonly Control[] };
 
-/** The forms of a page that change something and that somebody can send. What is greyed out a browser leaves out. */
+/** The forms of a page that change something and can be sent. Disabled controls are left out, as a browser does. */
 export function formsIn(html: string): PostedForm[] {
   return [...html.matchAll(/<form\s([^>]*)>([\s\S]*?)<\/form>/g)].flatMap(([, tag = "", inner = ""]) => {
     const { action, method, id } = attributesOf(tag);
     if (method !== "post" || action === undefined) return [];
-    // A control may stand outside of its form and name it.
+    // A control may be outside of its form and name it.
     const outside = id === undefined ? [] : controlsIn(html).filter(({ form }) => form === id);
     const controls = [...controlsIn(inner).filter(({ form }) => form === undefined), ...outside];
     return controls.some(({ control }) => control.kind === "button")
@@ -54,7 +54,7 @@ function controlOf(element: string, attributes: Attributes, options: string): Co
   if (element === "input" && type === "checkbox")
     return { kind: "box", name, values: [attributes.value ?? "on"] };
   if (element === "input" && type === "radio") return { kind: "radio", name, values: [value] };
-  // The name that confirms a loss is the one thing that nobody can type otherwise.
+  // The confirming name is the only input that must match a given text.
   const { "data-confirm": confirm } = attributes;
   return { kind: "typed", name, values: confirm === undefined ? [] : [confirm] };
 }
@@ -79,12 +79,12 @@ const unescaped = (text: string) =>
     .replaceAll("&amp;", "&");
 
 /**
- * The ways to fill a form in and send it: each button, each line of each menu, each of several choices once, with every
- * box ticked and something typed into every field; then with the boxes left, and with each field left empty.
+ * The ways to fill in and send a form: each button, each option of each menu, each radio button once, with every box
+ * checked and text in every field; then with the boxes unchecked, and with each field empty.
  *
- * @param typed what is typed into each field, one way after another
+ * @param typed the text of each field, one way after another
  */
-export function waysToSend(
+export function formVariants(
   form: PostedForm,
   typed: readonly string[],
 ): { readonly action: string; readonly fields: Readonly<Record<string, readonly string[]>> }[] {

@@ -9,11 +9,11 @@ export type PartStyle = {
   readonly selectors: readonly string[];
 };
 
-// What an element is only at times is left out: a rule for a moment is missed as well.
+// States of an element are left out of the selector: a rule for a temporary state is needed as well.
 const selectorsOf = `(css) => {
   const sheet = new CSSStyleSheet();
   sheet.replaceSync(css);
-  // A rule inside of another one speaks of its parent as &.
+  // A nested rule refers to its parent as &.
   const of = (rules, parent) =>
     [...rules].flatMap((rule) => {
       const own = rule.selectorText?.replaceAll("&", ":is(" + parent + ")");

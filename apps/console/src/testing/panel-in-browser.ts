@@ -11,11 +11,11 @@ export type PanelInBrowser = {
 };
 
 /**
- * A browser for the tests of a suite; for each of them a panel of its own before a fake API, and a page with nothing in it.
- * Contexts that a test opens beside it are closed with it.
+ * A browser for the tests of a suite; each test has a panel of its own with a fake API, and a blank page. Contexts
+ * that a test opens beside it are closed with it.
  *
- * @param timeoutMs how long the page waits for what a test waits for
- * @param prepare takes them over, seeds the API and signs in
+ * @param timeoutMs the page's timeout for the conditions that a test waits for
+ * @param prepare receives the panel and the page, seeds the API and signs in
  */
 export function panelInBrowser(
   timeoutMs: number,

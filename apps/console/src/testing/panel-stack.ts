@@ -3,13 +3,13 @@ import type { Browser, Page } from "playwright-core";
 import { expect, vi } from "vitest";
 import { openBrowser, openPage, type WatchedPage } from "./browser.ts";
 
-/** Kule as people have it: panel, API, worker, agent and lab as processes of their own, and a browser before them. */
+/** A whole Kule: panel, API, worker, agent and lab as separate processes, and a browser. */
 export type PanelStack = {
   readonly world: RegionWorld;
   readonly url: string;
-  /** A browser in which somebody has signed in; operators act in the one organisation there is. */
+  /** A browser with a signed-in user; operators act in the only organisation. */
   signIn(who: keyof RegionWorld["users"], options?: Parameters<typeof openPage>[1]): Promise<Signed>;
-  /** As somebody does it at the hypervisor. */
+  /** A manual change at the hypervisor. */
   behindOurBack(what: string, ...args: readonly unknown[]): Promise<void>;
   end(): Promise<void>;
 };
@@ -25,7 +25,7 @@ export async function startPanelStack(options: WorldOptions = {}): Promise<Panel
   try {
     world.startAgent({ KULE_AGENT_INVENTORY_SECONDS: "1", KULE_AGENT_HEALTH_SECONDS: "1" });
     const panel = await world.startPanel();
-    // Which images a region has is in its agent's first report.
+    // The region's images are in its agent's first report.
     const images = async () =>
       (await world.organisation.GET("/catalog", {})).data?.images.filter(({ regions }) => regions.length > 0)
         .length;
@@ -75,16 +75,19 @@ export async function startPanelStack(options: WorldOptions = {}): Promise<Panel
   }
 }
 
-/** Presses what sends a form, and waits for the page that answers: until then the one before is still there to be read. */
+/**
+ * Presses the button that sends a form, and waits for the page that answers: until then the previous page can still be
+ * read.
+ */
 export async function send(page: Page, button: string): Promise<void> {
   await Promise.all([page.waitForEvent("framenavigated"), page.click(button)]);
   await page.waitForLoadState();
 }
 
-/** The state beside a server's name, as it comes there by itself: nothing here loads the page again. */
+/** Waits for the status beside a server's name, which updates by itself: nothing here reloads the page. */
 export async function seesStatus(page: Page, status: string): Promise<void> {
   await page.waitForSelector(`.title-line .status >> text="${status}"`);
-  // Most acts wait for the job before; the page that shows the next state may still know an open one.
+  // Most actions wait for the previous job; the page with the next status may still have an open one.
   await expect
     .poll(() => page.locator(".panel .status[data-tone=busy]").count(), { timeout: 40_000, interval: 200 })
     .toBe(0);

@@ -1,12 +1,12 @@
 import type { Page } from "playwright-core";
 
-/** Each form of a page that people type something into: its address without identifiers, and where it stands. */
+/** Each form of a page with a text field: its action without identifiers, and its page. */
 type TypedForm = { readonly action: string; readonly index: number };
 
 const typedInto =
   "input:is([type=text], [type=email], [type=number], [type=password]):not([readonly]), textarea";
 
-/** The forms of the page that change something and have a field to type into. */
+/** The forms of the page that change something and have a text field. */
 export async function typedForms(page: Page): Promise<TypedForm[]> {
   return (await page.evaluate(`[...document.forms].flatMap((form, index) =>
     form.method === "post" && form.querySelector(${JSON.stringify(typedInto)}) !== null
@@ -15,8 +15,8 @@ export async function typedForms(page: Page): Promise<TypedForm[]> {
 }
 
 /**
- * Sends a form with something in every field that nobody takes for a name, an address or a number, past what the
- * browser itself would have said about it.
+ * Sends a form with invalid text in every field, which is neither a name, an address nor a number, bypassing the
+ * browser's own validation.
  */
 export async function sendNonsense(page: Page, index: number): Promise<void> {
   const arrived = page.waitForEvent("load");

@@ -12,7 +12,7 @@ import { seedNetworks } from "./seed-networks.ts";
 
 const key = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIGJ5dGVzIG9mIGEga2V5IHRoYXQgbm9ib2R5IGhh ada@laptop";
 
-/** One of everything that has a page or stands on one, so that every form and every link is there to be found. */
+/** Creates one of every resource and state with a page, so that every form and every link exists. */
 export function seedEverything(state: FakeState): void {
   seedNetworks(state);
   const now = new Date().toISOString();

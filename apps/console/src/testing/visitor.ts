@@ -67,7 +67,7 @@ export class Visitor {
     });
   }
 
-  /** Another browser with the same cookies: what it does with them is not seen here. */
+  /** Another browser with the same cookies: changes of its cookies do not affect this one. */
   twin(): Visitor {
     const twin = new Visitor(this.#world, this.#headers);
     for (const [name, value] of this.cookies) twin.cookies.set(name, value);

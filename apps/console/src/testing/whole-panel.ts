@@ -6,12 +6,12 @@ import type { FakeState } from "./fake-state.ts";
 import { seedEverything } from "./seed-everything.ts";
 import { Visitor } from "./visitor.ts";
 
-/** What is done with a page of the panel that somebody came to. */
+/** The function that is called on each page of the panel. */
 export type SeePage = (visitor: Visitor, path: string, html: string) => void;
 
 /**
- * Comes to every page of the panel, with one of everything on them: as somebody of an organisation, and as an operator
- * before and after choosing one. Forms that stand on no page of their own are come to by what leads there.
+ * Visits every page of the panel, with one of everything on them: as a member of an organisation, and as an operator
+ * before and after choosing one. Forms without a page of their own are reached by the actions that lead to them.
  */
 export async function visitWholePanel(world: ConsoleWorld, see: SeePage): Promise<void> {
   const { state } = world.api;
@@ -39,7 +39,7 @@ export async function visitWholePanel(world: ConsoleWorld, see: SeePage): Promis
   await grace.submit("/organisations", "/organisations", { organisation_id: organisation?.id ?? "" });
   await follow(grace, `/servers/${state.servers[0]?.id}`, see);
   const [server] = state.servers;
-  // The first one has a job under way.
+  // The first one has an open job.
   await follow(ada, `/servers/${state.servers.at(-1)?.id}/resize?package=m`, see);
   if (server !== undefined) {
     const by = { type: "user" as const, id: "usr_1", name: "Grace Operator" };
@@ -71,14 +71,14 @@ export async function visitWholePanel(world: ConsoleWorld, see: SeePage): Promis
   for (const path of ["/account/security", "/account/proof"]) see(ada, path, await ada.page(path));
 }
 
-/** Comes to every page that leads from the servers, with one of everything on them, as somebody who is signed in. */
+/** Visits every page that servers lead to, with one of everything on them, as a signed-in member. */
 export async function visitAs(world: ConsoleWorld, visitor: Visitor, see: SeePage): Promise<void> {
   seedEverything(world.api.state);
   seedSpares(world.api.state);
   await follow(visitor, "/servers", see);
 }
 
-/** Beside what is in use, one of each that nothing holds, so that it can be taken away. */
+/** Beside the resources in use, one unused of each, which can be deleted. */
 function seedSpares(state: FakeState): void {
   const [network] = state.networks;
   const [gateway] = state.gateways;

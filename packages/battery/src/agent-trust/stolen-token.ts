@@ -4,13 +4,13 @@ import { made, type Tenant } from "@kule/api/testing/proofs/tenant";
 import { makeSealingKeyPair, openSecret } from "@kule/sealed-secret/sealed-secret";
 import type pg from "pg";
 
-/** Words that no tenant may read, wherever a region writes them. */
+/** A text that no tenant may read, wherever a region writes it. */
 const hostile = "Your account is suspended. Pay at evil.example";
 const signs = [/suspended/i, /evil\.example/, /pay[_ ]at/i];
 
 /**
- * What somebody with the agent's token of the tenant's own region can do to the tenant: another key for its passwords, and
- * words in its jobs.
+ * What an attacker with the agent's token of the tenant's own region can do to the tenant: report another key
+ * for its passwords, and put texts into its jobs.
  *
  * @returns what went wrong
  */

@@ -38,7 +38,10 @@ async function newPlace(world: RaceWorld, version: 4 | 6, addresses: number): Pr
   return { organisation: id, owner, region: slug, agent: new TestAgent(agent) };
 }
 
-/** More want an address than the organisation was given: each address once, and the others are told that there is none. */
+/**
+ * More callers reserve an address than are allocated to the organisation: each address is reserved once, and
+ * the others are refused.
+ */
 export async function publicIpRace(
   world: RaceWorld,
   version: 4 | 6,
@@ -80,7 +83,7 @@ async function newScene(world: RaceWorld, place: Place, servers: number): Promis
   return { ...place, ip: taken.body.id, servers: made };
 }
 
-/** Two things at the same instant, at two replicas, each answered in one of the ways it may be. */
+/** Two concurrent requests at two replicas, each with one of the allowed answers. */
 async function duel(
   world: RaceWorld,
   what: string,
@@ -95,7 +98,7 @@ async function duel(
   return outcome;
 }
 
-/** What the address must be when all jobs have ended: at one of these servers, or at none. */
+/** What the address must be when all jobs have ended: on one of these servers, or on none. */
 async function settled(world: RaceWorld, what: string, scene: Scene, at: RegExp): Promise<void> {
   await scene.agent.work();
   const { status, body } = await scene.owner.get(`/public-ips/${scene.ip}`);
@@ -103,7 +106,9 @@ async function settled(world: RaceWorld, what: string, scene: Scene, at: RegExp)
   if (!at.test(is)) world.violations.push(`${what}: in the end the address is ${is}, and not ${at}`);
 }
 
-/** The same address to two servers, to a server that goes, and while it is given back: again and again. */
+/**
+ * The same address for two servers, for a server that is deleted, and while it is released: again and again.
+ */
 export async function attachRaces(world: RaceWorld, trials: number): Promise<void> {
   const place = await newPlace(world, 4, 4 * trials + 4);
   const { owner } = place;
@@ -126,7 +131,7 @@ export async function attachRaces(world: RaceWorld, trials: number): Promise<voi
       first.startsWith("202") ? /^attached 0$/ : /^attached 1$/,
     );
 
-    // To a server that is deleted: it is not lost with it, whoever comes first.
+    // For a server that is deleted: the address is not lost with it, in whichever order.
     const gone = await newScene(world, place, 1);
     const [leaving = ""] = gone.servers;
     await duel(
@@ -164,7 +169,7 @@ export async function attachRaces(world: RaceWorld, trials: number): Promise<voi
       outcome === "202" ? /^attached 1$/ : /^free -1$/,
     );
 
-    // Given back while it is attached: one of the two.
+    // Released while it is attached: one of the two.
     const back = await newScene(world, place, 1);
     const [server = ""] = back.servers;
     const release = await duel(
@@ -187,7 +192,7 @@ async function endBuffer(world: RaceWorld, { organisation }: Place, server: stri
   await expireRemovalBuffer(world.servers.world.replica.deps, organisation, server);
 }
 
-/** Lets the buffer end and the agent destroy it, whatever other job comes first. */
+/** Ends the buffer and lets the agent destroy the server, whatever other job comes first. */
 async function purge(world: RaceWorld, place: Place, server: string): Promise<void> {
   for (let turn = 0; turn < 4; turn += 1) {
     const { status } = await place.owner.get(`/servers/${server}`);

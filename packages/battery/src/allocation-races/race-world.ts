@@ -3,7 +3,7 @@ import { ServerWorld } from "@kule/api/testing/server-world";
 import { tally } from "../races/answer-text.ts";
 import { inParallel } from "../races/in-parallel.ts";
 
-/** As many as the plan asks for. */
+/** As many as the plan requires. */
 export const clients = 32;
 const maxTries = 5;
 
@@ -11,7 +11,7 @@ const maxTries = 5;
 export class RaceWorld {
   readonly servers: ServerWorld;
   readonly violations: string[] = [];
-  /** What was handed out, by kind: `address sub_…`, `VLAN ist1`, `VMID ist1`, `name acme`. */
+  /** What was allocated, by kind: `address sub_…`, `VLAN ist1`, `VMID ist1`, `name acme`. */
   readonly #given = new Map<string, Set<string>>();
   readonly #second: ApiCaller["app"];
   #made = 0;
@@ -41,7 +41,10 @@ export class RaceWorld {
     return `race-${this.#made}`;
   }
 
-  /** Asks so often at once, half of it at each replica. Anything but these answers is a violation. */
+  /**
+   * Sends this many concurrent requests, half of them at each replica. Any other answer than these is a
+   * violation.
+   */
   async race(
     what: string,
     caller: ApiCaller,
@@ -59,7 +62,7 @@ export class RaceWorld {
     return answers;
   }
 
-  /** As every client does that is told to try again. */
+  /** As every client does that gets a retry as its answer. */
   async #untilNotBusy(ask: () => Promise<Answer>): Promise<Answer> {
     for (let tries = 1; ; tries += 1) {
       const answer = await ask();
@@ -76,7 +79,7 @@ export class RaceWorld {
     this.allocations += 1;
   }
 
-  /** Notes the address and the MAC (which holds the VM number) of each server that was accepted. */
+  /** Records the address and the MAC (which contains the VM number) of each accepted server. */
   giveServers(region: string, answers: readonly Answer[]): void {
     for (const { status, body } of answers) {
       if (status !== 202) continue;

@@ -3,7 +3,7 @@ import type { RaceWorld } from "./race-world.ts";
 
 type Place = { readonly owner: ApiCaller; readonly region: string };
 
-/** A network that holds this block as its one subnet. */
+/** A network with this block as its one subnet. */
 async function subnetOf(world: RaceWorld, { owner, region }: Place, cidr: string): Promise<string> {
   const network = await owner.post("/networks", { name: world.nextName(), region, cidr: "10.0.0.0/8" });
   const subnet = await owner.post(`/networks/${network.body.network.id}/subnets`, {
@@ -32,7 +32,7 @@ const server = (region: string, name: string, more: object = {}) => ({
   ...more,
 });
 
-/** More want an address of the subnet than it has. */
+/** More callers request an address of the subnet than it has. */
 export async function addressRace(
   world: RaceWorld,
   cidr: string,
@@ -78,8 +78,8 @@ export async function wantedAddressRace(world: RaceWorld, wanted: number, each: 
 }
 
 /**
- * Servers and reservations want the addresses of one subnet, by themselves and by name; then servers want the reserved
- * ones, each of them several.
+ * Servers and reservations compete for the addresses of one subnet, automatic and named; then several servers
+ * compete for each reserved one.
  */
 export async function reservationRace(
   world: RaceWorld,
@@ -101,13 +101,13 @@ export async function reservationRace(
     (owner, index) => {
       const name = world.nextName();
       if (index % 3 === 0) return owner.post("/servers", server(place.region, name, { subnet_id: subnetId }));
-      // What the others are about to be given.
+      // An address that the others are about to get.
       const address = index % 3 === 1 ? {} : { address: `${first}${2 + Math.floor(index / 3)}` };
       return owner.post(`${path}/reservations`, { name, ...address });
     },
   );
   world.giveServers(place.region, answers);
-  // Who names none gets any, and is never told that one is not free.
+  // A request that names none gets any, and is never refused because an address is in use.
   const misled = answers.filter(({ body }, index) => index % 3 !== 2 && body.code === "address_in_use");
   if (misled.length > 0) world.violations.push(`${what}: ${misled.length} named none and were refused one`);
   const kept = answers.flatMap(({ status, body }) => (status === 201 ? [String(body.address)] : []));
@@ -136,7 +136,7 @@ export async function reservationRace(
     world.violations.push(`reserved ${what}: ${accepted} were accepted and not ${kept.length}`);
 }
 
-/** More want a VM number than the region has. */
+/** More callers need a VM number than the region has. */
 export async function vmidRace(world: RaceWorld, vmids: number, extra: number): Promise<void> {
   const place = await newPlace(world, { vmids });
   const subnetId = await subnetOf(world, place, "10.1.0.0/16");
@@ -177,7 +177,7 @@ export async function vlanRace(world: RaceWorld, vlans: number, extra: number): 
   }
 }
 
-/** Every client wants the same name, for each of some names. */
+/** Every client requests the same name, for each of some names. */
 export async function nameRace(world: RaceWorld, names: number, each: number): Promise<void> {
   const place = await newPlace(world);
   const subnetId = await subnetOf(world, place, "10.2.0.0/16");

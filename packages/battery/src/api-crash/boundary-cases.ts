@@ -10,7 +10,10 @@ export type BoundaryCase = {
   readonly time: number;
   /** Whether everything the request does is committed by then. */
   readonly isAfterCommit: boolean;
-  /** Whether what the request has to ask elsewhere was asked by then: what it writes of it is all that is left. */
+  /**
+   * Whether the request's queries to other services had been made by then: only their traces in the database
+   * are left.
+   */
   readonly isAfterAsking: boolean;
 };
 
@@ -23,7 +26,7 @@ export type Reference = {
   readonly points: readonly string[];
 };
 
-/** Writes with one statement, which Postgres does whole or not at all. */
+/** Writes with one statement, which Postgres executes completely or not at all. */
 const withoutTransaction = new Set<OperationId>(["reportHealth"]);
 
 /** Every boundary that the undisturbed run passed. */
@@ -40,7 +43,7 @@ export function boundaryCases(mutation: MutationCase, points: readonly string[])
   }));
 }
 
-/** The boundaries that the request did not pass though what it did says that it should have. */
+/** The boundaries that the request did not pass although its effects require them. */
 export function missingPoints(
   operation: OperationId,
   { changes, points }: Pick<Reference, "changes" | "points">,
@@ -55,8 +58,8 @@ export function missingPoints(
 }
 
 /**
- * Puts cases of different operations next to each other: the process that is started for the next one is where the
- * present one is asked again, and must not die of that.
+ * Sorts cases so that neighbours have different operations: the process for the next case is also the one
+ * that gets the repeated request of the present one, and must not be killed by it.
  */
 export function withoutNeighboursAlike<Case extends Pick<BoundaryCase, "mutation">>(
   cases: readonly Case[],

@@ -16,7 +16,7 @@ const fine: RetriedCase = {
   changes: ["job + {}"],
 };
 
-describe("a request that was killed and asked again", () => {
+describe("a request that was killed and repeated", () => {
   test("is right when it is as if it had run once", () => {
     expect(judgeRetry(fine)).toEqual([]);
   });
@@ -40,7 +40,7 @@ describe("a request that was killed and asked again", () => {
   });
 });
 
-describe("a sign-in at a provider that was killed after the provider was asked", () => {
+describe("a sign-in at a provider that was killed after the request to the provider", () => {
   const each = {
     isAfterCommit: false,
     isAfterAsking: true,
@@ -49,7 +49,7 @@ describe("a sign-in at a provider that was killed after the provider was asked",
   const trail = 'audit + {"http_status":401}';
   const nothing = { ...fine, each, retried: answer(401, false), again: null, changes: [trail] };
 
-  test("is right when it comes to nothing", () => {
+  test("is right when it fails", () => {
     expect(judgeRetry(nothing)).toEqual([]);
   });
 
@@ -71,14 +71,14 @@ test("lines count as often as they are there", () => {
   expect(differenceOf(["a"], ["b", "a"])).toBe("unexpected b");
 });
 
-test("of one long line in place of another one is shown where they part", () => {
+test("of one long line in place of another one is shown where they differ", () => {
   const long = (end: string) => `job + {"text":"${"x".repeat(1000)}","state":"${end}"}`;
   const difference = differenceOf([long("open")], [long("closed")]);
   expect(difference).toMatch(/^missing job \+ .*"state":"open"}; unexpected job \+ .*"state":"closed"}$/);
   expect(difference?.length).toBeLessThan(600);
 });
 
-test("what comes after the last COMMIT must be whole, what comes before must not be there", () => {
+test("what comes after the last COMMIT must be complete, what comes before must be absent", () => {
   const mutation = { name: "login", operation: "login", prepare: () => Promise.reject() } as const;
   const points = ["before-begin", "before-commit", "committed", "before-commit", "committed", "done"];
   expect(boundaryCases(mutation, points).map(({ time, isAfterCommit }) => [time, isAfterCommit])).toEqual([

@@ -11,7 +11,7 @@ export type RetriedCase = {
   readonly reference: Reference;
   /** The same request at the restarted API. */
   readonly retried: HttpAnswer | null;
-  /** And once more, where an Idempotency-Key says that it is the same. */
+  /** The answer to a second repetition, where an Idempotency-Key identifies the request. */
   readonly again: HttpAnswer | null;
   /** Of the killed request and its retries together. */
   readonly changes: readonly string[];
@@ -22,14 +22,14 @@ export function hasKey(operation: OperationId): boolean {
 }
 
 /**
- * A login without its answer left a session that nobody has the token of, and trying again opens another one: the one
- * mutation that is done twice. It notes each try before it looks at the password, so a kill may leave a failure that
- * was none, which counts against the e-mail for a quarter of an hour.
+ * A login without its answer left a session whose token is lost, and a repetition opens another one: the only
+ * mutation that is done twice. It records each attempt before it checks the password, so a kill may leave a
+ * failure that was none, which counts against the e-mail for a quarter of an hour.
  */
 const openedAgain: OperationId = "login";
 const triesOfLogin = "login_failure";
-/** These note a try in the same way before they look at what was said. */
-const notesTries: ReadonlySet<OperationId> = new Set([
+/** These record an attempt in the same way before they check what was sent. */
+const recordsAttempts: ReadonlySet<OperationId> = new Set([
   "login",
   "completeLogin",
   "acceptInvitation",
@@ -39,7 +39,7 @@ const notesTries: ReadonlySet<OperationId> = new Set([
   "loginWithOidc",
 ]);
 
-/** A secret that worked works no second time: asked again, these are refused, and the trail says that, too. */
+/** A secret is valid once: repeated, these are refused, and the trail records that, too. */
 const usesSecretUp: { readonly [id in OperationId]?: 401 | 422 } = {
   acceptInvitation: 422,
   joinOrganisation: 422,
@@ -49,25 +49,25 @@ const usesSecretUp: { readonly [id in OperationId]?: 401 | 422 } = {
 };
 
 /**
- * A provider takes a code once, and the flow that it came by is spent before the provider is asked. Cut off after that
- * these come to nothing: whoever asks again is refused, and begins anew.
+ * A provider accepts a code once, and the flow that it belongs to is spent before the request to the
+ * provider. Killed after that these fail: a repetition is refused, and the person starts again.
  */
-const asksElsewhere: { readonly [id in OperationId]?: 401 | 422 } = { loginWithOidc: 401, linkIdentity: 422 };
+const callsProvider: { readonly [id in OperationId]?: 401 | 422 } = { loginWithOidc: 401, linkIdentity: 422 };
 const spent = "spent_challenge";
 
-export function comesToNothing({ each }: Pick<RetriedCase, "each">): boolean {
-  return asksElsewhere[each.mutation.operation] !== undefined && each.isAfterAsking && !each.isAfterCommit;
+export function failsOnRetry({ each }: Pick<RetriedCase, "each">): boolean {
+  return callsProvider[each.mutation.operation] !== undefined && each.isAfterAsking && !each.isAfterCommit;
 }
 const refusalInTrail = /^audit \+ .*"http_status":(\d+)/;
 
-/** These end the session by which they were asked. */
+/** These end the session that sends them. */
 const endsSession: ReadonlySet<OperationId> = new Set(["logout", "switchOrganisation"]);
 
-/** Whether a table's rows belong to what the operation does whole or not at all. */
+/** Whether a table's rows belong to what the operation does completely or not at all. */
 export function isPartOf(operation: OperationId): (table: string) => boolean {
   return (table) =>
-    (!notesTries.has(operation) || table !== triesOfLogin) &&
-    (asksElsewhere[operation] === undefined || table !== spent);
+    (!recordsAttempts.has(operation) || table !== triesOfLogin) &&
+    (callsProvider[operation] === undefined || table !== spent);
 }
 
 function statusOfRetry(operation: OperationId, isAfterCommit: boolean, reference: number): number {
@@ -75,13 +75,15 @@ function statusOfRetry(operation: OperationId, isAfterCommit: boolean, reference
   return (isAfterCommit ? usesSecretUp[operation] : undefined) ?? reference;
 }
 
-/** What is wrong with the outcome: a killed request that was asked again must be as if it had run once, undisturbed. */
+/**
+ * What is wrong with the outcome: a killed and repeated request must have the effect of one undisturbed run.
+ */
 export function judgeRetry({ each, reference, retried, again, changes }: RetriedCase): string[] {
   const { isAfterCommit } = each;
   const { operation } = each.mutation;
   const isTwice = operation === openedAgain && isAfterCommit;
   const expected = isTwice ? [...reference.changes, ...reference.changes].sort() : reference.changes;
-  if (comesToNothing({ each })) return judgeNothing(asksElsewhere[operation], retried, changes);
+  if (failsOnRetry({ each })) return judgeNothing(callsProvider[operation], retried, changes);
   const found: string[] = [];
   const refusedWith = isAfterCommit ? usesSecretUp[operation] : undefined;
   const own = changes.filter(
@@ -105,7 +107,7 @@ export function judgeRetry({ each, reference, retried, again, changes }: Retried
   const given = JSON.stringify(withoutSecrets(answerShape(retried.text)));
   const wanted = JSON.stringify(withoutSecrets(reference.shape));
   if (given !== wanted) {
-    const [is, should] = whereTheyPart(given, wanted);
+    const [is, should] = firstDifference(given, wanted);
     found.push(`asked again, it answers ${is} in place of ${should}`);
   }
   if (again?.headers.get("Idempotency-Replayed") !== "true")
@@ -114,7 +116,7 @@ export function judgeRetry({ each, reference, retried, again, changes }: Retried
   return found;
 }
 
-/** Nothing of it is there, before and after it is asked again, but what the trail says of the refusal. */
+/** It has no effect, before and after the repetition, except the audit entry of the refusal. */
 function judgeNothing(
   status: number | undefined,
   retried: HttpAnswer | null,
@@ -134,7 +136,7 @@ export function answerShape(text: string): unknown {
   return text === "" ? null : masked(JSON.parse(text));
 }
 
-/** Secrets are shown once: a replay has null in their place and says so. */
+/** Secrets are shown once: a replay has null in their place and marks it. */
 function withoutSecrets(shape: unknown): unknown {
   if (typeof shape !== "object" || shape === null || Array.isArray(shape)) return shape;
   const shown = new Set([
@@ -159,18 +161,20 @@ export function differenceOf(expected: readonly string[], found: readonly string
     else left.splice(index, 1);
   }
   if (left.length === 0 && more.length === 0) return null;
-  // One line for another one: what they share says nothing.
+  // One line replaced by another: what they share is irrelevant.
   const isPair = left.length === 1 && more.length === 1;
   const [lost, extra] = isPair
-    ? whereTheyPart(left[0] ?? "", more[0] ?? "").map((line) => [line])
+    ? firstDifference(left[0] ?? "", more[0] ?? "").map((line) => [line])
     : [left, more];
   const tell = (what: string, lines: readonly string[] = []) =>
     lines.length === 0 ? [] : [`${what} ${lines.map((line) => line.slice(0, 400)).join(" | ")}`];
   return [...tell("missing", lost), ...tell("unexpected", extra)].join("; ");
 }
 
-/** Of two long texts their beginnings, which say what they are, and what is around the first place where they differ. */
-function whereTheyPart(one: string, other: string): [string, string] {
+/**
+ * Of two long texts their beginnings, which identify them, and the surroundings of their first difference.
+ */
+function firstDifference(one: string, other: string): [string, string] {
   let at = 0;
   while (at < one.length && one[at] === other[at]) at += 1;
   const from = at - 80;

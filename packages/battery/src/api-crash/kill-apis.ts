@@ -7,9 +7,9 @@ import { KillLane, type LaneFindings } from "./kill-lane.ts";
 import { WorkerLane } from "./kill-workers.ts";
 
 const root = path.resolve(import.meta.dirname, "../../../..");
-/** Databases, each with its APIs, beside each other: a process spends half of its life waiting. */
+/** Databases with their APIs that run in parallel: a process spends half of its time waiting. */
 const LANES = 3;
-/** What a sample always has: a job, an address, a secret and a key that may be lost. */
+/** Part of every sample: a job, an address, a secret and a key that may be lost. */
 const SAMPLED = "createServer";
 const SAMPLED_POINTS = ["before-commit", "committed"];
 const MORE_MUTATIONS = 3;

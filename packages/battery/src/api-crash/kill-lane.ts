@@ -32,8 +32,8 @@ export type LaneFindings = {
 };
 
 /**
- * A database with two organisations in it, and one API process after the other over it, each killed at its place. The
- * process that follows is both the restarted API and the one that is killed next.
+ * A database with two organisations in it, and one API process after the other over it, each killed at its
+ * crash point. The next process is both the restarted API and the one that is killed next.
  */
 export class KillLane {
   readonly #main: string;
@@ -70,7 +70,7 @@ export class KillLane {
     await this.#all.close();
   }
 
-  /** Carries each mutation out undisturbed, and answers the boundaries it passed: where it is to be killed. */
+  /** Runs each mutation undisturbed, and returns the boundaries it passed: where it is to be killed. */
   async learn(mutations: readonly MutationCase[]): Promise<BoundaryCase[]> {
     const trace = path.join(mkdtempSync(path.join(tmpdir(), "kule-boundaries-")), "trace");
     const api = await this.#start({ BATTERY_TRACE: trace });
@@ -103,7 +103,7 @@ export class KillLane {
       return null;
     }
     const after = await this.#snapshots.take();
-    // The last point is passed when the answer is already on its way.
+    // The last point is passed when the answer has already been sent.
     for (let looks = 0; looks < 100 && !(api.passed().at(-1) ?? "").endsWith(".replied"); looks += 1)
       await delay(5);
     const prefix = `api.${mutation.operation}.`;
@@ -126,7 +126,7 @@ export class KillLane {
     await api.untilReady();
     for (const [index, each] of order.entries()) {
       if (each === null) {
-        // Nobody to kill: a process that the case before can be asked again at.
+        // Without another process to kill: one at which the previous case can be repeated.
         await api.process.end("SIGKILL");
         api = await this.#startFor(order[index + 1] ?? null);
         await api.untilReady();
@@ -138,7 +138,7 @@ export class KillLane {
     await api.process.end("SIGKILL");
   }
 
-  /** @returns the API that was started after the one that was killed */
+  /** @returns the API that was started after the killed one */
   async #killOnce(
     api: KillableApi,
     each: BoundaryCase,

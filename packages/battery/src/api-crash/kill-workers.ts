@@ -30,7 +30,7 @@ export class WorkerLane {
     this.#main = main;
     this.#world = world;
     this.#findings = findings;
-    // Of the queue only what the regions wait for: the worker's own entries come and go with the worker.
+    // Of the queue only the regions' jobs: the worker's own entries are added and removed with the worker.
     this.#snapshots = new SnapshotTaker(world.owner, (table, row) =>
       table === "_private_jobs" ? String(row.key).startsWith("job_") : !/invariant|_private/.test(table),
     );
@@ -93,7 +93,7 @@ export class WorkerLane {
     if (left !== null)
       found(`${isAfterCommit ? "not all" : "not nothing"} of it is there (partial): ${left}`);
 
-    // As when the minute turns: the next worker adds what is due.
+    // As at a change of the minute: the next worker adds what is due.
     await this.#world.owner.query("delete from graphile_worker._private_known_crontabs");
     const next = await this.#start({}, false);
     if (await this.#untilDone(scene, id, next))

@@ -8,7 +8,7 @@ import { startProcess, type TestProcess, untilReady } from "@kule/testing/child-
 
 export type HttpAnswer = { readonly status: number; readonly headers: Headers; readonly text: string };
 
-/** The API as it ships, as a process of its own, told by its environment where to die. */
+/** The API as it ships, as a process of its own, with its crash point in its environment. */
 export class KillableApi {
   readonly process: TestProcess;
   readonly #url: string;
@@ -39,7 +39,7 @@ export class KillableApi {
     await untilReady(this.process, async () => ((await fetch(`${this.#url}/readyz`)).ok ? true : undefined));
   }
 
-  /** Null when no answer came. */
+  /** Null without an answer. */
   async send(call: MutationCall, idempotencyKey: string): Promise<HttpAnswer | null> {
     const { headerParameters, method } = operations[call.operation];
     try {

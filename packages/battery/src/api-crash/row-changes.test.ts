@@ -11,11 +11,11 @@ const row = (id: string, more = {}) => ({
   ...more,
 });
 
-test("nothing happened between two snapshots that hold the same", () => {
+test("two equal snapshots have no changes between them", () => {
   expect(changesBetween(snapshot({ a: row("1") }), snapshot({ a: row("1") }))).toEqual([]);
 });
 
-test("a row that came is the same line whatever its ids, times, names and numbers are", () => {
+test("an added row is the same line whatever its ids, times, names and numbers are", () => {
   const one = changesBetween(
     snapshot({}),
     snapshot({ a: row("1", { name: "web-1", at: "2026-11-21T08:00:00.1+00:00", mac: "bc:24:11:00:4e:20" }) }),
@@ -31,7 +31,7 @@ test("a row that came is the same line whatever its ids, times, names and number
   expect(one).toHaveLength(1);
 });
 
-test("a row that came in another state, or twice, is another change", () => {
+test("a row that was added in another state, or twice, is another change", () => {
   const once = changesBetween(snapshot({}), snapshot({ a: row("1") }));
   expect(changesBetween(snapshot({}), snapshot({ a: row("1", { status: "running" }) }))).not.toEqual(once);
   expect(changesBetween(snapshot({}), snapshot({ a: row("1"), b: row("2") }))).toEqual([...once, ...once]);

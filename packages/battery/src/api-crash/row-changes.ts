@@ -3,9 +3,9 @@ import type { Snapshot } from "./table-snapshot.ts";
 type Row = Readonly<Record<string, unknown>>;
 
 /**
- * What happened between two snapshots, one line for each row that came, went or changed, sorted. Two runs of the same
- * request have the same lines: what differs from run to run (ids, times, names, numbers, secrets) is masked, and a
- * number that changed is there as the difference.
+ * The changes between two snapshots, one line for each row that was added, removed or changed, sorted. Two
+ * runs of the same request have the same lines: what differs from run to run (ids, times, names, numbers,
+ * secrets) is masked, and a changed number is listed as its difference.
  */
 export function changesBetween(
   before: Snapshot,
@@ -45,7 +45,7 @@ function changedColumns(was: Row, is: Row): Row {
   );
 }
 
-/** Numbers that count time itself: how far they go depends on when the request comes. */
+/** Numbers that depend on the time of the request. */
 const countsTime = new Set(["last_period"]);
 
 function change(name: string, was: unknown, is: unknown): unknown {
@@ -64,7 +64,7 @@ function maskedSecret(value: unknown): unknown {
   return Object.fromEntries(Object.keys(value).map((name) => [name, "…"]));
 }
 
-/** The value with what differs between two runs of the same request taken out. */
+/** The value without what differs between two runs of the same request. */
 export function masked(value: unknown): unknown {
   if (typeof value === "number") return "#";
   if (typeof value === "string") return maskedText(value);

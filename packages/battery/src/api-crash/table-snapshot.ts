@@ -7,7 +7,7 @@ export type Snapshot = ReadonlyMap<string, ReadonlyMap<string, Row>>;
 
 type Table = { readonly name: string; readonly schema: string; readonly key: readonly string[] | null };
 
-/** Written beside requests, whenever a token was used: no part of what a request does. */
+/** Written in the background whenever a token is used: not an effect of the request. */
 const unwatched: Readonly<Record<string, readonly string[]>> = { token: ["last_used_at"] };
 
 /** Migrations' own books, which no request touches. */
@@ -20,7 +20,7 @@ const books = new Set([
   "replica",
 ]);
 
-/** Takes snapshots of one database: all tables of ours, and the queue. */
+/** Takes snapshots of one database: all of Kule's tables, and the queue. */
 export class SnapshotTaker {
   readonly #owner: pg.Pool;
   readonly #isWatched: (table: string, row: Row) => boolean;

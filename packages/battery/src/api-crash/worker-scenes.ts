@@ -5,11 +5,11 @@ export type WorkerScene = {
   readonly task: string;
   /** Brings about what the task is for, due now, and answers whose row shows it. */
   prepare(): Promise<string>;
-  /** Whether the task's work on that row is there. */
+  /** Whether the task has done its work on that row. */
   isDone(id: string): Promise<boolean>;
 };
 
-/** The worker's tasks that change what customers see. The others only forget what has served its time. */
+/** The worker's tasks that change what customers see. The others only delete what has expired. */
 export function workerScenes(world: ServerWorld): WorkerScene[] {
   const statusOf = async (table: "server" | "job", id: string) =>
     (await world.rows(`select status from ${table} where id = $1`, [id]))[0]?.status as string | undefined;

@@ -16,7 +16,7 @@ test("a clock fits the offset it was set to, and no other", () => {
   expect(fitsOffset("+0", Number.NaN)).toBe(false);
 });
 
-test("a process sees the wall clock it is given, and the right monotonic one", () => {
+test("a process sees the wall clock that it is given, and the right monotonic one", () => {
   const clock = new FalseClock();
   clock.set("+2h");
   const program = "console.log(Date.now(), performance.now())";

@@ -37,7 +37,7 @@ export class FalseClock {
 
 export const rightTime = "+0";
 
-/** Agents that have nothing to do say so seldom: what they last said may be this old. */
+/** Idle agents report seldom: their last report may be this old. */
 const TOLERANCE_MILLISECONDS = 90_000;
 /** A clock that runs away is ahead of the right one by more than this when the jobs of a skew are over. */
 const RUN_AWAY_MILLISECONDS = 120_000;

@@ -4,7 +4,10 @@ const LOOK_MILLISECONDS = 150;
 /** A claim or a report sets a lease to its length; what is more is another clock's. */
 const TOLERANCE_SECONDS = 1;
 
-/** Looks at all leases again and again, by Postgres' clock, and notes those that are longer than leases are. */
+/**
+ * Reads all leases repeatedly, by Postgres' clock, and records those that are longer than the configured
+ * time.
+ */
 export class LeaseWatch {
   readonly #owner: pg.Pool;
   readonly #leaseSeconds: number;

@@ -4,14 +4,14 @@ import { ApiCaller } from "@kule/api/testing/api-caller";
 import type { RegionScene } from "../job-kinds/region-scene.ts";
 import { newSubject, type Subject } from "../job-kinds/scene.ts";
 
-/** A region in which nobody works, so that only the worker can give its jobs back. */
+/** A region without an agent, so that only the worker can release its jobs. */
 export const QUIET_REGION = "quiet";
-/** The worker looks every five seconds whether something is due. */
+/** The worker checks every five seconds whether something is due. */
 const REAP_MILLISECONDS = 20_000;
 
 export type Probes = { readonly cases: number; readonly violations: readonly string[] };
 
-/** Makes the region without an agent, and answers who may claim in it. */
+/** Creates the region without an agent, and returns a caller that may claim in it. */
 export async function openQuietRegion(scene: RegionScene): Promise<ApiCaller> {
   const created = await scene.operator.post("/regions", {
     slug: QUIET_REGION,
@@ -24,7 +24,7 @@ export async function openQuietRegion(scene: RegionScene): Promise<ApiCaller> {
   return new ApiCaller(scene.operator.app, minted.body.secret as string);
 }
 
-/** Everything of the control plane that ends at a time, looked at while its clock is wrong. */
+/** Every time limit of the control plane, checked while its clock is wrong. */
 export async function probeTimes(
   scene: RegionScene,
   quiet: ApiCaller,
@@ -41,7 +41,7 @@ export async function probeTimes(
   return { cases: probes.length, violations };
 }
 
-/** A token that has this long to live by Postgres' clock. */
+/** A token with this much time left by Postgres' clock. */
 async function probeToken(
   scene: RegionScene,
   { api }: Subject,
@@ -64,7 +64,7 @@ async function probeToken(
   return [`a token with ${seconds} s to live by Postgres' clock is answered ${status}, not ${expected}`];
 }
 
-/** An Idempotency-Key lives for a day of Postgres' clock. */
+/** An Idempotency-Key is valid for a day of Postgres' clock. */
 async function probeKey(scene: RegionScene, { api }: Subject): Promise<string[]> {
   const found: string[] = [];
   const key = randomUUID();
@@ -88,7 +88,7 @@ async function probeKey(scene: RegionScene, { api }: Subject): Promise<string[]>
   return found;
 }
 
-/** The lease passes with nobody there to take over: the worker gives the job back. */
+/** The lease expires without an agent that could take over: the worker releases the job. */
 async function probeReaper(
   scene: RegionScene,
   { api, name }: Subject,
@@ -118,7 +118,7 @@ async function probeReaper(
   await delay(leaseSeconds * 1000 - 500);
   if ((await statusOf()) !== "running") found.push(`the lease of ${id} was ended before its time`);
   await delay(1000);
-  // As when a minute turns: the next look of the worker finds the reaper due.
+  // As at a change of the minute: the worker's next check finds the reaper due.
   await scene.owner.query(
     "delete from graphile_worker._private_known_crontabs where identifier = 'reap_leases'",
   );

@@ -7,7 +7,7 @@ import { type FalseClock, fitsOffset } from "./false-clock.ts";
 import { LeaseWatch } from "./lease-watch.ts";
 import type { Skew } from "./skews.ts";
 
-/** Where the agent dies that has a job taken over from it. */
+/** Where the agent is killed whose job is taken over. */
 const DEATHS = [
   "agent.claim.reply-read",
   "ServerCreate.clone.before-send",
@@ -34,7 +34,10 @@ type Options = {
   readonly random: () => number;
 };
 
-/** Creates, removals, returns and an end of a server while clocks are wrong, with one agent that dies in the middle. */
+/**
+ * Creates, deletes, restores and a destroy of servers while clocks are wrong, with one agent that is killed
+ * in the middle.
+ */
 export async function runSkewedJobs(options: Options): Promise<SkewedJobs> {
   const { scene, clocks, skew, leaseSeconds } = options;
   const violations: string[] = [];
@@ -55,7 +58,7 @@ export async function runSkewedJobs(options: Options): Promise<SkewedJobs> {
     const recoveries = held.map(async ({ id }) =>
       (await untilOver(scene, id)) ? [(performance.now() - diedAt) / 1000] : [],
     );
-    const lives = Promise.all(subjects.map((subject, index) => liveThrough(scene, subject, index)));
+    const lives = Promise.all(subjects.map((subject, index) => runLifecycle(scene, subject, index)));
     if (skew.midJob !== null && !(await setMidJob(options, since, lives)))
       violations.push("no job was in the middle of a long step when the clock was to be set");
     violations.push(...(await lives).flat());
@@ -109,8 +112,8 @@ async function createServer(scene: RegionScene): Promise<Subject> {
   return subject;
 }
 
-/** Every server is made; of five one is destroyed, one comes back from the buffer, one stays in it. */
-async function liveThrough(scene: RegionScene, subject: Subject, index: number): Promise<string[]> {
+/** Every server is created; of five one is destroyed, one restored from the buffer, one stays in it. */
+async function runLifecycle(scene: RegionScene, subject: Subject, index: number): Promise<string[]> {
   const found: string[] = [];
   const over = async (kind: Parameters<RegionScene["work"]>[1]) => {
     const job = await scene.work(subject, kind);
@@ -169,7 +172,10 @@ async function leasesHeld(scene: RegionScene): Promise<Held[]> {
   return rows;
 }
 
-/** A job is taken over when Postgres says that its lease is over: not before, and not from an agent that lives. */
+/**
+ * A job is taken over when its lease has expired by Postgres' clock: not before, and not from a running
+ * agent.
+ */
 async function wrongTakeOvers(scene: RegionScene, since: string, held: readonly Held[]): Promise<string[]> {
   const found: string[] = [];
   if (held.length === 0) found.push("the agent that died held no job: nothing was taken over");
@@ -236,7 +242,7 @@ async function setMidJob(
       [since],
     );
     if ((rowCount ?? 0) > 0) {
-      // The agent has its answer, so no renewal is under way that would hide what it does to the lease.
+      // The agent has its answer, so no renewal is in transit that would hide the effect on the lease.
       await delay(300);
       clocks.agents.set(skew.midJob?.agents ?? skew.atFirst.agents);
       clocks.controlPlane.set(skew.midJob?.controlPlane ?? skew.atFirst.controlPlane);

@@ -30,7 +30,10 @@ export const skews: readonly Skew[] = [
   skew("agents behind, control plane ahead, 2 h each", { agents: "-2h", controlPlane: "+2h" }),
 ];
 
-/** For a short look. Agents' clocks that run away renew all the time, which hides what setting them back does. */
+/**
+ * For a short check. Agents whose clocks run ahead renew all the time, which hides the effect of setting them
+ * back.
+ */
 export const sampledSkews: readonly Skew[] = [
   skew(
     "control plane 2 h ahead, agents 2 h ahead and then set back 3 h",

@@ -26,7 +26,7 @@ const jobFor = (id: string, kind = "ServerCreate", more: { org?: string; region?
    values ('job_${kind}_x', ${more.org ?? "{org}"}, '${more.region ?? "ist1"}', '${kind}', 'server', ${id}, '{}', 'req_x');`;
 const whole = (id: string) => `${newServer(id, "creating")}${vmidFor(id)}${nicFor(id)}${addressFor(id)}`;
 
-/** "No address without a job": everything is there but the job, or the job goes and leaves the rest behind. */
+/** "No address without a job": everything exists except the job, or the job is deleted and the rest stays. */
 const withoutJob: readonly Attempt[] = [
   { what: "a create without its job", sql: whole("srv_x"), breaks: "server_kept" },
   {
@@ -67,7 +67,7 @@ const withoutJob: readonly Attempt[] = [
   },
 ];
 
-/** "No job without its allocation": a part is missing from the start, or is taken away. */
+/** "No job without its allocation": a part is missing from the start, or is removed. */
 const withoutAllocation: readonly Attempt[] = [
   {
     what: "a create without a VM number",
@@ -93,7 +93,7 @@ const withoutAllocation: readonly Attempt[] = [
   {
     what: "the VM number of a create given to another",
     sql: "update region_vmid set server_id = {marked} where server_id = {creating};",
-    // The other one would have two, which its index refuses at once.
+    // The other one would have two, which its index refuses immediately.
     breaks: "region_vmid_server",
   },
   {
@@ -128,7 +128,7 @@ const withoutAllocation: readonly Attempt[] = [
   },
 ];
 
-/** What is given out has a live owner. */
+/** What is allocated has a live owner. */
 const withoutOwner: readonly Attempt[] = [
   {
     what: "a VM number for a server that never was",
@@ -251,7 +251,7 @@ const keptAddress = (address: string, reservation: string) =>
   `insert into address (subnet_id, address, organisation_id, state, reservation_id)
    select id, ${address}, organisation_id, 'reserved', ${reservation} from subnet where id = {subnet};`;
 
-/** What somebody keeps is there, and what nobody can be given is somebody's. */
+/** What is reserved exists, and what cannot be allocated belongs to a reservation. */
 const withoutReservation: readonly Attempt[] = [
   { what: "a reservation without its address", sql: newReservation(), breaks: "reservation_kept" },
   {
@@ -315,7 +315,9 @@ export const attempts: readonly Attempt[] = [
   ...withoutForwarding,
 ];
 
-/** Whole changes, in orders in which something is missing until the last statement: these must pass. */
+/**
+ * Complete changes, in orders in which something is missing until the last statement: these must be accepted.
+ */
 export const legal: readonly { readonly what: string; readonly sql: string }[] = [
   { what: "a create, its job last", sql: `${whole("srv_l1")}${jobFor("'srv_l1'")}` },
   {

@@ -14,7 +14,7 @@ const newSubnet = (id: string, status: string) =>
           gateway_ip + 8193, '${status}' from subnet where id = {edge_subnet};
    update region_vlan set subnet_id = '${id}' where region = 'ist1' and vlan = 191;`;
 
-/** What is on its way to the edge, or to go from there, has a job; and a job has its network. */
+/** A pending change of the edge has a job; and a job has its network. */
 export const withoutNetworkJob: readonly Attempt[] = [
   ...["updating", "provisioning", "deleting"].map((status) => ({
     what: `a network that is ${status} with no job`,
@@ -68,7 +68,7 @@ export const withoutNetworkJob: readonly Attempt[] = [
   },
 ];
 
-/** Nobody is given anything of a subnet that is going. */
+/** Nothing of a subnet that is being deleted is allocated. */
 export const withoutOpenSubnet: readonly Attempt[] = [
   {
     what: "a server in a subnet that is going",
@@ -102,7 +102,10 @@ const serve = (tier: string) =>
   `insert into gateway_subnet (subnet_id, organisation_id, network_id, gateway_id, tier, wanted_generation)
    values ({edge_data}, {org}, {edge_network}, {gateway}, '${tier}', 1);`;
 
-/** A gateway has its address, and a job while it is on its way; one that is going serves nothing. */
+/**
+ * A gateway has its address, and a job while a change of it is pending; one that is being deleted serves
+ * nothing.
+ */
 export const withoutGateway: readonly Attempt[] = [
   { what: "a data subnet that is served", sql: serve("data"), breaks: "gateway_serves_no_data" },
   { what: "a data subnet that is served as another", sql: serve("app"), breaks: "gateway_subnet_tier" },
@@ -187,7 +190,7 @@ export const withoutForwarding: readonly Attempt[] = [
   },
 ];
 
-/** Whole changes of the same, which must pass. */
+/** Complete changes of the same, which must be accepted. */
 export const legalAtEdge: readonly { readonly what: string; readonly sql: string }[] = [
   {
     what: "a network that the edge has",

@@ -62,8 +62,8 @@ export async function settleAtEdge(world: ServerWorld, others: ServerWorld["owne
   };
 }
 
-/** What the edge is to be told of next. Nobody may do any work from then on. */
-export async function leaveWaiting(
+/** The next job for the edge. No agent may work from then on. */
+export async function queueWithoutAgent(
   world: ServerWorld,
   settled: Settled,
 ): Promise<Record<EdgeSceneId, string>> {

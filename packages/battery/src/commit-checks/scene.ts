@@ -1,8 +1,8 @@
 import { ServerWorld } from "@kule/api/testing/server-world";
 import { sweepRemovalBuffers } from "@kule/api/worker/expire-removal-buffer";
-import { type EdgeSceneId, leaveWaiting, settleAtEdge } from "./edge-scene.ts";
+import { type EdgeSceneId, queueWithoutAgent, settleAtEdge } from "./edge-scene.ts";
 
-/** What the attempts are about: two organisations, two regions, and servers in every state that matters. */
+/** The subjects of the attempts: two organisations, two regions, and servers in every state that matters. */
 export type Scene = {
   readonly world: ServerWorld;
   readonly ids: Readonly<Record<SceneId, string>>;
@@ -69,7 +69,7 @@ async function build(world: ServerWorld): Promise<Scene["ids"]> {
   const nicOf = async (server: string) =>
     (await world.rows("select id from nic where server_id = $1", [server]))[0].id as string;
   return {
-    ...(await leaveWaiting(world, settled)),
+    ...(await queueWithoutAgent(world, settled)),
     forwarded_job: await openJob(forwarded),
     org: world.organisation.id,
     other_org: other.id,

@@ -10,7 +10,10 @@ const agentFrameBytes = 160 * 1024;
 
 type Sides = { readonly near: ConsoleParty; readonly far: ConsoleParty };
 
-/** Does something after which neither side may stay; answers whoever still did, and what came through. */
+/**
+ * Does something after which neither side may stay connected; returns which side still was, and what was
+ * received.
+ */
 async function endsBoth(
   consoles: ConsoleWorld,
   what: string,
@@ -34,7 +37,7 @@ async function endsBoth(
   return broken;
 }
 
-/** A frame's head that promises more than anybody has: 2^40 bytes, masked as a viewer's must be. */
+/** The head of a frame that announces more than is ever sent: 2^40 bytes, masked as a viewer's must be. */
 const endlessFrame = Buffer.from([0x82, 0xff, 0, 0, 1, 0, 0, 0, 0, 0, 1, 2, 3, 4]);
 
 const raw = ({ socket }: ConsoleParty, bytes: Buffer) =>
@@ -68,7 +71,7 @@ export const refusesOversize: StreamCase = async (consoles) => [
   )),
 ];
 
-export const refusesOtherWords: StreamCase = async (consoles) => {
+export const refusesUnknownMessages: StreamCase = async (consoles) => {
   const broken: string[] = [];
   for (const [what, text] of Object.entries({
     "a viewer's word that is none": '{"type":"reboot"}',
@@ -99,7 +102,10 @@ export const refusesOtherWords: StreamCase = async (consoles) => {
   return broken;
 };
 
-/** Messages cost the same work whatever they hold: who sends them without end is cut off, the machine there or not. */
+/**
+ * Messages cost the same work whatever they contain: a side that sends them without end is disconnected, with
+ * or without the machine.
+ */
 export const refusesFloods: StreamCase = async (consoles) => {
   const flood = ({ socket }: ConsoleParty) => {
     for (let sent = 0; sent < 150_000 && socket.readyState === socket.OPEN; sent += 1)
@@ -118,8 +124,11 @@ export const refusesFloods: StreamCase = async (consoles) => {
   return broken;
 };
 
-/** Whoever dies takes the other side along, whichever process each of them was at, and whatever they were reading. */
-export const diesTogether: StreamCase = async (consoles) => {
+/**
+ * The end of one side ends the other, whichever process each of them was connected to, and whatever they were
+ * reading.
+ */
+export const endsTogether: StreamCase = async (consoles) => {
   const relaying = await consoles.listen();
   const holding = await consoles.listen();
   return [
@@ -151,7 +160,7 @@ export const diesTogether: StreamCase = async (consoles) => {
   ];
 };
 
-/** So much is sent that somebody has to wait. */
+/** Sends so much that a side has to wait. */
 async function fill({ near, far }: Sides): Promise<void> {
   near.socket.pause();
   const block = Buffer.alloc(64 * 1024, "x");

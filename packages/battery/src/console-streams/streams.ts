@@ -8,16 +8,21 @@ export type StreamCase = (consoles: ConsoleWorld, figures: StreamFigures) => Pro
 /** The most that was seen in any case, in MiB. */
 export type StreamFigures = { underWayMb: number; grownMb: number };
 
-/** Whoever takes nothing is sent this much and no more; a relay that keeps it all would have it. */
+/**
+ * A side that reads nothing is sent this much and no more; a relay that buffers everything would accept it.
+ */
 const mostOfferedBytes = 192 * 2 ** 20;
 /** Buffers of the kernel and of every hop on the way; each hop stops at a quarter of a megabyte. */
 const mostUnderWayBytes = 24 * 2 ** 20;
-/** Nobody's memory grows by what a stream brings; what a garbage collector has yet to look at is not that. */
+/**
+ * The memory of a process does not grow with the bytes of a stream; garbage that is not collected yet does
+ * not count.
+ */
 const mostGrownBytes = 112 * 2 ** 20;
-/** A far side's own buffer that has been full for so many looks: nobody takes anything any more. */
-const looksUntilStuck = 20;
+/** A far side's own buffer that has been full for this many checks: no side reads any more. */
+const checksUntilStuck = 20;
 
-/** What a guest may send to do something to who looks at it. None of it is the relay's business. */
+/** What a guest may send to attack its viewer. None of it concerns the relay. */
 export const hostileBytes: Readonly<Record<string, Buffer>> = {
   "text for the clipboard (OSC 52)": Buffer.from("\x1b]52;c;cm0gLXJmIC8K\x07\x1b]52;p;?\x1b\\"),
   "a question whose answer is typed (DA, DSR, DECRQSS)": Buffer.from('\x1b[c\x1b[6n\x1bP$q"p\x1b\\\x1b[21t'),
@@ -27,7 +32,7 @@ export const hostileBytes: Readonly<Record<string, Buffer>> = {
   "bytes that are no text": Buffer.from(Array.from({ length: 512 }, (_, index) => (index * 197) & 0xff)),
 };
 
-/** All that is sent comes as it was sent, as bytes: nothing of it becomes a message of the protocol, or ends anything. */
+/** All bytes arrive as they were sent: none of them become a message of the protocol, or end anything. */
 export const passesHostileBytes: StreamCase = async (consoles) => {
   const broken: string[] = [];
   for (const type of ["serial", "vnc"] as const)
@@ -48,7 +53,7 @@ export const passesHostileBytes: StreamCase = async (consoles) => {
   return broken;
 };
 
-/** Somebody who does not read makes who writes wait, all the way; once they read again, nothing is lost. */
+/** A side that does not read makes the writer wait, all the way; when it reads again, nothing is lost. */
 const waits =
   (reader: "viewer" | "machine", type: "serial" | "vnc"): StreamCase =>
   async (consoles, figures) => {
@@ -59,7 +64,7 @@ const waits =
     let most = before;
     const block = Buffer.alloc(48 * 1024, hostileBytes["text for the clipboard (OSC 52)"]);
     let sent = 0;
-    for (let stuck = 0; stuck < looksUntilStuck && sent < mostOfferedBytes; ) {
+    for (let stuck = 0; stuck < checksUntilStuck && sent < mostOfferedBytes; ) {
       if (writer.closed !== null)
         return [`${type}: a ${reader} that reads nothing ended the session at once`];
       if (writer.socket.bufferedAmount > 2 ** 20) stuck += 1;
@@ -97,8 +102,8 @@ export const makesWritersWait: readonly StreamCase[] = [
   waits("machine", "serial"),
 ];
 
-/** A viewer who says what it has shown is sent no more than a window beyond. */
-export const keepsToTheWindow: StreamCase = async (consoles) => {
+/** A viewer that acknowledges what it has shown is sent no more than a window beyond it. */
+export const respectsWindow: StreamCase = async (consoles) => {
   const { near, far } = await consoles.session();
   near.socket.send('{"type":"ack","bytes":0}');
   far.socket.send(Buffer.from("."));

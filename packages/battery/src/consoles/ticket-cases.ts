@@ -9,7 +9,7 @@ import { made } from "@kule/api/testing/proofs/tenant";
 /** One promise about tickets and sessions put to the test; answers what was broken. */
 export type ConsoleCase = (consoles: ConsoleWorld) => Promise<readonly string[]>;
 
-/** What a process looks after by itself every five seconds has been told of by then. */
+/** Shorter than a process' own check every five seconds: only a notification is this fast. */
 const atOnceMs = 4_000;
 
 export const consoleCases: readonly ConsoleCase[] = [
@@ -132,7 +132,7 @@ export const consoleCases: readonly ConsoleCase[] = [
   },
   async function ofASleeper(consoles) {
     const { near, ticket } = await consoles.session(consoles.two);
-    // As the worker does when a process has not been heard of.
+    // As the worker does when a process has no heartbeat.
     await consoles.servers.rows(
       "update console_session set state = 'closed', closed_at = now(), end_reason = 'lost' where id = $1",
       [ticket.session_id],

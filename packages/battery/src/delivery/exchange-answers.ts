@@ -4,8 +4,8 @@ const isReport = ({ path }: Exchange) => /\/agent\/jobs\/[^/]+\/steps$/.test(pat
 const isClaim = ({ path }: Exchange) => path.endsWith("/agent/jobs/claim");
 
 /**
- * What is wrong with the answers that the control plane gave to an agent's requests and their copies: a fault of its
- * own, a report that was accepted and refused, an end that was answered differently.
+ * What is wrong with the answers that the control plane gave to an agent's requests and their copies: an
+ * error of its own, a report that was both accepted and refused, an end with different answers.
  */
 export function wrongAnswers(exchanges: readonly Exchange[]): string[] {
   return exchanges.flatMap(wrongInOne);
@@ -22,7 +22,7 @@ function wrongInOne(exchange: Exchange): string[] {
     );
   const shown = returned === null ? null : answers[returned];
   if (!isReport(exchange) || !shown) return wrong;
-  // Until it has its reply an agent does nothing more, so what it is told must not depend on which copy came first.
+  // An agent does nothing more until it has its reply, so the reply must not depend on which copy was first.
   if (shown.status === 409 && given.some(({ status }) => status === 200))
     wrong.push(`a report was accepted and the agent was told 409: ${about}`);
   if (requestBody.includes('"outcome"')) {
@@ -54,10 +54,10 @@ export function countExchanges(exchanges: readonly Exchange[]): {
 export type LostClaim = { readonly claimId: string; readonly job: string; readonly epoch: number };
 
 /**
- * Claims that had been given a job when their reply was lost: asked again before the lease has passed, they must be
- * answered that job.
+ * Claims that were assigned a job and whose reply was lost: repeated before the lease has expired, they must
+ * be answered that job.
  *
- * @returns those that were asked again so soon and those that were not, and what was wrong
+ * @returns those that were repeated in time and those that were not, and what was wrong
  */
 export function lostClaims(
   exchanges: readonly Exchange[],
@@ -70,7 +70,7 @@ export function lostClaims(
     if (lost.returned !== null || given === null) continue;
     const claim = { claimId: lost.claimId, ...given };
     const next = claims.slice(index + 1).find(({ claimId }) => claimId === lost.claimId);
-    // Counted from when the claim came, which is before the lease began.
+    // Counted from the arrival of the claim, which is before the lease began.
     if (next === undefined || next.endedAtMs > lost.endedAtMs + leaseSeconds * 900) {
       tooLate.push(claim);
       continue;

@@ -1,8 +1,8 @@
 import type { ServerLives } from "./server-lives.ts";
 
 /**
- * What the control plane wrote down more often than it happened, or less often: steps, ends and usage. For a world in
- * which every server that was deleted had been running.
+ * What the control plane recorded more often than it happened, or less often: steps, ends and usage. For a
+ * world in which every server that was deleted had been running.
  */
 export async function wronglyRecorded(lives: ServerLives): Promise<string[]> {
   const rows = await lives.rows<{ text: string }>(`

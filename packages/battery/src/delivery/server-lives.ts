@@ -4,12 +4,15 @@ import type { RegionWorld } from "@kule/testing/region-world";
 import pg from "pg";
 import { inParallel } from "../races/in-parallel.ts";
 
-/** A subnet has room for more; so many to one organisation keep creates from queueing for one lock. */
+/** A subnet has capacity for more; with this many to one organisation creates do not queue for one lock. */
 const SERVERS_OF_AN_ORGANISATION = 40;
 
 export type LivingServer = { readonly id: string; readonly job: string; readonly client: ApiClient };
 
-/** Servers that are asked for and given up again through the public API of a world, and what its database says of them. */
+/**
+ * Servers that are created and deleted through the public API of a world, and what its database records of
+ * them.
+ */
 export class ServerLives {
   readonly #world: RegionWorld;
   readonly #db: pg.Pool;
@@ -53,8 +56,8 @@ export class ServerLives {
   }
 
   /**
-   * Waits until nothing is on its way. What still is after so many seconds is told, each as a violation; once something
-   * is broken, nothing is waited for any more.
+   * Waits until nothing is pending. What still is after this many seconds is reported, each as a violation;
+   * once something is broken, the wait ends.
    */
   async untilSettled(seconds: number, isBroken: () => boolean = () => false): Promise<string[]> {
     const deadline = performance.now() + seconds * 1000;

@@ -2,15 +2,15 @@ import type { LocalScene } from "../job-kinds/local-scene.ts";
 import { removeServer } from "../job-kinds/remove-server.ts";
 import { SCENARIOS } from "../job-kinds/scenarios.ts";
 import { latestJob, newSubject, type Subject, vmidOf } from "../job-kinds/scene.ts";
-import { inWords, type RegionLooker } from "./region-looker.ts";
+import { inWords, type RegionScanner } from "./region-scanner.ts";
 
-/** What an import may write on a VM; all else is its owner's. */
+/** What an import may write on a VM; everything else is its owner's. */
 const MARKS: ReadonlySet<string> = new Set(["name", "description", "tags", "digest"]);
 
 /** Imports a VM, and another one whose import is called off after it was marked. */
 export async function adoptionViolations(
   scene: LocalScene,
-  looker: RegionLooker,
+  looker: RegionScanner,
   lost: ReadonlySet<number>,
 ): Promise<string[]> {
   const taken = await takenOver(scene, looker, lost);
@@ -30,14 +30,14 @@ const withoutMarks = (config: Readonly<Record<string, string>>) =>
       .sort(),
   );
 
-async function toldAt(looker: RegionLooker, vmid: number, lost: ReadonlySet<number>): Promise<string> {
+async function toldAt(looker: RegionScanner, vmid: number, lost: ReadonlySet<number>): Promise<string> {
   for (let look = 0; look < 2; look += 1) await looker.look();
   const told = (await looker.told()).filter((each) => !lost.has(each.vmid));
   const others = told.filter((each) => each.vmid !== vmid);
   return others.length > 0 ? `of others: ${inWords(others)}` : inWords(told);
 }
 
-async function takenOver(scene: LocalScene, looker: RegionLooker, lost: ReadonlySet<number>) {
+async function takenOver(scene: LocalScene, looker: RegionScanner, lost: ReadonlySet<number>) {
   const subject = await newSubject(scene);
   await SCENARIOS.ServerAdopt.cause(scene, subject);
   const vmid = await vmidOf(scene, subject);
@@ -46,7 +46,7 @@ async function takenOver(scene: LocalScene, looker: RegionLooker, lost: Readonly
   const found: string[] = [];
   if (job.status !== "succeeded") found.push(`its job is ${job.status}`);
   const told = await toldAt(looker, vmid, lost);
-  // It is the server's, and what is not as the server's package wants it is said.
+  // The VM belongs to the server, and its differences from the server's package are reported.
   if (
     !told.startsWith(`changed ${vmid} (`) ||
     /interface 0 (mac|vlan|bridge)|tags|name|marker|pool/.test(told)
@@ -60,14 +60,14 @@ async function takenOver(scene: LocalScene, looker: RegionLooker, lost: Readonly
 
 const poolOf = (scene: LocalScene, vmid: number): string | null => scene.lab.lab.control.poolOf(vmid);
 
-async function calledOff(scene: LocalScene, looker: RegionLooker, lost: ReadonlySet<number>) {
+async function calledOff(scene: LocalScene, looker: RegionScanner, lost: ReadonlySet<number>) {
   const subject = await newSubject(scene);
   await SCENARIOS.ServerAdopt.cause(scene, subject);
   const vmid = await vmidOf(scene, subject);
   const { description, tags } = configOf(scene, vmid);
   const rest = withoutMarks(configOf(scene, vmid));
   const { faults } = scene.lab.lab;
-  // It is marked and in its pool, and nobody could see it any more.
+  // The VM is marked and in its pool, but no longer visible.
   let hasJoined = false;
   const job = await scene.work(subject, "ServerAdopt", {
     onEvent: ({ name }) => {
@@ -96,7 +96,7 @@ async function calledOff(scene: LocalScene, looker: RegionLooker, lost: Readonly
   return found;
 }
 
-/** Numbers of those that were taken over: they are not as their packages want them, and that is said. */
+/** Numbers of the adopted VMs: they differ from their packages, and that is reported. */
 async function adopted(scene: LocalScene): Promise<number[]> {
   const { rows } = await scene.owner.query<{ vmid: number }>(
     `select vmid from region_vmid v join job j on j.resource_id = v.server_id
@@ -105,7 +105,7 @@ async function adopted(scene: LocalScene): Promise<number[]> {
   return rows.map(({ vmid }) => vmid);
 }
 
-/** The same number, imported once more. */
+/** The same number, imported again. */
 async function again(scene: LocalScene, subject: Subject, vmid: number): Promise<string[]> {
   const { body } = await subject.api.get("/networks");
   const subnets = await subject.api.get(`/networks/${body.items[0].id}/subnets`);

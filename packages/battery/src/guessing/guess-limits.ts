@@ -1,7 +1,9 @@
 import type { Answer, ApiCaller } from "@kule/api/testing/api-caller";
 import type { GuessWorld } from "./guess-world.ts";
 
-/** What the contract promises: so many wrong ones for one e-mail, or one person's second factor, in so long. */
+/**
+ * The contract's limit: this many wrong attempts for one e-mail, or one person's second factor, in this time.
+ */
 const failures = 10;
 const windowSeconds = 900;
 const guessesMade = 16;
@@ -15,7 +17,7 @@ export type Guessing = {
   readonly guess: (number: number) => Promise<Answer>;
 };
 
-/** All ways by which somebody's password, or the code beside it, can be guessed. */
+/** All ways to guess a person's password, or their second factor. */
 export async function guessings(guesses: GuessWorld): Promise<readonly Guessing[]> {
   const { strangers } = guesses;
   const home = guesses.from("192.0.2.10");
@@ -74,9 +76,12 @@ export async function guessings(guesses: GuessWorld): Promise<readonly Guessing[
   ];
 }
 
-/** Many guesses at once, at whichever process: no more are looked at than may fail, and the others say when to come back. */
+/**
+ * Many concurrent guesses, at both processes: no more are checked than may fail, and the other answers say
+ * when to retry.
+ */
 export async function guessedTooOften(guesses: GuessWorld, { name, guess }: Guessing): Promise<string[]> {
-  await guesses.forgetFailures();
+  await guesses.deleteFailures();
   const answers = await Promise.all(Array.from({ length: guessesMade }, (_, number) => guess(number)));
   const refused = answers.filter(({ status }) => status === 429);
   const looked = answers.length - refused.length;
@@ -93,7 +98,10 @@ export async function guessedTooOften(guesses: GuessWorld, { name, guess }: Gues
   return [...new Set(found)];
 }
 
-/** Links for a lost password: nobody's mailbox is filled with them, by one stranger or by many, of one spelling or of several. */
+/**
+ * Links for a lost password: no mailbox is flooded with them, by one stranger or by many, with one spelling
+ * or several.
+ */
 export async function mailedTooOften(guesses: GuessWorld): Promise<string[]> {
   const { strangers, stranger } = guesses;
   const { email } = await guesses.addPerson();
@@ -115,7 +123,7 @@ export async function mailedTooOften(guesses: GuessWorld): Promise<string[]> {
   ];
   const found: string[] = [];
   for (const { what, most, ask } of floods) {
-    await guesses.forgetFailures();
+    await guesses.deleteFailures();
     const answers = await Promise.all(Array.from({ length: most + 6 }, (_, number) => ask(number)));
     const taken = answers.filter(({ status }) => status === 202).length;
     if (taken !== most)
@@ -129,9 +137,9 @@ export async function mailedTooOften(guesses: GuessWorld): Promise<string[]> {
   return [...new Set(found)];
 }
 
-/** Guesses fill a bucket that empties by itself; they change nothing of the account that somebody has guessed at. */
+/** Guesses fill a bucket that empties with time; they change nothing of the account. */
 export async function lockedByGuesses(guesses: GuessWorld): Promise<string[]> {
-  await guesses.forgetFailures();
+  await guesses.deleteFailures();
   const home = guesses.from("192.0.2.20");
   const stranger = guesses.from("198.51.100.7");
   const { email, password, session } = await guesses.addPerson(home);

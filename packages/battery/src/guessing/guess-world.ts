@@ -13,11 +13,11 @@ export type Person = {
   readonly session: ApiCaller;
 };
 
-/** An API of two processes with people who sign in, and somebody who guesses. */
+/** An API of two processes with people who sign in, and an attacker who guesses. */
 export class GuessWorld {
   readonly world: ApiWorld;
   readonly acme: TestOrganisation;
-  /** Nobody yet, at each of the processes in turn. */
+  /** Callers without a sign-in, at each of the processes in turn. */
   readonly strangers: readonly ApiCaller[];
   readonly #owner: pg.Pool;
   #people = 0;
@@ -50,7 +50,7 @@ export class GuessWorld {
     return this.strangers[0] ?? new ApiCaller(this.world.app, null);
   }
 
-  /** Somebody whose packets come from an address. */
+  /** A caller whose packets come from this address. */
   from(address: string): ApiCaller {
     const env = { incoming: { socket: { remoteAddress: address } } };
     const request: ApiCaller["app"]["request"] = (path, init) => this.world.app.request(path, init, env);
@@ -66,7 +66,7 @@ export class GuessWorld {
     return { email, password, memberId: member.id, session };
   }
 
-  /** The same, who is asked for a code as well. */
+  /** The same with a second factor. */
   async addCarefulPerson(): Promise<Person> {
     const person = await this.addPerson();
     const { secret } = made(await person.session.post("/me/totp"));
@@ -85,7 +85,9 @@ export class GuessWorld {
     return { id: invitation.id, secret };
   }
 
-  /** As well made as the given one, and nobody's: of another id, or with another secret behind the same. */
+  /**
+   * As well-formed as the given one, but invalid: with another id, or with another secret for the same id.
+   */
   madeUp(like: string, part: "id" | "secret"): string {
     const [kule = "", tag = "", id = "", rest = ""] = like.split("_");
     const turned = (text: string) => (text === "7" ? "8" : "7");
@@ -97,11 +99,11 @@ export class GuessWorld {
   }
 
   /** Guesses of before are out of count. */
-  async forgetFailures(): Promise<void> {
+  async deleteFailures(): Promise<void> {
     await this.#owner.query("delete from login_failure");
   }
 
-  /** What failed before is so much older. */
+  /** Makes earlier failures this much older. */
   async passSeconds(seconds: number): Promise<void> {
     await this.#owner.query("update login_failure set at = at - make_interval(secs => $1)", [seconds]);
   }

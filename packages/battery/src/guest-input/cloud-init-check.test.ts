@@ -4,7 +4,7 @@ import { guestTexts } from "./hostile-corpus.ts";
 
 const meant = { hostname: "web", keys: ["ssh-ed25519 AAAA"] };
 
-test("what says the same in both versions of YAML is right", () => {
+test("a text with the same meaning in both versions of YAML is right", () => {
   expect(differences("user-data", "hostname: web\nkeys:\n  - ssh-ed25519 AAAA\n", meant)).toEqual([]);
 });
 
@@ -14,11 +14,11 @@ test.each([
   ["a key twice", "hostname: web\nhostname: web\nkeys: [ssh-ed25519 AAAA]\n", 2],
   ["another document", "hostname: web\nkeys: [ssh-ed25519 AAAA]\n---\nruncmd: [id]\n", 2],
   ["no YAML", "hostname: 'web\n", 2],
-])("%s is noticed", (_what, text, count) => {
+])("%s is detected", (_what, text, count) => {
   expect(differences("user-data", text, meant)).toHaveLength(count);
 });
 
-test("a word that only old readers take for a boolean is noticed by them", () => {
+test("a word that only old readers take for a boolean is detected with them", () => {
   const [only, ...others] = differences("user-data", "hostname: yes\n", { hostname: "yes" });
   expect(only).toContain("YAML 1.1");
   expect(others).toEqual([]);

@@ -4,7 +4,7 @@ import type { Guest } from "./guest-world.ts";
 
 const versions = ["1.1", "1.2"] as const;
 
-/** Holds what a guest's cloud-init reads, by both versions of YAML, against what was meant. */
+/** Compares what a guest's cloud-init reads, by both versions of YAML, with what was meant. */
 export function cloudInitViolations({ vm, server, organisation, payload, keys }: Guest): string[] {
   const { drive } = vm;
   if (drive === null) return [`${server.name} has no cloud-init drive`];
@@ -56,7 +56,7 @@ function netmaskOf(prefix: number): string {
   return [24, 16, 8, 0].map((shift) => (bits >>> shift) & 255).join(".");
 }
 
-/** What a reader of either version of YAML would take from the text other than this. */
+/** Where a reader of either version of YAML would read the text differently. */
 export function differences(what: string, text: string, meant: unknown): string[] {
   return versions.flatMap((version) => {
     const options: ParseOptions & SchemaOptions & { version: "1.1" | "1.2" } = { version, uniqueKeys: true };

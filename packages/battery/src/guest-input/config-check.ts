@@ -3,8 +3,8 @@ import { parseMarker, renderMarker } from "@kule/proxmox/marker";
 import { parseTags } from "@kule/proxmox/tags";
 import type { Guest } from "./guest-world.ts";
 
-/** Shorter texts are found by chance. */
-const shortestTelling = 4;
+/** Shorter texts occur by chance. */
+const shortestSearched = 4;
 
 export type PlainKeys = {
   readonly withKeys: ReadonlySet<string>;
@@ -13,7 +13,7 @@ export type PlainKeys = {
 
 const diskKey = /^(ide|sata|scsi|virtio|efidisk|tpmstate)\d+$/;
 
-/** Holds a VM's configuration against that of a VM whose owner said nothing out of the ordinary. */
+/** Compares a VM's configuration with that of a VM with ordinary input. */
 export function configViolations(guest: Guest, text: string, plain: PlainKeys): string[] {
   const { vm, server, organisation, jobId, keys } = guest;
   const { config } = vm;
@@ -38,11 +38,13 @@ export function configViolations(guest: Guest, text: string, plain: PlainKeys): 
       violations.push(`${key} is on another storage: ${value}`);
   if (!/^virtio=[0-9A-F:]{17},bridge=vmbr1,firewall=1,tag=\d+$/.test(config.net0 ?? ""))
     violations.push(`net0 is ${config.net0}`);
-  if (text.length >= shortestTelling) violations.push(...traces(guest, text));
+  if (text.length >= shortestSearched) violations.push(...traces(guest, text));
   return violations;
 }
 
-/** Where the owner's text turns up beyond the name and the search domain, for which its characters are few. */
+/**
+ * Where the owner's text occurs other than in the name and the search domain, which accept few characters.
+ */
 function traces({ vm, server, organisation }: Guest, text: string): string[] {
   return Object.entries(vm.config)
     .filter(([key]) => !(key === "name" && server.name === text))

@@ -11,7 +11,7 @@ import { type LabRegion, quietHost, SETTINGS, startLabRegion } from "@kule/progr
 
 type Payload = Schemas["ServerCreatePayload"];
 
-/** A VM as the region has it after all that its owner said. */
+/** A VM as the region has it after all input of its owner. */
 export type Guest = {
   readonly vm: VmDocument;
   readonly server: { readonly id: string; readonly name: string };
@@ -22,7 +22,7 @@ export type Guest = {
   readonly keys: readonly string[];
 };
 
-/** What became of one text in every field that reaches a guest. */
+/** The result of one text in every field that reaches a guest. */
 export type Trial = {
   readonly text: string;
   /** Fields that took it. */
@@ -34,7 +34,7 @@ export type Trial = {
 
 const region = "ist1";
 
-/** The API over a real Postgres, and a region in a box whose agent does what its jobs say. */
+/** The API over a real Postgres, and a region in one process whose agent runs its jobs. */
 export class GuestWorld {
   readonly #world: ApiWorld;
   readonly #lab: LabRegion;
@@ -64,7 +64,7 @@ export class GuestWorld {
     return this.#try(null, withKey);
   }
 
-  /** Sends the text through every field, and makes a server of all that was accepted. */
+  /** Sends the text through every field, and creates a server with all that was accepted. */
   trial(text: string): Promise<Trial> {
     return this.#try(text, true);
   }
@@ -230,7 +230,7 @@ export class GuestWorld {
     return { text: text ?? "", accepted, refused, violations, guest };
   }
 
-  /** What the region's agent does with the server's job. */
+  /** Runs the server's job as the region's agent does. */
   async #make(
     server: { id: string; name: string },
     organisation: { id: string; slug: string },

@@ -1,6 +1,9 @@
 import { hostileTexts } from "@kule/testing/contract/hostile-text";
 
-/** What could end a scalar, a line, a list or a document in YAML, and what YAML reads as something other than text. */
+/**
+ * Texts that could end a scalar, a line, a list or a document in YAML, or that YAML reads as something other
+ * than text.
+ */
 const yaml = [
   "a: b",
   "a : b",
@@ -74,7 +77,7 @@ const yaml = [
   "--",
 ] as const;
 
-/** What cloud-init would do something about. */
+/** Texts that cloud-init would act upon. */
 const cloudInit = [
   "x\nruncmd: [id]",
   "x\nruncmd:\n  - id",
@@ -105,7 +108,9 @@ const cloudInit = [
   "x\n...\n---\nruncmd: [id]",
 ] as const;
 
-/** What ends a parameter, a property or a line of a VM's configuration, and what Proxmox would act upon. */
+/**
+ * Texts that end a parameter, a property or a line of a VM's configuration, or that Proxmox would act upon.
+ */
 const proxmox = [
   "a;b",
   "a,b",
@@ -156,7 +161,7 @@ const proxmox = [
   "localhost",
 ] as const;
 
-/** What ends a word or a line of a shell, of sshd's and of a resolver's files. */
+/** Texts that end a word or a line of a shell, of sshd's and of a resolver's files. */
 const files = [
   'command="id"',
   'no-pty,command="id" ',

@@ -2,9 +2,9 @@ import type { RowRun } from "../row.ts";
 import { GuestWorld, type Trial } from "./guest-world.ts";
 import { guestTexts } from "./hostile-corpus.ts";
 
-/** Every so many texts of the corpus are in a sample; where it begins is by chance. */
+/** One in so many texts of the corpus is in a sample; the first one is random. */
 const everyNth = 12;
-/** Texts that a sample has in any case: those that only one line of defence keeps out. */
+/** Texts of every sample: those that only one line of defence refuses. */
 const always = [
   "null",
   "yes",

@@ -2,7 +2,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { type GuestConsoles, type OpenConsole, ownClipboard, patienceMilliseconds } from "./guest-console.ts";
 import { cutText, extendedCutTexts, greetViewer, picture } from "./screen-of-guest.ts";
 
-/** A guest that does what it can to who looks at it; answers what it has reached. */
+/** A guest that attacks its viewer in every way it can; returns what it has achieved. */
 export type GuestCase = (guests: GuestConsoles) => Promise<readonly string[]>;
 
 const evil = "rm -rf ~ # of the guest";
@@ -11,7 +11,7 @@ const end = "the end of it";
 /** Long enough for what a page does after it has drawn. */
 const afterwardsMilliseconds = 500;
 
-/** What a terminal may be asked to do, each in both ways to end it. */
+/** Control sequences of terminals, each with both ways to end it. */
 const sequences = [
   ...["c", "p", "s", "q", "0", "cps0", ""].map((target) => `\x1b]52;${target};${encoded}`),
   "\x1b]52;c;?",
@@ -29,10 +29,10 @@ const sequences = [
   `\x1b_${evil}`,
   `\x1b^${evil}`,
 ].flatMap((sequence) => [`${sequence}\x07`, `${sequence}\x1b\\`]);
-/** Answered by terminals of old with what the guest has said before. */
+/** Old terminals answer these with text that the guest has sent before. */
 const questions = ["\x1b[21t", "\x1b[20t", "\x05", "\x1b[?26n", "\x1b[c", "\x1b[6n"];
 
-/** Asked anew each time: to wait within the page would be code of a text, which its policy forbids. */
+/** Queried repeatedly: waiting within the page would run code from a text, which its policy forbids. */
 async function untilShown(page: OpenConsole["page"], shown: string): Promise<void> {
   const deadline = performance.now() + patienceMilliseconds;
   while (!(await page.evaluate(shown))) {
@@ -84,7 +84,7 @@ export const guestCases: readonly GuestCase[] = [
     await page.waitForSelector("#console-state[data-state=open]");
     machine.socket.send(cutText(evil));
     for (const message of extendedCutTexts(evil)) machine.socket.send(message);
-    // What is drawn behind all that shows that it was read, and did not end the session.
+    // What is drawn after all that proves that it was read, and did not end the session.
     machine.socket.send(picture(18, 53, 91));
     await untilShown(
       page,

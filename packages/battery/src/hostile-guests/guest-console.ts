@@ -10,19 +10,22 @@ type Browser = Awaited<ReturnType<typeof openBrowser>>;
 type Context = Awaited<ReturnType<Browser["newContext"]>>;
 type Page = Awaited<ReturnType<Context["newPage"]>>;
 
-/** Somebody's console in a real browser, and the machine at its other end for a case to play. */
+/** A console in a real browser, and the machine at its other end for a case to play. */
 export type OpenConsole = {
   readonly page: Page;
   readonly machine: ConsoleParty;
-  /** What somebody has been asked, or was opened or left without being asked. */
+  /** What the page asked the person, or opened or left without asking. */
   readonly happened: readonly string[];
 };
 
 export const patienceMilliseconds = 60_000;
-/** What somebody had copied before. */
+/** What the person had copied before. */
 export const ownClipboard = "what its person has copied";
 
-/** A panel before an API, a machine that runs, and a person who may look at it and lets the panel use the clipboard. */
+/**
+ * A panel with its API, a running machine, and a person who may see it and allows the panel to use the
+ * clipboard.
+ */
 export class GuestConsoles {
   readonly #consoles: ConsoleWorld;
   readonly #panel: TestProcess;
@@ -49,7 +52,7 @@ export class GuestConsoles {
     const publicUrl = `http://127.0.0.1:${apiPort}/api/v1`;
     const consoles = await ConsoleWorld.open({ consoleOrigins: [url], publicUrl }, apiPort);
     const panel = await startPanelProcess(consoles.one.origin, port);
-    // Not with the row, which everybody loads who asks which rows there are.
+    // Not imported with the row, which is loaded whenever the rows are listed.
     const browser = await (await import("@kule/console/testing/browser")).openBrowser();
     const context = await browser.newContext({ locale: "en-GB" });
     await context.grantPermissions(["clipboard-read", "clipboard-write"], { origin: url });
@@ -75,7 +78,7 @@ export class GuestConsoles {
     await page.close();
   }
 
-  /** Opens the machine's console; the machine has said nothing yet. */
+  /** Opens the machine's console; the machine has sent nothing yet. */
   async start(type: "serial" | "vnc"): Promise<OpenConsole> {
     const page = await this.#context.newPage();
     page.setDefaultTimeout(patienceMilliseconds);
@@ -95,7 +98,7 @@ export class GuestConsoles {
     return { page, machine, happened };
   }
 
-  /** The machine's side, once the page has asked for its console. */
+  /** The machine's side, once the page has requested its console. */
   async #claim(page: Page): Promise<string> {
     const deadline = performance.now() + patienceMilliseconds;
     while (performance.now() < deadline) {

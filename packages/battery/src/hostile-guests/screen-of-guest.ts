@@ -11,7 +11,10 @@ function s32(value: number): Buffer {
   return bytes;
 }
 
-/** Speaks RFB 3.8 as a hypervisor does, up to where the screen is the viewer's; its name is the guest's to choose. */
+/**
+ * The handshake of RFB 3.8 as a hypervisor does it, up to where the viewer has the screen; the guest chooses
+ * its name.
+ */
 export async function greetViewer(machine: ConsoleParty, name: string): Promise<void> {
   const heard = (count: number) =>
     machine.until(({ bytes, closed }) => bytes.length >= count || closed !== null);
@@ -29,7 +32,10 @@ export async function greetViewer(machine: ConsoleParty, name: string): Promise<
   await heard(14 + 20);
 }
 
-/** A picture of one colour, in the order that viewers ask for: seen, it shows that all before it was read. */
+/**
+ * A picture of one colour, in the order that viewers request: once it is shown, all that came before was
+ * read.
+ */
 export function picture(red: number, green: number, blue: number): Buffer {
   const pixel = u8(red, green, blue, 0);
   const pixels = Buffer.concat(Array.from({ length: width * height }, () => pixel));
@@ -45,7 +51,7 @@ const textFormat = 1;
 const [capabilities, provide] = [1 << 24, 1 << 28] as const;
 const allActions = 0x1f00_0000;
 
-/** The same in the new one: what the guest can do, and a text that nobody has asked for. */
+/** The same in the new format: the guest's capabilities, and a text that was not requested. */
 export function extendedCutTexts(text: string): Buffer[] {
   const bytes = Buffer.from(`${text}\0`);
   const extended = (flags: number, body: Buffer) =>

@@ -6,8 +6,8 @@ import pg from "pg";
 export type Tenant = { readonly id: string; readonly caller: ApiCaller };
 
 /**
- * Two organisations that one operator's token acts in, so that nothing but the organisation tells their keys apart,
- * and two replicas of the API.
+ * Two organisations that one operator's token acts in, so that only the organisation distinguishes their
+ * keys, and two replicas of the API.
  */
 export class KeyWorld {
   readonly api: ApiWorld;
@@ -15,7 +15,7 @@ export class KeyWorld {
   readonly mine: Tenant;
   readonly others: Tenant;
   readonly region = "ist1";
-  /** For looking, and for moving time. */
+  /** For reading, and for moving time. */
   readonly owner: pg.Pool;
   #made = 0;
 
@@ -48,7 +48,7 @@ export class KeyWorld {
     return `${word}-${this.#made}`;
   }
 
-  /** Lets a day pass for a key. */
+  /** Makes a key a day older. */
   async ageKey(key: string): Promise<void> {
     await this.owner.query(
       "update idempotency_key set created_at = created_at - interval '25 hours' where key = $1",

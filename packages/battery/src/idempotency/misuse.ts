@@ -3,22 +3,22 @@ import { ed25519Line } from "@kule/api/testing/ssh-key-lines";
 import { answerText, tally } from "../races/answer-text.ts";
 import type { KeyWorld } from "./key-world.ts";
 
-/** Something that can be asked for under a key, as often as one likes. */
+/** An operation that can be called with a key, as often as one likes. */
 export type KeyedOperation = {
   readonly name: string;
   readonly status: number;
-  /** What must be there first; answers the path. */
+  /** Creates what must exist first; returns the path. */
   readonly prepare: (world: KeyWorld, caller: ApiCaller) => Promise<string>;
   /** A body of its own with every call. */
   readonly body: (world: KeyWorld) => object;
-  /** What the answer says was made. */
+  /** The id of the created resource, from the answer. */
   readonly idOf: (body: Answer["body"]) => string;
 };
 
 const plain = (path: string) => async () => path;
 
 export const keyedOperations: readonly KeyedOperation[] = [
-  // First: it makes the network that servers go to which name none.
+  // First: it creates the network for servers that name none.
   {
     name: "createServer",
     status: 202,
@@ -103,7 +103,7 @@ export async function checkKey(world: KeyWorld, operation: KeyedOperation): Prom
   return violations;
 }
 
-/** Many at once with one key, half at each replica, beside the same key in another organisation. */
+/** Many concurrent requests with one key, half at each replica, and the same key in another organisation. */
 export async function raceForKey(
   world: KeyWorld,
   operation: KeyedOperation,
@@ -116,7 +116,7 @@ export async function raceForKey(
     const at = index % 2 === 0 ? caller : caller.at(world.second.app);
     for (let tries = 1; ; tries += 1) {
       const answer = await at.post(path, body, keyed(key));
-      // What the contract tells a client that waited too long for the first one: ask again with the same key.
+      // What the contract says to a client that waited too long for the first one: retry with the same key.
       const isEarly = answer.status === 503 || answer.body?.code === "idempotency_in_progress";
       if (!isEarly || tries === 5) return answer;
     }

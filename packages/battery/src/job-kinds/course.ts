@@ -11,10 +11,10 @@ export type Work = (subject: Subject, kind: JobKind) => Promise<JobEndRow>;
 /** A job from where it starts to where it ends. */
 export type Course = {
   readonly kind: JobKind;
-  /** What the job can be caused of, with healthy agents. */
+  /** Prepares everything that the job needs, with healthy agents. */
   begin(scene: JobScene, work: Work): Promise<Subject>;
   cause(scene: JobScene, subject: Subject): Promise<void>;
-  /** What is not as it must be when the job has succeeded. */
+  /** What is wrong after the job has succeeded. */
   violations(scene: JobScene, subject: Subject): Promise<string[]>;
 };
 
@@ -43,7 +43,7 @@ export function describeJob({ status, attempt, error, internal_error }: JobEndRo
   return `is ${status} in attempt ${attempt}${why}${internal_error === null ? "" : ` (${internal_error.slice(0, 300)})`}`;
 }
 
-/** What is not as it must be when a job of the kind has succeeded. */
+/** What is wrong after a job of the kind has succeeded. */
 export async function endViolations(
   scene: JobScene,
   subject: Subject,

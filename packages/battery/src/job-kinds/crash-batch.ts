@@ -7,7 +7,7 @@ import { brokenInvariants, type Subject } from "./scene.ts";
 
 /** An agent that takes this long to a place will not get there. */
 const REACH_MILLISECONDS = 30_000;
-/** The agent's word that it is about to claim. */
+/** The agent's log line before it claims. */
 const READY = "taking jobs";
 
 export type CrashResult = {
@@ -17,15 +17,18 @@ export type CrashResult = {
 };
 
 export type CrashOptions = {
-  /** Lets the leases of the dead pass at once instead of waiting for them; recovery is not measured then. */
+  /**
+   * Expires the leases of killed agents at once instead of waiting for them; recovery is not measured then.
+   */
   readonly passLeases: boolean;
-  /** What of the world that the dead have left must not be so, before anybody goes on. */
+  /** What is wrong with the state that the killed agents have left, before another one continues. */
   readonly whenKilled?: () => Promise<string[]>;
 };
 
 /**
- * Kills one agent at each of the places, each with a job of its own, and lets a healthy one finish. Every agent waits
- * for a job before there is any, so that none is late and takes over what another one has left.
+ * Kills one agent at each of the crash points, each with a job of its own, and lets a healthy one finish.
+ * Every agent waits for a job before there is any, so that none is late and takes over the job of another
+ * one.
  */
 export async function killAtEach(
   scene: RegionScene,
@@ -70,7 +73,7 @@ async function killed(agent: TestProcess): Promise<number | null> {
   return ended?.signal === "SIGKILL" ? Date.now() : null;
 }
 
-/** Waits until each agent asks for jobs, or has come to its place even before. */
+/** Waits until each agent sends a claim, or has reached its crash point even before. */
 export async function untilReadyOrDead(agents: readonly TestProcess[]): Promise<void> {
   const deadline = performance.now() + REACH_MILLISECONDS;
   while (agents.some((agent) => agent.running() && !agent.output().includes(READY))) {

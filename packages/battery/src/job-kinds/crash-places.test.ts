@@ -1,6 +1,6 @@
 import { seededGenerator } from "@kule/lab/runtime";
 import { expect, test } from "vitest";
-import { batchesOf, holdsJob, placesOf, someOfEachStep, stepOf } from "./crash-places.ts";
+import { batchesOf, holdsJob, placesOf, sampleOfEachStep, stepOf } from "./crash-places.ts";
 
 const before = ["agent.me.before-send", "agent.me.reply-read", "agent.claim.before-send"];
 const during = [
@@ -15,7 +15,7 @@ const during = [
   "agent.claim.before-send",
 ];
 
-test("places of a job are its own points and its reports by their number, and other calls once", () => {
+test("crash points of a job are its own and its reports by their number, and other calls once", () => {
   const places = placesOf("ServerStop", before, during).map(({ name, time }) => `${name}@${time}`);
   expect(places).toEqual([
     "agent.me.before-send@1",
@@ -33,14 +33,14 @@ test("places of a job are its own points and its reports by their number, and ot
 
 test("a sample has some of each step, and the same for the same seed", () => {
   const places = placesOf("ServerStop", before, during);
-  const sample = someOfEachStep(places, 0.1, seededGenerator(3));
+  const sample = sampleOfEachStep(places, 0.1, seededGenerator(3));
   expect(new Set(sample.map(stepOf))).toEqual(new Set(places.map(stepOf)));
   expect(sample.length).toBeLessThan(places.length);
-  expect(someOfEachStep(places, 0.1, seededGenerator(3))).toEqual(sample);
-  expect(new Set(someOfEachStep(places, 1, seededGenerator(3)))).toEqual(new Set(places));
+  expect(sampleOfEachStep(places, 0.1, seededGenerator(3))).toEqual(sample);
+  expect(new Set(sampleOfEachStep(places, 1, seededGenerator(3)))).toEqual(new Set(places));
 });
 
-test("batches hold every place once, and are even", () => {
+test("batches contain every crash point once, and are even", () => {
   const places = placesOf("ServerStop", before, during);
   const batches = batchesOf(places, 4);
   expect(batches.map(({ length }) => length)).toEqual([4, 3, 3]);

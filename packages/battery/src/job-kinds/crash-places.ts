@@ -9,10 +9,10 @@ import type { RegionScene } from "./region-scene.ts";
 /** One place at which an agent is killed or stopped: a crash point's name, and which time it is reached. */
 export type CrashPlace = { readonly kind: JobKind; readonly name: string; readonly time: number };
 
-/** What an agent does again and again for one job; its other calls are made before it has one. */
+/** An agent's repeated calls for one job; its other calls are made before it has one. */
 const REPORTS = /^agent\.report\./;
 
-/** What an agent does at its own pace, whether it has a job or not. */
+/** An agent's calls at its own intervals, whether it has a job or not. */
 const BESIDE_JOBS = /^agent\.(?:health|inventory)\./;
 
 /** Where an agent has no job yet: the same for every kind. */
@@ -91,13 +91,13 @@ export function placesOf(kind: JobKind, before: readonly string[], during: reado
   return [...[...around].map((name) => ({ kind, name, time: 1 })), ...inJob];
 }
 
-/** The step that a place is in; calls of the agent that are of no step are one. */
+/** The step that a crash point belongs to; calls of the agent outside of steps count as one. */
 export function stepOf({ name }: CrashPlace): string {
   return name.slice(0, name.lastIndexOf("."));
 }
 
-/** About a share of the places, chosen by chance, and at least one of each step. */
-export function someOfEachStep(
+/** About a share of the crash points, at random, and at least one of each step. */
+export function sampleOfEachStep(
   places: readonly CrashPlace[],
   share: number,
   random: () => number,

@@ -2,27 +2,34 @@ import type { ServerJobKind } from "@kule/contract/schemas";
 import type { StepEvent } from "@kule/programs/program";
 import type { LocalScene } from "./local-scene.ts";
 import { power, resetPassword, SCENARIOS } from "./scenarios.ts";
-import type { JobScene, Subject } from "./scene.ts";
+import type { Subject } from "./scene.ts";
+import { createWindows, rebuildAsWindows } from "./windows-servers.ts";
 
 /**
- * A course of a job on which it has steps that the plain one has not: something else happens in the region meanwhile.
- * Told of each step as it begins.
+ * A course of a job with steps that the plain one does not have: something else happens in the region at the
+ * same time. Called with each step as it begins.
  */
 export type Detour = {
   readonly name: string;
   /** Needs a token that may do more than an agent's. */
   readonly isPrivileged?: true;
-  /** What causes the job on this course, if it is not what usually does. */
-  cause?(subject: Subject): Promise<void>;
-  meddle(scene: LocalScene, vmid: number, step: string): void | Promise<void>;
+  /** Causes the job on this course, where it differs from the usual cause. */
+  cause?(subject: Subject, scene: LocalScene): Promise<void>;
+  /** As of a scenario, for steps that only this course has. */
+  readonly repeatsFirst?: { readonly [step: string]: string };
+  interfere(scene: LocalScene, vmid: number, step: string): void | Promise<void>;
   /** Its guest must have been started by the job. */
   readonly startsGuest?: true;
+  /** The VM has no owner when the job fails: the server cannot be removed until it is reconciled. */
+  readonly takesMarker?: true;
 };
 
-const plain: Detour = { name: "plainly", meddle: () => {} };
+/** Without its note it is not known that the guest was given the password. */
+const asWindows = { note: "set-password" };
+const plain: Detour = { name: "plainly", interfere: () => {} };
 const pausedAtFirst: Detour = {
   name: "of a paused guest",
-  meddle: async (scene, vmid, step) => {
+  interfere: async (scene, vmid, step) => {
     if (step === "observe") await scene.pauseGuest(vmid);
   },
 };
@@ -33,9 +40,15 @@ export const DETOURS: { readonly [Kind in ServerJobKind]: readonly Detour[] } = 
     plain,
     {
       name: "powered on half made",
-      meddle: ({ lab }, vmid, step) => {
+      interfere: ({ lab }, vmid, step) => {
         if (step === "firewall") lab.lab.control.setPower(vmid, true);
       },
+    },
+    {
+      ...plain,
+      name: "as a Windows",
+      cause: (subject, scene) => createWindows(scene, subject),
+      repeatsFirst: asWindows,
     },
   ],
   ServerAdopt: [plain],
@@ -45,14 +58,14 @@ export const DETOURS: { readonly [Kind in ServerJobKind]: readonly Detour[] } = 
     plain,
     {
       name: "powered on in its buffer",
-      meddle: ({ lab }, vmid, step) => {
+      interfere: ({ lab }, vmid, step) => {
         if (step === "observe") lab.lab.control.setPower(vmid, true);
       },
     },
     {
       name: "with a volume that stays",
       isPrivileged: true,
-      meddle: ({ lab }, vmid, step) => {
+      interfere: ({ lab }, vmid, step) => {
         const { stuckVolumes } = lab.lab.faults.tasks;
         if (step === "destroy") for (const volume of lab.lab.control.volumes(vmid)) stuckVolumes.add(volume);
         if (step === "free-volumes") stuckVolumes.clear();
@@ -65,7 +78,7 @@ export const DETOURS: { readonly [Kind in ServerJobKind]: readonly Detour[] } = 
     {
       name: "of a guest that moves to another node and back",
       startsGuest: true,
-      meddle: ({ lab }, vmid, step) => {
+      interfere: ({ lab }, vmid, step) => {
         if (step !== "shut-down") return;
         const home = lab.lab.control.vm(vmid)?.node ?? "pve1";
         lab.lab.control.migrateVm(vmid, home === "pve1" ? "pve2" : "pve1");
@@ -79,7 +92,7 @@ export const DETOURS: { readonly [Kind in ServerJobKind]: readonly Detour[] } = 
     plain,
     {
       name: "without a guest agent",
-      meddle: ({ lab }, vmid, step) => {
+      interfere: ({ lab }, vmid, step) => {
         if (step === "observe") lab.lab.faults.tasks.agentless.add(vmid);
       },
     },
@@ -88,8 +101,8 @@ export const DETOURS: { readonly [Kind in ServerJobKind]: readonly Detour[] } = 
     plain,
     {
       name: "of a guest that booted with it",
-      // From its drive, and the agent that told it before is gone.
-      meddle: ({ lab }, vmid, step) => {
+      // From its drive, and the guest agent that was used before is gone.
+      interfere: ({ lab }, vmid, step) => {
         if (step !== "observe") return;
         const { net1, ipconfig0 } = lab.lab.control.vm(vmid)?.config ?? {};
         if (net1 !== undefined && ipconfig0 !== undefined)
@@ -101,20 +114,26 @@ export const DETOURS: { readonly [Kind in ServerJobKind]: readonly Detour[] } = 
     plain,
     {
       name: "powered on half made",
-      meddle: ({ lab }, vmid, step) => {
+      interfere: ({ lab }, vmid, step) => {
         if (step === "firewall") lab.lab.control.setPower(vmid, true);
       },
     },
     {
       name: "of an unprotected VM with a volume that stays",
       isPrivileged: true,
-      meddle: (scene, vmid, step) => {
+      interfere: (scene, vmid, step) => {
         if (step === "observe") scene.lab.lab.control.editConfig(vmid, {}, ["protection"]);
         const { stuckVolumes } = scene.lab.lab.faults.tasks;
         if (step === "destroy")
           for (const volume of scene.lab.lab.control.volumes(vmid)) stuckVolumes.add(volume);
         if (step === "free-volumes") stuckVolumes.clear();
       },
+    },
+    {
+      ...plain,
+      name: "as a Windows",
+      cause: (subject, scene) => rebuildAsWindows(scene, subject),
+      repeatsFirst: asWindows,
     },
   ],
   ServerPasswordReset: [
@@ -130,7 +149,8 @@ export const DETOURS: { readonly [Kind in ServerJobKind]: readonly Detour[] } = 
     plain,
     {
       name: "of a VM without its marker",
-      meddle: ({ lab }, vmid, step) => {
+      takesMarker: true,
+      interfere: ({ lab }, vmid, step) => {
         if (step === "observe") lab.lab.control.editConfig(vmid, { description: "mine now" });
       },
     },
@@ -140,13 +160,13 @@ export const DETOURS: { readonly [Kind in ServerJobKind]: readonly Detour[] } = 
 
 /** Causes a job of the kind as the detour has it. */
 export async function cause(
-  scene: JobScene,
+  scene: LocalScene,
   subject: Subject,
   kind: ServerJobKind,
   detour: Detour,
 ): Promise<void> {
   if (detour.cause === undefined) await SCENARIOS[kind].cause(scene, subject);
-  else await detour.cause(subject);
+  else await detour.cause(subject, scene);
 }
 
 /** A listener to a job's steps that goes the detour. Each step is met once, in the first attempt that begins it. */
@@ -159,6 +179,6 @@ export function onDetour(
   return async ({ name, status }) => {
     if (status !== "running" || begun.has(name)) return;
     begun.add(name);
-    await detour.meddle(scene, vmid, name);
+    await detour.interfere(scene, vmid, name);
   };
 }

@@ -20,7 +20,7 @@ import type { Runner } from "./local-agent.ts";
 
 type Applied = (name: string) => void;
 
-/** Runs a job with each of its steps applied twice in a row, and tells the name of each that was. */
+/** Runs a job with each of its steps applied twice in a row, and reports the name of each. */
 const DOUBLED: { readonly [Kind in JobKind]: (applied: Applied) => Runner } = {
   ServerCreate: (applied) => doubled(createServer, applied),
   ServerAdopt: (applied) => doubled(adoptServer, applied),

@@ -6,22 +6,22 @@ import type { LocalScene } from "./local-scene.ts";
 import { SCENARIOS } from "./scenarios.ts";
 import { latestJob, type Subject, vmidOf } from "./scene.ts";
 
-/** A way in which a step fails for good. */
+/** A way in which a step fails permanently. */
 export type Failure = {
   readonly name: string;
   /** Only a step that starts a task in the region can fail like this. */
   readonly needsTask: boolean;
-  /** Tried as often as a job may be, or given up at once. */
+  /** Tried as often as a job may be, or failed at once. */
   readonly isRetried: boolean;
   /** The job's error, by the step that fails. */
   code(step: string): string;
   install(scene: LocalScene, step: string): void;
 };
 
-/** Looks are reads; every other step changes something. */
+/** Observations are reads; every other step changes something. */
 const isLook = (step: string) => step === "observe" || step === "verify";
 
-/** From now on the region answers all that the step asks like this. */
+/** From now on the region answers every call of the step like this. */
 function answerWith(scene: LocalScene, step: string, status: number): void {
   for (const method of isLook(step) ? ["GET"] : ["POST", "PUT", "DELETE"])
     scene.lab.lab.faults.add({ method, action: "status-before", status, count: 0 });
@@ -39,7 +39,7 @@ export const FAILURES: readonly Failure[] = [
     name: "403",
     needsTask: false,
     isRetried: false,
-    // Disks that are left are an operator's business, and the job says which.
+    // Disks that are left are an operator's task, and the job names them.
     code: (step) => (step === "free-volumes" ? "volumes_left" : "hypervisor_forbidden"),
     install: (scene, step) => answerWith(scene, step, 403),
   },
@@ -64,13 +64,13 @@ export async function stepsOf(
   const subject = await subjectFor(scene, kind, work);
   await cause(scene, subject, kind, detour);
   const steps = new Map<string, boolean>();
-  const meddle = onDetour(scene, detour, await vmidOf(scene, subject));
+  const interfere = onDetour(scene, detour, await vmidOf(scene, subject));
   const job = await scene.work(subject, kind, {
     isPrivileged: detour.isPrivileged,
     onEvent: async (event) => {
       if (event.name !== "plan")
         steps.set(event.name, (steps.get(event.name) ?? false) || event.externalRef !== null);
-      await meddle(event);
+      await interfere(event);
     },
   });
   if (job.status !== "succeeded") throw new Error(`${kind} ${detour.name} ${describeJob(job)}`);
@@ -84,24 +84,24 @@ export type FailingCase = {
   readonly failure: Failure;
 };
 
-/** Lets one step of a subject's job fail for good, and answers what is not as it must be afterwards. */
+/** Lets one step of a subject's job fail permanently, and returns what is wrong afterwards. */
 export async function failingCase(
   scene: LocalScene,
   subject: Subject,
   { kind, detour, step, failure }: FailingCase,
 ): Promise<string[]> {
   await cause(scene, subject, kind, detour);
-  const meddle = onDetour(scene, detour, await vmidOf(scene, subject));
+  const interfere = onDetour(scene, detour, await vmidOf(scene, subject));
   let isInstalled = false;
   const onEvent = async (event: StepEvent) => {
-    await meddle(event);
+    await interfere(event);
     if (isInstalled || event.name !== step || event.status !== "running") return;
     isInstalled = true;
     failure.install(scene, step);
   };
   await scene.work(subject, kind, { onEvent, isPrivileged: detour.isPrivileged });
   if (!isInstalled) return ["the step was not reached"];
-  return (await jobViolations(scene, subject, kind, step, failure)).concat(
+  return (await jobViolations(scene, subject, { kind, detour, step, failure })).concat(
     await stateViolations(subject, kind, step),
   );
 }
@@ -109,15 +109,15 @@ export async function failingCase(
 async function jobViolations(
   scene: LocalScene,
   subject: Subject,
-  kind: ServerJobKind,
-  step: string,
-  failure: Failure,
+  { kind, detour, step, failure }: FailingCase,
 ): Promise<string[]> {
   const job = await latestJob(scene, subject, kind);
   if (job?.status !== "failed") return [job === null ? "no job" : `the job ${describeJob(job)}, not failed`];
   const found: string[] = [];
-  // Whoever tries again looks first: a look that fails for good is named as the first one of the last attempt.
-  const repeated = step === "verify" ? "observe" : SCENARIOS[kind].failed.repeatsFirst?.[step];
+  // A new attempt observes first: an observation that fails permanently is named as the first one of the last
+  // attempt.
+  const repeated =
+    step === "verify" ? "observe" : (detour.repeatsFirst ?? SCENARIOS[kind].failed.repeatsFirst)?.[step];
   const named = failure.isRetried ? (repeated ?? step) : step;
   if (job.error?.step !== named) found.push(`the job names ${job.error?.step} as the step that failed`);
   if (job.error?.code !== failure.code(step))
@@ -127,7 +127,7 @@ async function jobViolations(
   return found;
 }
 
-/** The server is in the state that stands for this failure, and says why. */
+/** The server is in the state for this failure, with the reason. */
 async function stateViolations(subject: Subject, kind: ServerJobKind, step: string): Promise<string[]> {
   const { failed } = SCENARIOS[kind];
   const { reason } = failed;

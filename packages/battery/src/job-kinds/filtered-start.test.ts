@@ -4,8 +4,8 @@ import { startedOpen } from "./filtered-start.ts";
 const of = (vmid: number, ...ops: readonly string[]) => ops.map((op) => ({ op, vmid }));
 const rule = "firewall-rule-created";
 
-describe("a VM that is made with a firewall", () => {
-  it("is well started after all of its rules, however they came and whatever was there before", () => {
+describe("a VM that is created with a firewall", () => {
+  it("is correct when it starts after all of its rules, in whatever order they were written and whatever existed before", () => {
     const journal = [
       ...of(7, rule, "vm-started", "vm-destroyed", "clone-finished", "firewall-options", rule),
       ...of(8, "vm-started"),
@@ -35,6 +35,6 @@ describe("a VM that is made with a firewall", () => {
   it("is found when it never was started and has too few", () =>
     expect(startedOpen(of(7, "clone-finished", rule), 7, 2)).toHaveLength(1));
 
-  it("is not looked at where a hand has started it", () =>
+  it("is ignored for a server that was started manually", () =>
     expect(startedOpen(of(7, "clone-finished", "world-power", rule), 7, 1)).toEqual([]));
 });

@@ -1,7 +1,10 @@
 import type { JournalEntry } from "@kule/lab/journal";
 import type { JobScene, Subject } from "./scene.ts";
 
-/** What is not as it must be with the rules of a server that was made with a firewall: when they came, and whether. */
+/**
+ * What is wrong with the rules of a server that was created with a firewall: whether they were written, and
+ * when.
+ */
 export async function filteredStartViolations(scene: JobScene, { server }: Subject): Promise<string[]> {
   const { rows } = await scene.owner.query<{ vmid: number; has: boolean; rules: number }>(
     `select v.vmid, s.filter_wanted <> '' and s.filter_wanted = s.filter_applied as has,
@@ -25,7 +28,7 @@ export function startedOpen(
 ): string[] {
   const its = journal.filter((entry) => entry.vmid === vmid).map(({ op }) => op);
   const since = its.slice(its.lastIndexOf("clone-finished") + 1);
-  // Somebody else had a hand in it.
+  // The test itself has changed the VM.
   if (since.some((op) => op.startsWith("world-"))) return [];
   const start = since.indexOf("vm-started");
   const written = (ops: readonly string[]) => ops.filter((op) => op === "firewall-rule-created").length;

@@ -1,6 +1,6 @@
 import type { StepEvent } from "@kule/programs/program";
 import { bootDiskOf } from "@kule/proxmox/disks";
-import type { RegionLooker } from "../drift/region-looker.ts";
+import type { RegionScanner } from "../drift/region-scanner.ts";
 import { subjectFor, type Work } from "./course.ts";
 import type { LocalScene } from "./local-scene.ts";
 import { SCENARIOS } from "./scenarios.ts";
@@ -15,17 +15,17 @@ const ENDS: readonly {
   readonly step: string;
   readonly methods: readonly string[];
   readonly status: number;
-  /** The job could read the disk back; otherwise the next look at the region tells. */
-  readonly jobTells: boolean;
+  /** The job could read the disk's size; otherwise the next scan of the region reports it. */
+  readonly jobReports: boolean;
   readonly isDeleted?: boolean;
 }[] = [
-  { name: "refused later", step: "configure", methods: ["PUT", "POST"], status: 403, jobTells: true },
+  { name: "refused later", step: "configure", methods: ["PUT", "POST"], status: 403, jobReports: true },
   {
     name: "given up for a removal",
     step: "configure",
     methods: ["PUT", "POST"],
     status: 500,
-    jobTells: true,
+    jobReports: true,
     isDeleted: true,
   },
   {
@@ -33,14 +33,14 @@ const ENDS: readonly {
     step: "configure",
     methods: ["GET", "PUT", "POST"],
     status: 500,
-    jobTells: false,
+    jobReports: false,
   },
 ];
 
-/** A resize that comes to nothing after the disk has grown: the disk is recorded, and counted, as large as it is. */
+/** A resize that fails after the disk has grown: the disk is recorded, and counted, as large as it is. */
 export async function grownDiskViolations(
   scene: LocalScene,
-  looker: RegionLooker,
+  looker: RegionScanner,
   work: Work,
 ): Promise<string[]> {
   const violations: string[] = [];
@@ -59,7 +59,7 @@ export async function grownDiskViolations(
     scene.lab.lab.faults.clear();
     if (job.status === "succeeded" || !isInstalled) violations.push(`a resize ${end.name} did not fail`);
     if (end.isDeleted) await scene.work(subject, "ServerStop");
-    if (!end.jobTells) await looker.look();
+    if (!end.jobReports) await looker.look();
     violations.push(...(await unrecorded(scene, subject)).map((text) => `a resize ${end.name}: ${text}`));
   }
   return violations;

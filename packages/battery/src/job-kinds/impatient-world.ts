@@ -4,9 +4,9 @@ import { type CallName, type CallOptions, ProxmoxClient } from "@kule/proxmox/cl
 import { ProxmoxHypervisor } from "@kule/proxmox/proxmox-hypervisor";
 import type { Runtime } from "@kule/proxmox/runtime";
 
-/** Stands for the 35 s after which an agent gives a call up: the same code, a shorter time. */
+/** In place of the 35 s after which an agent's call times out: the same code, a shorter time. */
 const CALL_DEADLINE_MILLISECONDS = 250;
-/** A long pause is this much longer still, so that half an hour of looking at a task is a few dozen looks. */
+/** A long pause is made this much longer, so that half an hour of polling a task is a few dozen polls. */
 const HURRY = 20;
 const LONG_PAUSE_MILLISECONDS = 1_000;
 
@@ -21,7 +21,7 @@ class ImpatientClient extends ProxmoxClient {
   }
 }
 
-/** Pauses take no time and move the clock, long ones further than was asked. */
+/** Pauses take no time and move the clock, long ones further than requested. */
 function hurriedRuntime(): Runtime {
   let now = Date.now();
   return {

@@ -3,12 +3,12 @@ import { SERVER_JOB_KINDS } from "@kule/programs/registry";
 import { shuffled } from "../races/shuffled.ts";
 import type { Scale } from "../row.ts";
 
-/** What a sample has the time for, where each kind takes agents that are killed or stopped. */
+/** How many kinds a sample has time for, where each needs agents that are killed or stopped. */
 const SAMPLED = 4;
-/** A server that is made has most steps, and mutants of both rows show in it. */
+/** A create has the most steps, and it shows the mutants of both rows. */
 export const ALWAYS_SAMPLED: ServerJobKind = "ServerCreate";
 
-/** The job kinds that a row with agents of processes goes through: all there are, or at a sample's length some by chance. */
+/** The job kinds for a row with agents of processes: all, or at a sample's length some at random. */
 export function kindsOf(scale: Scale, random: () => number): readonly ServerJobKind[] {
   if (scale === "full") return SERVER_JOB_KINDS;
   const others = shuffled(

@@ -10,7 +10,10 @@ import { runJob } from "@kule/programs/registry";
 /** How a claimed job is run; `runJob` is what agents do. */
 export type Runner = (job: Job<JobPayload>, world: World, host: Host) => Promise<Observed>;
 
-/** A whole agent in this process: claims, runs the real programs, reports. Its pauses are the world's runtime's. */
+/**
+ * A complete agent in this process: claims, runs the real programs, reports. Its pauses are those of the
+ * world's runtime.
+ */
 export class LocalAgent {
   readonly #agent: TestAgent;
   readonly #world: World;

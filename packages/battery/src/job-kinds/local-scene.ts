@@ -9,13 +9,14 @@ import type { StepEvent, World } from "@kule/programs/program";
 import { type LabRegion, startLabRegion } from "@kule/programs/testing/lab-region";
 import { ProxmoxClient } from "@kule/proxmox/client";
 import { ProxmoxHypervisor } from "@kule/proxmox/proxmox-hypervisor";
+import { makeSealingKeyPair } from "@kule/sealed-secret/sealed-secret";
 import type { EdgeView } from "@kule/testing/world-check/edge-invariants";
 import { viewOfControlServer, viewOfVms } from "@kule/testing/world-check/region-invariants";
 import pg from "pg";
 import { LocalAgent, type Runner } from "./local-agent.ts";
 import { type JobEndRow, type JobScene, latestJob, resourceOf, type Subject } from "./scene.ts";
 
-/** For as many organisations and servers as a row may want. */
+/** Enough for as many organisations and servers as a row may need. */
 export const ROOM = {
   vmid_range: { first: 20_000, last: 29_999 },
   vlan_range: { first: 100, last: 3_999 },
@@ -23,18 +24,21 @@ export const ROOM = {
 
 export type HowToWork = {
   readonly run?: Runner;
-  /** Told of each step, and waited for, before the control plane is. */
+  /** Called with each step, and awaited, before the control plane gets it. */
   readonly onEvent?: (event: StepEvent) => unknown;
   /** With a token that may do more than an agent's. */
   readonly isPrivileged?: boolean | undefined;
 };
 
+/** The world's programs open whatever they are given: the other half is not needed. */
+const SEALING_KEY = makeSealingKeyPair().publicKey;
+
 /** A job that is claimed more often than this without an end circles. */
 const MOST_CLAIMS = 30;
 
 /**
- * The API, a lab and an agent in one process. Time that programs wait takes none, and backoffs are let pass, so that
- * a job that fails to its last attempt takes a second.
+ * The API, a lab and an agent in one process. Waits of programs take no time, and backoffs are skipped, so
+ * that a job that fails to its last attempt takes a second.
  */
 export class LocalScene implements JobScene {
   readonly region = "lab1";
@@ -133,6 +137,16 @@ export class LocalScene implements JobScene {
     }
   }
 
+  /** As the region's agent does with its health, so that passwords can be sealed to it. */
+  async reportAgentKey(): Promise<void> {
+    const { status, body } = await this.agentApi.post("/agent/health", {
+      agent_version: "0.1.0",
+      hypervisor: { kind: "proxmox", reachable: true },
+      public_key: SEALING_KEY,
+    });
+    if (status !== 200) throw new Error(`the agent's key: ${status} ${JSON.stringify(body)}`);
+  }
+
   /** As an operator of the region may do at any moment. */
   async pauseGuest(vmid: number): Promise<void> {
     const node = this.lab.lab.control.vm(vmid)?.node ?? "";
@@ -141,7 +155,7 @@ export class LocalScene implements JobScene {
     if (ended !== "OK") throw new Error(`VM ${vmid} cannot be paused: ${ended}`);
   }
 
-  /** A call to the hypervisor below the VM's own path, as somebody with more rights than an agent makes it. */
+  /** A call to the hypervisor below the VM's own path, with more rights than an agent has. */
   async callAsOperator(
     method: string,
     vmid: number,
@@ -157,7 +171,7 @@ export class LocalScene implements JobScene {
       throw new Error(`${method} ${path} of VM ${vmid}: ${answer.status} ${answer.text}`);
   }
 
-  /** Lets all backoffs come due. */
+  /** Ends all backoffs. */
   async passBackoff(): Promise<void> {
     await this.owner.query(
       "update job set run_at = clock_timestamp() - interval '1 second' where status = 'queued'",

@@ -79,7 +79,7 @@ export const POISONS: readonly Poison[] = [
   {
     name: "a network's job, when no agent has an edge any more",
     async insert(scene) {
-      // Agents had one until just now, and the job has waited for another of them to come back with it.
+      // Agents had an edge until just now, and the job has waited for one of them to return with it.
       await scene.owner.query("update region set has_edge = true where slug = $1", [scene.region]);
       const { api, name } = await newSubject(scene);
       const made = await api.post("/networks", { name, region: scene.region });
@@ -118,12 +118,14 @@ export async function jobRow(scene: RegionScene, id: string): Promise<JobEndRow>
   return row;
 }
 
-/** Lets backoffs and the reaper's minute pass until the job is as it has to be, and answers what is wrong with it. */
+/**
+ * Skips backoffs and the reaper's minute until the job is as it must be, and returns what is wrong with it.
+ */
 export async function poisonViolations(scene: RegionScene, poison: Poison, id: string): Promise<string[]> {
   const { status, attempt, code } = poison.ends;
   const deadline = performance.now() + PATIENCE_MILLISECONDS;
   let job = await jobRow(scene, id);
-  // What is to wait has not been touched by now, or it has.
+  // A job that must wait is unchanged by now, or it is not.
   while (status !== "queued" && job.status !== status && performance.now() < deadline) {
     await scene.owner.query(
       "update job set run_at = clock_timestamp() where status = 'queued' and run_at > clock_timestamp()",

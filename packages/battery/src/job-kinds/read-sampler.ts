@@ -11,7 +11,7 @@ export type Reads = {
   readonly refused: readonly number[];
 };
 
-/** Reads again and again beside everything else, and keeps how long it took. */
+/** Reads repeatedly in the background, and records how long each read took. */
 export function sampleReads(read: () => Promise<Answer>): { stop(): Promise<Reads> } {
   const milliseconds: number[] = [];
   const refused: number[] = [];

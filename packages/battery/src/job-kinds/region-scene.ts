@@ -12,7 +12,7 @@ import { viewOfEdge } from "../network-jobs/edge-view.ts";
 import { type JobEndRow, type JobScene, latestJob, resourceOf, type Subject } from "./scene.ts";
 
 const POLL_MILLISECONDS = 100;
-/** More than a guest's agent takes to come up in the labs of these rows. */
+/** Longer than a guest agent takes to start in the labs of these rows. */
 const GUEST_AGENT_MILLISECONDS = 500;
 /** A job that takes this long will not end at all. */
 const PATIENCE_MILLISECONDS = 30_000;
@@ -88,7 +88,7 @@ export class RegionScene implements JobScene {
     for (;;) {
       const job = await latestJob(this, subject, kind);
       if (job !== null && (job.finished_at !== null || performance.now() > deadline)) {
-        // What is asked of a guest whose agent is not up yet goes another way: a case must not meet chance.
+        // A guest whose agent is not up yet is handled differently: a case must not depend on chance.
         if (kind === "ServerCreate") await delay(GUEST_AGENT_MILLISECONDS);
         return job;
       }

@@ -2,33 +2,42 @@ import type { Answer } from "@kule/api/testing/api-caller";
 import type { ServerJobKind } from "@kule/contract/schemas";
 import { type JobScene, type Subject, vmidOf } from "./scene.ts";
 
-/** How a job of one kind comes about, and what must be so at its end. */
+/** How a job of one kind is caused, and what must hold at its end. */
 export type KindScenario = {
-  /** The kind whose success makes the state that this one starts from; null for a server that nobody has asked for. */
+  /** The kind whose success leads to the state that this one starts from; null when no server exists yet. */
   readonly after: ServerJobKind | null;
   /** Causes the job as a customer does, or the passing of time. */
   cause(scene: JobScene, subject: Subject): Promise<void>;
   readonly succeeded: {
     readonly status: string;
     readonly vm: "running" | "stopped" | "absent";
-    /** What tells it from other servers of its status, since jobs of other kinds go another way with it. */
+    /**
+     * What distinguishes it from other servers of its status, because jobs of other kinds take another course
+     * with it.
+     */
     readonly with?: "a public address" | "another package";
   };
-  /** The VM is somebody's until the job has succeeded: a removal after its failure does not touch it, marks and all. */
+  /**
+   * The VM is not Kule's until the job has succeeded: a removal after its failure does not change it, marks
+   * included.
+   */
   readonly staysWhenRemoved?: true;
-  /** The state a server is left in when the job has failed for good, and at some steps another one. */
+  /** The state of a server after the job has failed permanently, and a different one at some steps. */
   readonly failed: {
     readonly status: string;
     readonly reason: string;
     readonly statusAt?: { readonly [step: string]: string };
-    /** Steps that another attempt does not come to before it has repeated this one, which then fails in their place. */
+    /**
+     * Steps that another attempt does not reach before it has repeated this one, which then fails in their
+     * place.
+     */
     readonly repeatsFirst?: { readonly [step: string]: string };
   };
   /**
-   * What an owner asks for after such a failure where the job itself is not tried again, by the status that the server is
-   * left in. In every other state the job is tried again.
+   * What an owner requests after such a failure where the job itself is not retried, by the status of the
+   * server. In every other state the job is retried.
    */
-  readonly askedAnew?: { readonly [status: string]: KindScenario["cause"] };
+  readonly requestedAgain?: { readonly [status: string]: KindScenario["cause"] };
 };
 
 /** A new kind of job without a scenario does not compile: no row of the battery can pass it over. */
@@ -78,7 +87,7 @@ export const SCENARIOS: { readonly [Kind in ServerJobKind]: KindScenario } = {
     cause: (_, subject) => power(subject, { action: "reboot", force_after: true }),
     succeeded: { status: "running", vm: "running" },
     failed: { status: "running", reason: "power_failed", statusAt: { note: "stopped", start: "stopped" } },
-    askedAnew: {
+    requestedAgain: {
       running: (_, subject) => power(subject, { action: "reboot", force_after: true }),
       stopped: (_, subject) => power(subject, { action: "start" }),
     },
@@ -114,7 +123,7 @@ export const SCENARIOS: { readonly [Kind in ServerJobKind]: KindScenario } = {
       statusAt: { observe: "running", unprotect: "stopped", "turn-off": "running" },
     },
     // Its disk was not touched.
-    askedAnew: { running: (_, subject) => rebuild(subject), stopped: (_, subject) => rebuild(subject) },
+    requestedAgain: { running: (_, subject) => rebuild(subject), stopped: (_, subject) => rebuild(subject) },
   },
   ServerPasswordReset: {
     after: "ServerCreate",
@@ -123,10 +132,10 @@ export const SCENARIOS: { readonly [Kind in ServerJobKind]: KindScenario } = {
     failed: {
       status: "running",
       reason: "password_reset_failed",
-      // Without its note nobody knows that the guest was told.
+      // Without its note it is not known that the guest was given the password.
       repeatsFirst: { note: "tell-guest" },
     },
-    askedAnew: { running: (_, subject) => resetPassword(subject, "now") },
+    requestedAgain: { running: (_, subject) => resetPassword(subject, "now") },
   },
   ServerUpdate: {
     after: "ServerCreate",
@@ -152,14 +161,15 @@ export const SCENARIOS: { readonly [Kind in ServerJobKind]: KindScenario } = {
   },
 };
 
-/** Somebody changes the VM in all that can be put right, and an operator has it put right. */
+/** Makes every manual change of the VM that can be reconciled, and lets an operator reconcile it. */
 async function reconcile(scene: JobScene, subject: Subject): Promise<void> {
   const vmid = await vmidOf(scene, subject);
   const vm = (await scene.vms()).find((each) => each.vmid === vmid);
   const { net0 = "" } = vm?.config ?? {};
   await scene.behindOurBack("editConfig", vmid, {
     name: "renamed-by-hand",
-    net0: `${net0.replace("firewall=1", "firewall=0")},rate=3`,
+    // Once, however often it is caused: Proxmox reads no option twice.
+    net0: `${net0.replace("firewall=1", "firewall=0").replace(",rate=3", "")},rate=3`,
   });
   await scene.behindOurBack("setFirewallOption", vmid, "ipfilter", "0");
   await scene.behindOurBack("leavePool", vmid);
@@ -168,7 +178,7 @@ async function reconcile(scene: JobScene, subject: Subject): Promise<void> {
 
 let strangers = 0;
 
-/** A VM that somebody made by hand, in a subnet of the organisation's, and an operator who takes it over. */
+/** A VM that was created manually, in a subnet of the organisation's, and an operator who adopts it. */
 async function adopt(scene: JobScene, subject: Subject): Promise<void> {
   strangers += 1;
   // Many of these run at once.
@@ -192,7 +202,8 @@ async function adopt(scene: JobScene, subject: Subject): Promise<void> {
     ipconfig0: `ip=${address}/24`,
     description: "made by hand",
   });
-  // As if the last look at the region were long ago: it found no such VM, and the import would be refused by it.
+  // As if the last scan of the region were long ago: it found no such VM, and the import would be refused by
+  // it.
   await scene.owner.query(
     "update region_inventory set complete_began_at = complete_began_at - interval '1 hour' where region = $1",
     [scene.region],
@@ -207,7 +218,7 @@ async function adopt(scene: JobScene, subject: Subject): Promise<void> {
     private_ip: address,
   });
   subject.server = accepted(answer).server.id;
-  // It comes protected; the rows delete what they have made.
+  // It is protected from the start; the rows delete what they have created.
   await subject.api.patch(`/servers/${subject.server}`, { protection: { delete: false } });
 }
 
@@ -240,7 +251,7 @@ const ruleOf = (port: number) => ({
   peers: [{ cidr: "192.0.2.0/24" }, { any: true }],
 });
 
-/** The subject's own firewall, which is made when it has none. */
+/** The subject's own firewall, which is created when it has none. */
 async function firewallOf(
   { region }: JobScene,
   { api, name }: Subject,
@@ -256,7 +267,7 @@ async function firewallOf(
   return made.body.firewall;
 }
 
-/** The firewall that the server was made with gets another rule. */
+/** The firewall that the server was created with gets another rule. */
 async function changeRules(scene: JobScene, subject: Subject): Promise<void> {
   const there = await firewallOf(scene, subject);
   const rules = [ruleOf(20_000 + there.generation), ...there.rules.map(({ id: _, ...each }) => each)];
@@ -279,7 +290,7 @@ export async function resize({ api, server }: Subject): Promise<void> {
 /** Pools are unique in an installation, and each subject has one of its own. */
 let pools = 0;
 
-/** Lets the operator give the subject an address, takes it, and attaches it. */
+/** Lets the operator allocate an address to the subject, reserves it, and attaches it. */
 async function attachAddress({ operator, region }: JobScene, subject: Subject): Promise<void> {
   const { api, organisation, server } = subject;
   const ips = (await api.get("/public-ips")).body.items;

@@ -10,12 +10,12 @@ export type JobScene = {
   readonly region: string;
   readonly image: string;
   readonly operator: ApiCaller;
-  /** As the owner of the tables: for looking, and for moving time. */
+  /** As the owner of the tables: for reading, and for moving time. */
   readonly owner: pg.Pool;
   readonly ownerUrl: string;
-  /** Lets the removal buffer of a server end, and whatever that leads to begin. */
+  /** Ends the removal buffer of a server, and lets whatever follows begin. */
   endBuffer(subject: Subject): Promise<void>;
-  /** What the region really holds, and all that ever happened there. */
+  /** What the region really has, and everything that ever happened there. */
   view(): Promise<RegionView>;
   /** Where the region has an edge. */
   readonly edge?: EdgeView;
@@ -27,18 +27,21 @@ export type JobScene = {
   volumes(vmid: number): Promise<readonly string[]>;
 };
 
-/** One server on its way, in an organisation of its own: only an organisation's first server makes its pool. */
+/**
+ * One server and its job, in an organisation of its own: only an organisation's first server creates its
+ * pool.
+ */
 export type Subject = {
   readonly name: string;
   readonly organisation: string;
   readonly api: ApiCaller;
-  /** Empty before the server has been asked for. */
+  /** Empty before the server has been requested. */
   server: string;
   /** The same of a network, of which jobs of networks are. */
   network: string;
 };
 
-/** What a job of the kind is about. */
+/** The resource of a job of the kind. */
 export function resourceOf({ server, network }: Subject, kind: JobKind): string {
   return kind === "NetworkApply" ? network : server;
 }

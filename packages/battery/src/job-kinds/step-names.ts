@@ -20,17 +20,17 @@ export const STEP_NAMES: { readonly [Kind in JobKind]: readonly string[] } = {
   ServerAdopt: Object.keys(adoptServer.apply),
   ServerStop: Object.keys(stopServer.apply),
   ServerRestore: Object.keys(restoreServer.apply),
-  // An import that was called off is taken off its VM by the same program: row B7 goes there.
+  // An import that was cancelled is removed from its VM by the same program: row B7 covers that.
   ServerDestroy: without(Object.keys(destroyServer.apply), "leave-pool", "unmark"),
-  // What a failed restore has left is in the program's own tests.
+  // What a failed restore has left is covered by the program's own tests.
   ServerPower: without(Object.keys(powerServer.apply), "unmark"),
   ServerResize: Object.keys(resizeServer.apply),
   ServerRebuild: Object.keys(rebuildServer.apply),
   ServerPasswordReset: Object.keys(resetPassword.apply),
   ServerUpdate: Object.keys(updateServer.apply),
   ServerReconcile: Object.keys(reconcileServer.apply),
-  // They are one program. A guest forgets where an interface goes, and is told where one stays: a detach that leaves the
-  // address of the other version is in the program's own tests.
+  // They are one program. A guest drops the settings of an interface that is removed, and gets those of one
+  // that stays: a detach that leaves the address of the other version is in the program's own tests.
   PublicIpAttach: without(Object.keys(attachPublicIp.apply), "clear-guest"),
   PublicIpDetach: without(Object.keys(detachPublicIp.apply), "tell-guest", "open-link"),
   FirewallApply: Object.keys(applyFirewall.apply),

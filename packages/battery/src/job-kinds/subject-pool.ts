@@ -12,20 +12,22 @@ export class SubjectPool {
     this.#scene = scene;
   }
 
-  /** So many servers from which a job of the kind can be caused. `work` is used for those that have to be made. */
+  /**
+   * This many servers from which a job of the kind can be caused. `work` is used to create the missing ones.
+   */
   async take(kind: ServerJobKind, count: number, work: Work): Promise<Subject[]> {
     const taken = this.#waiting(kind).splice(0, count);
     const missing = Array.from({ length: count - taken.length }, () => subjectFor(this.#scene, kind, work));
     return [...taken, ...(await Promise.all(missing))];
   }
 
-  /** How many would have to be made. */
+  /** How many would have to be created. */
   missing(kind: ServerJobKind, count: number): number {
     if (SCENARIOS[kind].after === null) return 0;
     return Math.max(0, count - this.#waiting(kind).length);
   }
 
-  /** Gives back servers whose job of the kind has succeeded. */
+  /** Returns servers whose job of the kind has succeeded. */
   put(kind: ServerJobKind, subjects: readonly Subject[]): void {
     const state = stateAfter(kind);
     this.#byState.set(state, [...(this.#byState.get(state) ?? []), ...subjects]);
@@ -37,7 +39,7 @@ export class SubjectPool {
   }
 }
 
-/** What a later job's start depends on. */
+/** The state that a later job starts from. */
 function stateAfter(kind: ServerJobKind): string {
   const { status, with: difference = "nothing" } = SCENARIOS[kind].succeeded;
   return `${status} with ${difference}`;

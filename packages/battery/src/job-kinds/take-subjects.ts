@@ -4,7 +4,7 @@ import type { RegionScene } from "./region-scene.ts";
 import type { Subject } from "./scene.ts";
 import type { SubjectPool } from "./subject-pool.ts";
 
-/** Servers from which jobs of the kind can be caused. Those that are missing are made with a healthy agent. */
+/** Servers from which jobs of the kind can be caused. Missing ones are created with a healthy agent. */
 export async function takeSubjects(
   scene: RegionScene,
   pool: SubjectPool,

@@ -7,7 +7,10 @@ import { SCENARIOS } from "./scenarios.ts";
 import { type JobEndRow, type Subject, serverStatus, vmidOf } from "./scene.ts";
 import type { UpstreamFault } from "./upstream-faults.ts";
 
-/** After the attempt that a fault begins in: the one with whose first look it is over, if it lasts. */
+/**
+ * Counted after the attempt that a fault begins in: a lasting fault ends with the first observation of this
+ * attempt.
+ */
 const ENDS_AFTER_ATTEMPTS = 2;
 
 export type UpstreamCase = {
@@ -33,7 +36,7 @@ export async function upstreamCase(
   let hasBegun = false;
   const onEvent = ({ name, status }: StepEvent) => {
     if (status !== "running") return;
-    // On a slow machine there may have been attempts before the one that comes to the step.
+    // On a slow machine there may have been attempts before the one that reaches the step.
     if (name === "observe" && hasBegun) {
       attemptsSince += 1;
       if (attemptsSince === ENDS_AFTER_ATTEMPTS) fault.end?.(scene);
@@ -49,7 +52,7 @@ export async function upstreamCase(
   const violations = hasBegun ? endOfJob(job, fault) : ["the step was not reached"];
   if (end === "failed" && violations.length === 0) {
     fault.repair?.(scene);
-    violations.push(...(await goneOn(scene, subject, kind, job)));
+    violations.push(...(await retriedOrRepeated(scene, subject, kind, job)));
   }
   await removeHalfMade(scene, subject);
   if (violations.length === 0) violations.push(...(await endViolations(scene, subject, kind)));
@@ -64,29 +67,29 @@ function endOfJob(job: JobEndRow, { mayFailWith = [] }: UpstreamFault): string[]
 }
 
 /**
- * What failed for a reason that has passed has to succeed when its owner goes on: by trying the job again or, where that
- * is refused on purpose, by asking for the same anew.
+ * A job that failed for a temporary reason has to succeed when its owner continues: by a retry or, where that
+ * is refused on purpose, by requesting the same again.
  */
-async function goneOn(
+async function retriedOrRepeated(
   scene: LocalScene,
   subject: Subject,
   kind: ServerJobKind,
   failed: JobEndRow,
 ): Promise<string[]> {
-  const anew = SCENARIOS[kind].askedAnew?.[await serverStatus(scene, subject)];
+  const again = SCENARIOS[kind].requestedAgain?.[await serverStatus(scene, subject)];
   const answer = await subject.api.post(`/jobs/${failed.id}/retry`);
-  const expected = anew === undefined ? 202 : 409;
+  const expected = again === undefined ? 202 : 409;
   if (answer.status !== expected)
     return [
       `the job ${describeJob(failed)}, and trying it again is answered ${answer.status}, not ${expected}: ${JSON.stringify(answer.body)}`,
     ];
-  // A round of its rules that has followed, and waits like the job did, gives way.
-  await anew?.(scene, subject);
+  // A round of its rules that has followed, and waits like the job did, is superseded.
+  await again?.(scene, subject);
   await scene.work(subject, kind);
   return [];
 }
 
-/** A VM number in quarantine waits for an operator, who removes what is there. */
+/** A VM number in quarantine waits for an operator, who removes the VM. */
 async function removeHalfMade(scene: LocalScene, { server }: Subject): Promise<void> {
   const { rows } = await scene.owner.query<{ vmid: number }>(
     "select vmid from region_vmid where server_id = $1 and state = 'quarantined'",
@@ -95,7 +98,7 @@ async function removeHalfMade(scene: LocalScene, { server }: Subject): Promise<v
   const { lab } = scene.lab;
   for (const { vmid } of rows) {
     if (lab.control.vm(vmid) !== undefined) lab.control.deleteVm(vmid);
-    // What a clone that died had made and no VM names yet.
+    // What an interrupted clone had created and no VM names yet.
     for (const volume of lab.control.volumes(vmid)) {
       const path = `/nodes/pve1/storage/${volume.split(":")[0]}/content/${encodeURIComponent(volume)}`;
       const ended = await runInLab(lab, `DELETE ${path}`, { as: "operator" });

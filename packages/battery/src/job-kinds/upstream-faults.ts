@@ -6,7 +6,7 @@ import type { LocalScene } from "./local-scene.ts";
 /** How long a byte takes from a region that drips: an answer of a few bytes outlasts every deadline. */
 const DRIP_MILLISECONDS = 1_000;
 
-/** A way in which a region misbehaves while a step is under way. */
+/** A fault of a region during a step. */
 export type UpstreamFault = {
   readonly name: string;
   /** Whether the step of a job of this kind can meet it. */
@@ -14,9 +14,9 @@ export type UpstreamFault = {
   begin(scene: LocalScene, step: string, vmid: number): void;
   /** Passes when the job is tried for the third time; a fault that hits once needs no end. */
   end?(scene: LocalScene): void;
-  /** Codes a job may fail with for good; without any it has to succeed. */
+  /** Codes that a job may fail with permanently; without any it has to succeed. */
   readonly mayFailWith?: readonly string[];
-  /** What an operator does about a failed job before trying it again. */
+  /** What an operator does about a failed job before retrying it. */
   repair?(scene: LocalScene): void;
 };
 
@@ -35,7 +35,7 @@ function http(name: string, fault: Pick<HttpFault, "action" | "status" | "millis
   };
 }
 
-/** The guests of a node that came back are started again, as their `onboot` says. */
+/** The guests of a returned node are started again, by their `onboot`. */
 function nodesUp({ lab: { lab } }: LocalScene): void {
   for (const node of ["pve1", "pve2"]) lab.control.nodeUp(node);
   for (const { vmid, config, process } of lab.control.vms())

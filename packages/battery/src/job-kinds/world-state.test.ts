@@ -14,7 +14,7 @@ test("two subjects of the same course have the same text", () => {
   expect(state("case-1", "1", 20_001, 100)).toBe(state("case-2", "2", 20_002, 101));
 });
 
-test("who belongs to whom is not lost", () => {
+test("which row belongs to which is kept", () => {
   const text = (first: string, second: string) =>
     alike(`${id("srv", first)} ${id("srv", second)}`, { name: "x" }, 1, 1);
   expect(text("a", "a")).not.toBe(text("a", "b"));

@@ -2,7 +2,10 @@ import type { SeenFirewall } from "@kule/proxmox/vm-firewall";
 import type { LocalScene } from "./local-scene.ts";
 import { type Subject, vmidOf } from "./scene.ts";
 
-/** Tables that hold what is so, by organisation. Steps and audit rows say how it came to be, and are left out. */
+/**
+ * Tables that hold the present state, by organisation. Steps and audit rows are its history, and are left
+ * out.
+ */
 const ORDERED_BY = {
   network: "created_at",
   subnet: "created_at",
@@ -19,7 +22,7 @@ const ORDERED_BY = {
   firewall_attachment: "created_at",
 } as const;
 
-/** What differs between two runs by nature: how often was tried and reported, under which claim, and chance. */
+/** What always differs between two runs: the number of attempts and reports, claims, and random values. */
 const LEFT_OUT = new Set([
   "version",
   "epoch",
@@ -40,8 +43,9 @@ const LEFT_OUT = new Set([
 ]);
 
 /**
- * All that the database and the region hold for a subject, as text. Identifiers are replaced by numbers in the order
- * in which they appear and times by a word, so that two subjects with the same course have the same text.
+ * Everything in the database and the region for a subject, as text. Identifiers are replaced by numbers in
+ * the order in which they appear and times by a word, so that two subjects with the same course have the same
+ * text.
  */
 export async function worldStateOf(scene: LocalScene, subject: Subject): Promise<string> {
   const tables = [];
@@ -77,20 +81,21 @@ export async function worldStateOf(scene: LocalScene, subject: Subject): Promise
 }
 
 /**
- * Proxmox VE makes a new rule whatever was read. One that comes late is off and means nothing, and goes with the next
- * write. So of the rules that are off only the last one counts, which names the job that wrote last.
+ * Proxmox VE adds a new rule whatever was read before. One that comes late is disabled and has no effect, and
+ * is removed with the next write. So of the disabled rules only the last one counts, which names the job that
+ * wrote last.
  */
 function withoutLateRules(firewall: SeenFirewall): SeenFirewall {
   const note = firewall.rules.at(-1);
   return { ...firewall, rules: firewall.rules.filter((rule) => rule.isEnabled || rule === note) };
 }
 
-/** The text without what tells two subjects of the same course apart. */
+/** The text without what distinguishes two subjects of the same course. */
 export function alike(text: string, subject: Pick<Subject, "name">, vmid: number, vlan: number): string {
   const numbers = new Map<string, string>();
   return (
     text
-      // Which process a guest ran in is chance.
+      // The process of a guest is random.
       .replace(/process=[a-z0-9]+:\d+/g, "process=some")
       .replace(
         // A digest of rules, whose names are in it, is a name too.

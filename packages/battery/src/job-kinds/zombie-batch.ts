@@ -9,12 +9,12 @@ import type { CrashPlace } from "./crash-places.ts";
 import type { RegionScene } from "./region-scene.ts";
 import { brokenInvariants, resourceOf, type Subject } from "./scene.ts";
 
-/** What the successor is doing when the stopped agents come back. */
+/** What the successor is doing when the stopped agents continue. */
 export type SuccessorState = "done" | "in the middle";
 
 const REACH_MILLISECONDS = 30_000;
 const HOLD_MILLISECONDS = 10_000;
-/** An agent's last word on a job that it has lost. */
+/** An agent's log line about a job that it has lost. */
 const GIVEN_UP = "the job is not ours any more";
 const GIVE_UP_MILLISECONDS = 10_000;
 /** Time to try something even so. */
@@ -27,10 +27,10 @@ export type ZombieBatch = {
   readonly subjects: readonly Subject[];
   readonly successor: SuccessorState;
   readonly leaseSeconds: number;
-  /** Where stopped agents find the API, and what has come through there so far. */
+  /** Where stopped agents reach the API, and what has passed there so far. */
   readonly apiOrigin: string;
   readonly exchanges: readonly Exchange[];
-  /** All of the region that nobody may change any more; its VMs when left out. */
+  /** Everything in the region that must not change any more; its VMs when left out. */
   readonly stateOf?: () => Promise<string>;
 };
 
@@ -38,13 +38,14 @@ export type ZombieResult = {
   readonly violations: readonly string[];
   readonly writes: number;
   readonly refused: number;
-  /** Jobs that the successor had not finished when the others came back. */
+  /** Jobs that the successor had not finished when the others continued. */
   readonly heldJobs: number;
 };
 
 /**
- * Stops one agent at each of the places (SIGSTOP), lets its lease pass and another agent take over, and continues it
- * (SIGCONT) in the middle of what it believes to be its job. All that it writes then must be refused.
+ * Stops one agent at each of the crash points (SIGSTOP), lets its lease expire and another agent take over,
+ * and continues it (SIGCONT) in the middle of what it takes for its job. All that it writes then must be
+ * refused.
  */
 export async function stopAtEach(scene: RegionScene, batch: ZombieBatch): Promise<ZombieResult> {
   const { course, places, subjects, apiOrigin } = batch;
@@ -89,7 +90,7 @@ export async function stopAtEach(scene: RegionScene, batch: ZombieBatch): Promis
   return { violations, writes, refused, heldJobs };
 }
 
-/** True once the process stands still; false when it does not come to its place. */
+/** True once the process is stopped; false when it does not reach its crash point. */
 async function stopped(zombie: TestProcess): Promise<boolean> {
   const deadline = performance.now() + REACH_MILLISECONDS;
   while (zombie.running() && performance.now() < deadline) {
@@ -177,7 +178,7 @@ async function judgedWrites(
     const { epoch, seq } = JSON.parse(requestBody) as { epoch: number; seq: number };
     if (epoch >= (epochs.get(job) ?? 0)) continue;
     writes += 1;
-    // On a slow machine the agent gives up before the answer is there: what it would have been is asked for.
+    // On a slow machine the agent times out before the answer arrives: what it would have been is queried.
     const heard = answers.filter((answer) => answer !== null);
     for (const { status, body } of heard.length > 0 ? heard : [await sentAgain(scene, path, requestBody)])
       if (status === 409 && body.includes("stale_lease")) refused += 1;

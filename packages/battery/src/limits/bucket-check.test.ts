@@ -12,7 +12,7 @@ const bucket = { burst: 3, perHour: 3600 };
 const judge = (answers: (typeof accepted | typeof refused)[], seconds = 0) =>
   bucketViolations("calls", answers, bucket, seconds);
 
-test("the burst and what flows in meanwhile are right", () => {
+test("the burst and the refill in between are right", () => {
   expect(judge([accepted, accepted, accepted, refused])).toEqual([]);
   expect(judge([accepted, accepted, accepted, accepted, accepted, refused], 1)).toEqual([]);
 });
@@ -23,7 +23,7 @@ test("more than that is wrong, and so is less, and so is a limit that was not re
   expect(judge([accepted])).toEqual(["calls: the limit was never reached by 1"]);
 });
 
-test("a refusal without a time to come back is wrong", () => {
+test("a refusal without a time to retry is wrong", () => {
   expect(refusalViolations("calls", refused)).toEqual([]);
   for (const value of ["0", "soon", ""])
     expect(

@@ -3,8 +3,8 @@ import type { CallAnswer } from "../served-api/http-call.ts";
 export type Bucket = { readonly burst: number; readonly perHour: number };
 
 /**
- * What is wrong with the answers to calls that all came from one bucket: too many were let through, or too few, or a
- * refusal does not say when to come back.
+ * What is wrong with the answers to calls that all counted in one bucket: too many were let through, or too
+ * few, or a refusal does not say when to retry.
  *
  * @param elapsedSeconds from before the first call to after the last
  */
@@ -30,7 +30,7 @@ export function bucketViolations(
   return violations;
 }
 
-/** A refusal says when to come back, in a form that clients read. */
+/** A refusal says when to retry, in a form that clients read. */
 export function refusalViolations(what: string, { status, headers, text }: CallAnswer): string[] {
   if (status !== 429) return [`${what}: ${status} and not 429 is answered beyond the limit`];
   const violations: string[] = [];

@@ -4,7 +4,7 @@ import { type CallAnswer, HttpCaller, inLanes } from "../served-api/http-call.ts
 import type { ServedApi } from "../served-api/served-api.ts";
 import { type Bucket, bucketViolations, refusalViolations } from "./bucket-check.ts";
 
-// What an installation that sets nothing promises (ADR 0003, and the contract's introduction).
+// The default limits (ADR 0003, and the contract's introduction).
 export const perOwner: Bucket = { burst: 600, perHour: 3600 };
 const perAddress = perOwner;
 const perOrganisation: Bucket = { burst: 100, perHour: 600 };
@@ -38,7 +38,7 @@ async function freshToken({ replicas: [first], seeded }: ServedApi, caller: Http
   return (JSON.parse(text) as { secret: string }).secret;
 }
 
-/** Tokens of a new organisation, which answers for them together: a bucket that nobody has drawn from. */
+/** Tokens of a new organisation, which count together: a full bucket. */
 export async function freshOwner(
   { replicas: [first], seeded }: ServedApi,
   caller: HttpCaller,
@@ -65,7 +65,10 @@ export async function freshOwner(
   return tokens;
 }
 
-/** Four tokens of one owner, more calls than their bucket holds; another owner goes on meanwhile; and later so do they. */
+/**
+ * Four tokens of one owner, more calls than their bucket holds; another owner continues undisturbed; and
+ * later so do they.
+ */
 export async function ownerBucket(api: ServedApi, caller: HttpCaller): Promise<Found> {
   const url = `${api.replicas[0]?.url}/me`;
   const tokens = await freshOwner(api, caller, 4);
@@ -88,7 +91,7 @@ export async function ownerBucket(api: ServedApi, caller: HttpCaller): Promise<F
   return { cases: answers.length + 2, violations };
 }
 
-/** One token at two replicas in turn: a figure, for what ADR 0003 gives up, and a bound for it. */
+/** One token at two replicas in turn: a figure for the trade-off of ADR 0003, and a bound for it. */
 export async function tokenAtReplicas(api: ServedApi, caller: HttpCaller): Promise<Found> {
   const [token = ""] = await freshOwner(api, caller);
   const urls = api.replicas.map(({ url }) => `${url}/me`);
@@ -127,7 +130,9 @@ export async function addressBucket(api: ServedApi): Promise<Found> {
   return { cases: answers.length + 2, violations };
 }
 
-/** Failed logins are counted in the database: ten of them whichever replica is asked, and however many at once. */
+/**
+ * Failed logins are counted in the database: ten of them at whichever replica, and however many concurrently.
+ */
 export async function loginLimit(api: ServedApi, random: () => number): Promise<Found> {
   const guesser = new HttpCaller("127.0.0.7");
   const email = api.seeded.users.organisation.email;
@@ -172,7 +177,7 @@ export async function createLimit(api: ServedApi, caller: HttpCaller): Promise<F
     });
     tokens.push((JSON.parse(text) as { secret: string }).secret);
   }
-  // The tokens were made from the same bucket.
+  // The tokens were created from the same bucket.
   const bucket = { ...perOrganisation, burst: perOrganisation.burst - tokens.length };
   const [answers, seconds] = await timed(() =>
     inLanes(bucket.burst + 30, 4, (index) => create(tokens[index % tokens.length] ?? "", `key-${index}`, "")),

@@ -7,7 +7,10 @@ import { type Found, freshOwner } from "./caller-limits.ts";
 /** An agent's lease is 90 s and is renewed by such calls: seconds would be far from harm, and far from good. */
 const slowestClaimMs = 2_000;
 
-/** Claims of the region's agent while users call as fast as the process answers, beside claims in peace. */
+/**
+ * Claims of the region's agent while users call as fast as the process answers, compared with claims without
+ * load.
+ */
 export async function claimsUnderFlood(
   api: ServedApi,
   claims: number,
@@ -24,7 +27,7 @@ export async function claimsUnderFlood(
       body: {
         claim_id: randomUUID(),
         agent_version: "0.1.0",
-        // None that exists: nothing is handed out, and all of the search is made.
+        // A kind that does not exist: nothing is assigned, and the whole search is made.
         capabilities: ["ServerNothing"],
         wait_seconds: 0,
       },

@@ -18,13 +18,13 @@ function statusOf(port: number, parts: Iterable<string | Buffer>): Promise<numbe
       answer += chunk.toString("latin1");
       if (answer.includes("\r\n\r\n")) finish();
     });
-    // Whoever is refused while they still send sees their writes fail first, and the answer after that.
+    // A client that is refused while it still sends sees its writes fail first, and the answer after that.
     socket.on("error", () => {});
     socket.on("end", finish);
     socket.on("close", finish);
     socket.setTimeout(10_000, finish);
     const source = parts[Symbol.iterator]();
-    // A turn of the event loop for each part, so that an early answer is read.
+    // One turn of the event loop for each part, so that an early answer is read.
     const send = () => {
       const next = source.next();
       if (next.done || !socket.writable) return;
@@ -50,7 +50,9 @@ function* declared(head: string, bytes: number, sent = bytes): Iterable<string |
     yield chunk.subarray(0, Math.min(chunk.length, sent - done));
 }
 
-/** Bodies around the limit, headers by the thousand; and the process neither dies nor keeps what it refused. */
+/**
+ * Bodies around the limit, headers by the thousand; and the process neither ends nor keeps what it refused.
+ */
 export async function requestSizes({ replicas: [first], seeded }: ServedApi): Promise<Found> {
   if (first === undefined) throw new Error("nothing is served");
   const port = Number(new URL(first.url).port);
@@ -80,7 +82,7 @@ export async function requestSizes({ replicas: [first], seeded }: ServedApi): Pr
   const violations: string[] = [];
   for (const [what, parts, expected] of cases) {
     let status = await statusOf(port, parts());
-    // Whoever is refused and takes half a second to send the rest is cut off, which may cost them the answer.
+    // A refused client that takes half a second to send the rest is disconnected, and may lose the answer.
     for (let again = 0; again < 2 && status === null && expected.includes(413); again += 1)
       status = await statusOf(port, parts());
     if (!expected.includes(status))

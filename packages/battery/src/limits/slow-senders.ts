@@ -1,7 +1,7 @@
 import { connect, type Socket } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
 
-/** How somebody holds a connection without ever saying something that could be answered. */
+/** How a client holds a connection without ever sending a complete request. */
 export type SlowKind = "silent" | "slow headers" | "slow body" | "slow chunks";
 
 const openings: { readonly [kind in SlowKind]: string } = {
@@ -22,7 +22,7 @@ const drops: { readonly [kind in SlowKind]: string } = {
 /**
  * Opens connections of that kind and feeds each a byte a second.
  *
- * @returns how long each was let live, in seconds; `limitSeconds` for those that still were open then
+ * @returns how long each stayed open, in seconds; `limitSeconds` for those that still were open then
  */
 export async function slowSenders(
   kind: SlowKind,
@@ -40,7 +40,7 @@ async function slowSender(kind: SlowKind, port: number, limitSeconds: number): P
   const ended = new Promise<void>((done) => {
     socket.on("error", () => {});
     socket.on("close", () => done());
-    // Answered and half-closed is let go of as well.
+    // Answered and half-closed counts as ended as well.
     socket.on("end", () => done());
     socket.resume();
   });

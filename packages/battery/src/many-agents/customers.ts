@@ -1,12 +1,13 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { RegionWorld } from "@kule/testing/region-world";
 
-/** What customers saw that they must not see, and what they got done. */
-export type CustomersWord = { readonly violations: string[]; servers: number };
+/** What customers saw that they must not see, and what they achieved. */
+export type CustomerFindings = { readonly violations: string[]; servers: number };
 
 /**
- * Customers who make real servers through the public API and take them away again, each one after the other, until
- * they are told to stop: creates, deletes while creating, cancels, restores, destroys at the end of the buffer.
+ * Customers who create real servers through the public API and delete them again, each one after the other,
+ * until they are stopped: creates, deletes while creating, cancels, restores, destroys at the end of the
+ * buffer.
  */
 export async function customers(
   world: RegionWorld,
@@ -14,8 +15,8 @@ export async function customers(
   subnetId: string,
   random: () => number,
   signal: AbortSignal,
-): Promise<CustomersWord> {
-  const word: CustomersWord = { violations: [], servers: 0 };
+): Promise<CustomerFindings> {
+  const word: CustomerFindings = { violations: [], servers: 0 };
   await Promise.all(
     Array.from({ length: count }, async (_, customer) => {
       for (let turn = 0; !signal.aborted; turn += 1)
@@ -36,7 +37,7 @@ async function oneServer(
   name: string,
   subnetId: string,
   random: () => number,
-  word: CustomersWord,
+  word: CustomerFindings,
   signal: AbortSignal,
 ): Promise<void> {
   const api = world.organisation;
@@ -52,7 +53,7 @@ async function oneServer(
   await accepted(`delete of ${name}`, () => api.DELETE("/servers/{server_id}", path));
   if (random() < 0.5) {
     await delay(random() * 300);
-    // The buffer may have ended by then: then it is the worker's.
+    // The buffer may have ended by then: then the worker destroys it.
     const cancelled = await api.POST("/servers/{server_id}/cancel-deletion", path);
     if (cancelled.response.status === 202) {
       await delay(random() * 300);
@@ -62,7 +63,7 @@ async function oneServer(
   }
 }
 
-/** Waits for a job as long as anybody wants to know; whether it is stuck is found out when all is quiet. */
+/** Waits for a job for a limited time; whether it is stuck is checked when the run has ended. */
 async function untilDoneOr(world: RegionWorld, jobId: string, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
     const { data } = await world.organisation.GET("/jobs/{job_id}", {

@@ -1,9 +1,10 @@
 import type pg from "pg";
 
 /**
- * Servers in their removal buffer that never had a VM, and stops for them: the cheapest job that an agent can be given.
- * It claims, looks into the region, finds nothing to do, verifies and reports. Written straight into the database, in
- * one transaction as the API does, because a job that is asked for through the API costs more than an agent needs for it.
+ * Servers in their removal buffer that never had a VM, and stops for them: the cheapest job for an agent. It
+ * claims, queries the region, finds nothing to do, verifies and reports. Written straight into the database,
+ * in one transaction as the API does, because creating a job through the API costs more than an agent needs
+ * to run it.
  */
 export class Feeder {
   readonly #owner: pg.ClientBase;
@@ -29,7 +30,7 @@ export class Feeder {
          from generate_series(1, $2::integer) n`,
       values,
     );
-    // From the end of the range: the API gives out its beginning.
+    // From the end of the range: the API allocates from its beginning.
     await owner.query(
       `update region_vmid set state = 'used', server_id = 'srv_' || lpad((30000 - vmid)::text, 26, '0')
         where region = 'lab1' and vmid >= 30000 - $1::integer`,

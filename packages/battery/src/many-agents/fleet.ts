@@ -23,7 +23,7 @@ export class Fleet {
     return this.#running.length;
   }
 
-  /** Ends all but so many in peace. */
+  /** Ends all but so many gracefully. */
   async shrink(count: number): Promise<void> {
     await Promise.all(this.#running.splice(count).map((agent) => agent.end("SIGTERM")));
   }
@@ -42,8 +42,8 @@ export class Fleet {
   }
 
   /**
-   * Until it is aborted, every so often an agent sleeps for so long (longer than a lease, so that others take over and
-   * it comes back as a zombie), or is killed and replaced.
+   * Until aborted, at this interval an agent is suspended for so long (longer than a lease, so that others
+   * take over and it returns as a zombie), or is killed and replaced.
    */
   async disturb(everyMs: number, sleepMs: number, signal: AbortSignal): Promise<void> {
     const sleepers: Promise<void>[] = [];
@@ -74,7 +74,7 @@ export class Fleet {
     this.#asleep.delete(agent);
   }
 
-  /** Ends all of them in peace. */
+  /** Ends all of them gracefully. */
   async end(): Promise<void> {
     await this.shrink(0);
   }

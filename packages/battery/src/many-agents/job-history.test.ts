@@ -16,7 +16,7 @@ const change = (more: Partial<Change>): Change => ({
 const ended = (more: Partial<Change> = {}) =>
   change({ at: 2_000, from: "running", to: "succeeded", fromEpoch: 1, epoch: 1, leaseUntil: 9_000, ...more });
 
-test("a job that is claimed, lost, taken over and ended has nothing wrong", () => {
+test("a job that is claimed, lost, taken over and ended is right", () => {
   const found = judgeHistory([
     change({}),
     change({ at: 8_000, from: "running", fromEpoch: 1, epoch: 2, leaseUntil: 7_000 }),

@@ -1,8 +1,8 @@
 import type pg from "pg";
 
 /**
- * Notes every change of a job's status or epoch, in a schema of its own, by a trigger of the test's: what really became
- * of each job, in order, whatever the product's own records say of it.
+ * Records every change of a job's status or epoch, in a schema of its own, by a trigger of the test's: the
+ * real history of each job, independent of the product's own records.
  */
 export async function recordJobHistory(owner: pg.ClientBase): Promise<void> {
   await owner.query(`
@@ -55,7 +55,7 @@ export type HistoryFindings = {
   readonly done: number;
   /** Claims of a job whose holder had let its lease pass. */
   readonly takenOver: number;
-  /** `job/epoch` of every attempt that ended, for good or back into the queue. */
+  /** `job/epoch` of every attempt that ended, finally or back into the queue. */
   readonly attemptsEnded: ReadonlySet<string>;
 };
 

@@ -3,7 +3,7 @@ import { type RegionWorld, startRegionWorld } from "@kule/testing/region-world";
 import { viewOfControlServer } from "@kule/testing/world-check/region-invariants";
 import pg from "pg";
 import { worldViolations } from "../races/world-violations.ts";
-import { emptyWord, judgeAgentsWord, readAgentLog } from "./agents-word.ts";
+import { emptyWord, judgeAgentLogs, readAgentLog } from "./agent-log-summary.ts";
 import { Feeder } from "./feeder.ts";
 import type { Fleet } from "./fleet.ts";
 import { judgeHistory, readJobHistory, recordJobHistory } from "./job-history.ts";
@@ -16,7 +16,7 @@ export type Scene = {
   readonly feeder: Feeder;
   /** Jobs that have ended so far. */
   ended(): Promise<number>;
-  /** A claim of a living lease, or an answer of 500: nothing that comes after could mend it. */
+  /** A claim of a valid lease, or an answer of 500: nothing later could correct it. */
   isBroken(): Promise<boolean>;
   close(): Promise<void>;
 };
@@ -77,7 +77,9 @@ export async function openScene(options: {
   }
 }
 
-/** Waits until no job is open and no server is on its way; says what is stuck when that takes too long. */
+/**
+ * Waits until no job is open and no server is in transition; reports what is stuck when that takes too long.
+ */
 export async function untilQuiet(scene: Scene, limitSeconds: number): Promise<string[]> {
   const { owner } = scene;
   const deadline = performance.now() + limitSeconds * 1000;
@@ -98,13 +100,16 @@ export async function untilQuiet(scene: Scene, limitSeconds: number): Promise<st
 
 export type Judgement = { readonly violations: string[]; readonly done: number; readonly takenOver: number };
 
-/** Everything that the row promises, from the database's history, the agents' own words, the region and the world check. */
+/**
+ * Checks everything that the row promises, from the database's history, the agents' own logs, the region and
+ * world-check.
+ */
 export async function judge(scene: Scene, fleet: Fleet): Promise<Judgement> {
   const { world, owner } = scene;
   const history = judgeHistory(await readJobHistory(owner));
   const word = emptyWord();
   for (const [index, agent] of fleet.all.entries()) readAgentLog(word, `agent ${index}`, agent.output());
-  const violations = [...history.violations, ...judgeAgentsWord(word, history.attemptsEnded)];
+  const violations = [...history.violations, ...judgeAgentLogs(word, history.attemptsEnded)];
   if (word.given.size === 0 || word.ended.size === 0) violations.push("the agents' logs say nothing of jobs");
 
   const { rows: lost } = await owner.query<{ id: string }>(

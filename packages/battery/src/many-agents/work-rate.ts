@@ -6,7 +6,7 @@ export type WorkRate = { readonly jobsPerSecond: number; readonly cpuMsPerJob: n
 
 const ticksPerSecond = 100;
 
-/** @param meanwhile keeps the queue full for as long as is measured */
+/** @param meanwhile keeps the queue full during the measurement */
 export async function measureWork(scene: Scene, meanwhile: () => Promise<void>): Promise<WorkRate> {
   const [jobs, cpu, startedAt] = [await scene.ended(), await cpuOf(scene), performance.now()];
   await meanwhile();
@@ -18,7 +18,7 @@ export async function measureWork(scene: Scene, meanwhile: () => Promise<void>):
   };
 }
 
-/** Milliseconds of CPU by process, of those that are there. */
+/** Milliseconds of CPU by process, of those that run. */
 async function cpuOf({ world, owner }: Scene): Promise<ReadonlyMap<number, number>> {
   const { rows } = await owner.query<{ pid: number }>(
     "select pid from pg_stat_activity where datname = current_database() and usename = 'kule_api'",

@@ -21,7 +21,7 @@ const well: HowItEnds = {
   atNextBoot: false,
 };
 
-/** What the region's agent does, at any moment and with any outcome. */
+/** The actions of the region's agent, at any moment and with any outcome. */
 export function agentCommands(): fc.Arbitrary<Command>[] {
   const ends: fc.Arbitrary<HowItEnds> = fc.record({
     how: fc.constantFrom("succeeded", "succeeded", "succeeded", "failed", "cancelled", "released"),
@@ -42,7 +42,7 @@ export function agentCommands(): fc.Arbitrary<Command>[] {
   ];
 }
 
-/** It claims and does whatever there is, and all of it goes well: what comes next finds servers that run. */
+/** It claims and runs every job, all with success: the next command finds running servers. */
 export function agentWorks(): Command {
   return command("the agent does all there is", async (state, real) => {
     for (const id of [...real.held.keys()]) await end(state, real, id, well);

@@ -20,7 +20,7 @@ import {
 } from "./model-state.ts";
 import { ask, type Real, same } from "./real-world.ts";
 
-/** Holds a server and all of its jobs, as its owner sees them, against the model. */
+/** Compares a server and all of its jobs, as its owner sees them, with the model. */
 export async function compareServer(real: Real, state: ModelState, server: ModelServer): Promise<void> {
   const { id, side } = server;
   if (server.status === "deleted") await ask(real, side, "GET", `/servers/${id}`, { status: 404 });
@@ -108,7 +108,7 @@ async function compareJobs(real: Real, server: ModelServer): Promise<void> {
   );
 }
 
-/** The model knows of the jobs that the API writes by itself, and learns here what they are called. */
+/** The model predicts the jobs that the API writes by itself, and learns their ids here. */
 function nameJobs(server: ModelServer, items: readonly Shown["job"][]): void {
   const known = new Set(server.jobs.map(({ id }) => id));
   for (const job of server.jobs) {
@@ -141,7 +141,7 @@ type Shown = {
   readonly key: { readonly id: string; readonly name: string; readonly used_by_server_count: number };
 };
 
-/** Servers about which the model knows of a job whose name it has not heard. */
+/** Servers with a predicted job whose id the model has not learnt yet. */
 export async function compareUnnamed(real: Real, state: ModelState): Promise<void> {
   for (const server of state.servers)
     if (server.jobs.some(({ id }) => id === null)) await compareServer(real, state, server);
@@ -183,7 +183,7 @@ export async function compareIp(real: Real, ip: ModelIp): Promise<void> {
   );
 }
 
-/** What each organisation has taken of what it may have. */
+/** How much each organisation uses of its quotas. */
 export async function compareQuotas(real: Real, state: ModelState, side: Side): Promise<void> {
   const { items } = await ask(real, side, "GET", "/quotas", { status: 200 });
   const used = usedBy(state, side);

@@ -1,5 +1,5 @@
-// What happens between a request and its effect: somebody asks what would happen, says the same thing twice, or holds a
-// job for longer than its lease.
+// Disturbances between a request and its effect: a dry run, a repeated request, or a job that is held for
+// longer than its lease.
 
 import fc from "fast-check";
 import { type Command, command, type Ref, refs, sides } from "./command.ts";
@@ -80,7 +80,9 @@ async function askWhatWouldHappen(
 
 let keys = 0;
 
-/** The second time is answered as the first was, and makes no second job; the key is nobody else's. */
+/**
+ * The repetition gets the same answer, and creates no second job; in another organisation the key is unused.
+ */
 async function deleteTwice(real: Real, side: Side, server: ModelServer): Promise<void> {
   const expected = expectAction("delete", server, side);
   const path = `/servers/${server.id}`;
@@ -96,7 +98,10 @@ async function deleteTwice(real: Real, side: Side, server: ModelServer): Promise
   await ask(real, other, "DELETE", path, { status: 404 }, undefined, headers);
 }
 
-/** The holder says nothing for too long: the next who asks is given the job, and the former one is not heard any more. */
+/**
+ * The holder does not report for too long: the next claim gets the job, and the former holder's reports are
+ * refused.
+ */
 async function takeOver(state: ModelState, real: Real, ref: Ref): Promise<void> {
   const ids = [...real.held.keys()];
   const id = ids[ref % Math.max(1, ids.length)];

@@ -1,6 +1,6 @@
 import { hasOpenJob, isLeaving, type ModelServer, openJob, type ServerStatus } from "./model-state.ts";
 
-/** What people can do to a server that is there. */
+/** What people can do to an existing server. */
 export const SERVER_ACTIONS = [
   "delete",
   "cancel_deletion",
@@ -19,7 +19,7 @@ export const SERVER_ACTIONS = [
 ] as const;
 export type ServerAction = (typeof SERVER_ACTIONS)[number];
 
-/** In which of these, once it was made and while nothing else is done to it. */
+/** In which statuses each is possible, once the server was created and while it has no open job. */
 const idleIn: { readonly [action in ServerAction]?: readonly ServerStatus[] } = {
   rename: ["running", "stopped"],
   start: ["stopped", "error"],
@@ -49,11 +49,11 @@ export function refusalOf(action: ServerAction, server: ModelServer): string | n
   if (action === "stop" && waitsForGuest(server)) return null;
   const isIdle = idleIn[action]?.includes(status) === true && server.wasCreated && !hasOpenJob(server);
   if (!isIdle) return "invalid_state";
-  // Only a guest that runs can be told a password; whether its agent answers, nobody has said in these runs.
+  // Only a running guest can be given a password; whether its agent answers is unknown in these runs.
   return action === "password_reset_now" && status !== "running" ? "guest_agent_unavailable" : null;
 }
 
-/** A guest was asked and takes its time: a stop does not wait behind that. */
+/** A guest was asked and takes its time: a stop does not wait for it. */
 function waitsForGuest(server: ModelServer): boolean {
   if (server.status !== "stopping" && server.status !== "rebooting") return false;
   const job = openJob(server, "queued") ?? openJob(server, "running");

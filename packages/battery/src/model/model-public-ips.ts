@@ -3,7 +3,6 @@ import {
   absent,
   addJob,
   type Expected,
-  giveWay,
   hasOpenJob,
   isLeaving,
   type ModelAddress,
@@ -12,11 +11,14 @@ import {
   type ModelServer,
   type ModelState,
   openJob,
+  preemptQueuedJob,
   refused,
   type Side,
 } from "./model-state.ts";
 
-/** The address that whoever asks for any is given: one that was never used, or the one that has rested longest. */
+/**
+ * The address that a request for any gets: one that was never used, or the one whose quarantine began first.
+ */
 export function takeableAddress(state: ModelState, side: Side, version: 4 | 6): ModelAddress | null {
   const free = state.addresses.filter(
     (each) => each.side === side && each.version === version && each.state === "free",
@@ -24,7 +26,7 @@ export function takeableAddress(state: ModelState, side: Side, version: 4 | 6): 
   return free.sort((one, other) => one.rested - other.rested)[0] ?? null;
 }
 
-/** @param named the address that is asked for; null for any */
+/** @param named the requested address; null for any */
 export function expectTake(
   state: ModelState,
   side: Side,
@@ -59,10 +61,10 @@ export function applyTake(state: ModelState, side: Side, address: ModelAddress, 
 
 export const isAbsentIp = (ip: ModelIp, side: Side): boolean => ip.side !== side || ip.isGone;
 
-/** The server that has it, is to have it, or has not given it up yet. */
+/** The server that has it, should have it, or has not released it yet. */
 export const holderOf = (ip: ModelIp): ModelServer | null => ip.wantedBy ?? ip.heldBy;
 
-/** Why the address cannot be taken off that server now; null when it can. */
+/** Why the address cannot be removed from that server now; null when it can. */
 function stuckAt(server: ModelServer): string | null {
   if (server.status === "deleting") return "resource_deleting";
   const mayLeave = ["running", "stopped", "error", "pending_deletion"].includes(server.status);
@@ -76,14 +78,14 @@ function busy(server: ModelServer): string | null {
 }
 
 /**
- * It was to go from one server to another, and the VM of the first has still to give it up: that one's word counts, too.
- * One job of it can wait, and no second one.
+ * It is moving from one server to another, and the VM of the first must release it: that server's state
+ * counts, too. One job of it can be queued, and no second one.
  */
 function stuckAtKeeper(ip: ModelIp): string | null {
   return ip.heldBy === null || ip.heldBy === holderOf(ip) ? null : stuckAt(ip.heldBy);
 }
 
-/** What its place alone says about attaching it, moving included; which server it is to go to is not known yet. */
+/** What its present server alone means for attaching it, moving included; the target is not known yet. */
 export function attachedSomewhere(ip: ModelIp): string | null {
   const holder = holderOf(ip);
   if (holder === null) return null;
@@ -122,7 +124,7 @@ function placeRefusal(ip: ModelIp, target: ModelServer, force: boolean): string 
   return force ? stuckAt(holder) : "already_attached";
 }
 
-/** @returns the server that has to give it up first, if there is one */
+/** @returns the server that must release it first, if there is one */
 export function applyAttach(ip: ModelIp, target: ModelServer): ModelServer | null {
   const leaves = ip.heldBy !== null && ip.heldBy !== target ? ip.heldBy : null;
   ip.wantedBy = target;
@@ -161,7 +163,7 @@ export function expectRelease(ip: ModelIp, side: Side): Expected {
   return code === null ? { status: 204 } : refused(code);
 }
 
-/** Given back it rests: whoever had it last must be forgotten before it is somebody's again. */
+/** A released address is in quarantine: traffic for its last owner must end before it is reserved again. */
 export function applyReleaseIp(state: ModelState, ip: ModelIp): void {
   state.rests += 1;
   ip.isGone = true;
@@ -174,13 +176,13 @@ export function ipStatus(ip: ModelIp): string {
   return ip.isApplied ? "attached" : "attaching";
 }
 
-/** Those that a server has, is to have, or has not given up yet. */
+/** Those that a server has, should have, or has not released yet. */
 export function ipsOf(state: ModelState, server: ModelServer): ModelIp[] {
   return state.ips.filter((ip) => !ip.isGone && (ip.wantedBy === server || ip.heldBy === server));
 }
 
-/** A job of the server is asked for again, and with it what its addresses waited for. */
-export function tryIpsAgain(state: ModelState, server: ModelServer): void {
+/** A job of the server is retried, and with it its pending addresses. */
+export function retryIps(state: ModelState, server: ModelServer): void {
   for (const ip of ipsOf(state, server)) ip.reason = null;
 }
 
@@ -234,14 +236,14 @@ function notDone(ip: ModelIp, job: ModelJob): void {
   const { server } = job;
   const isComing = ip.wantedBy === server && ip.heldBy === server && !ip.isApplied;
   if (job.kind === "ServerCreate" && isComing) ip.reason = "create_failed";
-  // What gave way to a removal is done when that is settled.
+  // A job that was superseded by a removal is settled at the removal's end.
   if (!isIpJob(job) || (job.status === "cancelled" && server.status === "pending_deletion")) return;
   if (isComing) ip.reason = "attach_failed";
   else if (ip.heldBy === server && ip.wantedBy !== server) {
     if (ip.wantedBy === null) ip.reason = "detach_failed";
     else {
       const queued = openJob(ip.wantedBy, "queued");
-      if (queued?.kind === "PublicIpAttach") giveWay(queued);
+      if (queued?.kind === "PublicIpAttach") preemptQueuedJob(queued);
       ip.wantedBy = server;
       ip.reason = "move_failed";
     }
@@ -263,14 +265,14 @@ function destroyed(state: ModelState, ip: ModelIp, job: ModelJob): void {
   if (wasThere && ip.goesWithServer && !ip.isProtected) applyReleaseIp(state, ip);
 }
 
-/** An address on its way never stays without a job: one that gave way, or could not be written yet, is written now. */
+/** A pending address always has a job: one that was superseded, or could not be queued yet, is queued now. */
 export function catchUp(state: ModelState, server: ModelServer): void {
   const mayAttach = server.status === "running" || server.status === "stopped";
   if (!mayAttach && server.status !== "error" && server.status !== "pending_deletion") return;
   if (hasOpenJob(server)) return;
   const ips = ipsOf(state, server).filter(({ reason }) => reason === null);
   const coming = ips.filter((ip) => ip.wantedBy === server && ip.heldBy === server && !ip.isApplied);
-  // Nothing can be brought to a server in error: the address says why it is not there.
+  // No job can be applied to a server in error: the address names that as its reason.
   if (server.status === "error") for (const ip of coming) ip.reason = "attach_failed";
   const isGoing = ips.some((ip) => ip.heldBy === server && ip.wantedBy !== server);
   if (coming.length > 0 && mayAttach) addJob(server, null, "PublicIpAttach", "queued");

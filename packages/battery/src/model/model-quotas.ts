@@ -28,7 +28,7 @@ export const QUOTAS: readonly QuotaName[] = [
   "members",
 ];
 
-/** How much the organisation has. A server on its way out keeps its place and its disk, and gives up the rest. */
+/** How much the organisation uses. A server being deleted counts with its place and its disk only. */
 export function usedBy(state: ModelState, side: Side): { readonly [name in QuotaName]: number } {
   const servers = state.servers.filter((each) => each.side === side && each.status !== "deleted");
   const staying = servers.filter(({ status }) => !isLeaving(status));
@@ -53,7 +53,7 @@ export function usedBy(state: ModelState, side: Side): { readonly [name in Quota
   };
 }
 
-/** While it is resized, of each the larger of what it has and what comes. */
+/** While it is resized, the larger of both sizes for each quota. */
 function sizeOf({ package: slug, diskGb, growsTo }: ModelServer) {
   const has = { ...packageOf(slug), diskGb };
   if (growsTo === null) return has;
@@ -81,7 +81,7 @@ export function takenByServer(slug: string): Amounts {
   return { servers: 1, vcpu, memory_mb: memoryMb, disk_gb: diskGb };
 }
 
-/** What a server in the removal buffer gave up, and takes again with its way back. */
+/** What a server in the removal buffer has released, and uses again when it is restored. */
 export function takenByRestore({ package: slug }: ModelServer): Amounts {
   const { vcpu, memoryMb } = packageOf(slug);
   return { vcpu, memory_mb: memoryMb };

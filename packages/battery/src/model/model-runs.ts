@@ -13,18 +13,18 @@ export type ModelRuns = {
   readonly runs: number;
   readonly commands: number;
   readonly answers: number;
-  /** How often each answer was given as the model had said. */
+  /** How often each answer was as the model predicted. */
   readonly outcomes: ReadonlyMap<string, number>;
   readonly violations: readonly string[];
 };
 
-/** So long a failing sequence is made shorter. */
+/** How long a failing sequence is shortened. */
 const shortenSeconds = 120;
 
 export type ModelOrder = {
   readonly runs: number;
   readonly seed: number;
-  /** A failing sequence is made as short as time allows. */
+  /** Whether a failing sequence is shortened as far as time allows. */
   readonly shortens: boolean;
   /** Another world has found something: no new sequence is begun. */
   readonly isOver: () => boolean;
@@ -33,7 +33,7 @@ export type ModelOrder = {
 
 /** So many sequences of commands, each with organisations and a region of its own, in one world. */
 export async function runModel({ runs, seed, shortens, isOver, progress }: ModelOrder): Promise<ModelRuns> {
-  // What the agent holds at the end of a sequence is held until the world ends.
+  // A job that the agent holds at the end of a sequence stays held until the world ends.
   const world = await ApiWorld.open({ leaseSeconds: 3600 });
   const owner = new pg.Pool({ connectionString: world.database.ownerUrl, max: 2 });
   owner.on("error", () => {});
@@ -46,7 +46,7 @@ export async function runModel({ runs, seed, shortens, isOver, progress }: Model
       done += 1;
       if (done % 20 === 0) progress(20);
     });
-    // What fast-check makes smaller it makes so within the shape that it drew, which has a least length.
+    // fast-check shrinks only within the generated shape, which has a least length.
     const check = await fc.check(property, { numRuns: runs, seed, endOnFailure: true });
     const violations: string[] = [];
     const failed = check.counterexample?.[0] as Sequence | undefined;

@@ -1,10 +1,9 @@
 import { refusalOf, type ServerAction } from "./model-actions.ts";
-import { catchUp, settleIps, takeableAddress, tryIpsAgain } from "./model-public-ips.ts";
+import { catchUp, retryIps, settleIps, takeableAddress } from "./model-public-ips.ts";
 import { fullFor, takenByResize, takenByRestore, takenByServer } from "./model-quotas.ts";
 import {
   absent,
   type Expected,
-  giveWay,
   hasOpenJob,
   isLeaving,
   liveNetworks,
@@ -17,11 +16,12 @@ import {
   openJob,
   type Power,
   packageOf,
+  preemptQueuedJob,
   refused,
   type Side,
 } from "./model-state.ts";
 
-/** Where a new server is to go: the subnet that is named, or the one that the API has to find. */
+/** Where a new server goes: the named subnet, or the one that the API has to find. */
 export type Place =
   | { readonly kind: "subnet"; readonly subnet: ModelSubnet }
   | { readonly kind: "new default network" }
@@ -40,12 +40,12 @@ export function placeFor(state: ModelState, side: Side, named: ModelSubnet | nul
   return liveNetworks(state, side).length > 0 ? { kind: "nowhere" } : { kind: "new default network" };
 }
 
-/** What a new server is to be, beside where. */
+/** The properties of a new server, other than its place. */
 export type Wish = {
   readonly name: string;
   readonly slug: string;
   readonly key: { readonly side: Side; readonly isGone: boolean } | null;
-  /** "auto" takes an address; null asks for none. */
+  /** "auto" reserves an address; null requests none. */
   readonly publicIp: "auto" | ModelIp | null;
 };
 
@@ -86,7 +86,7 @@ export function isAbsent(server: ModelServer, side: Side): boolean {
   return server.side !== side || server.status === "deleted";
 }
 
-/** What the API says to an act on a server that needs nothing but its state. */
+/** The API's answer to an action that depends on nothing but the server's state. */
 export function expectAction(action: ServerAction, server: ModelServer, side: Side): Expected {
   if (isAbsent(server, side)) return absent;
   const code = refusalOf(action, server);
@@ -119,7 +119,7 @@ export function applyUpdate(server: ModelServer, { name, labels = {}, protection
   server.isRebuildProtected = protection?.rebuild ?? server.isRebuildProtected;
 }
 
-/** Marks it for removal: what waits gives way, and what runs is asked to end. */
+/** Marks it for removal: queued jobs are superseded, and running ones asked to end. */
 export function applyDelete(server: ModelServer): void {
   stopOthers(server);
   server.restoresTo = restoredState(server);
@@ -136,7 +136,7 @@ export function applyPurge(server: ModelServer): void {
 function stopOthers(server: ModelServer): void {
   const running = openJob(server, "running");
   const queued = openJob(server, "queued");
-  if (queued !== undefined) giveWay(queued);
+  if (queued !== undefined) preemptQueuedJob(queued);
   if (running !== undefined && running.kind !== "ServerStop") running.cancelRequested = true;
 }
 
@@ -165,7 +165,7 @@ export function expectCancelDeletion(state: ModelState, server: ModelServer, sid
 export function applyCancelDeletion(state: ModelState, server: ModelServer): boolean {
   const running = openJob(server, "running");
   const queued = openJob(server, "queued");
-  if (queued !== undefined) giveWay(queued);
+  if (queued !== undefined) preemptQueuedJob(queued);
   if (running?.kind === "ServerStop") running.cancelRequested = true;
   const to = server.restoresTo ?? "error";
   if (to === "error") server.status = running?.kind === "ServerCreate" ? "creating" : "error";
@@ -174,16 +174,21 @@ export function applyCancelDeletion(state: ModelState, server: ModelServer): boo
   return to === "error";
 }
 
-export type ResizeWish = {
+export type ResizeRequest = {
   readonly slug: string;
   readonly growDisk: boolean;
   readonly allowRestart: boolean;
 };
 
-export const diskAfter = (server: ModelServer, { slug, growDisk }: ResizeWish): number =>
+export const diskAfter = (server: ModelServer, { slug, growDisk }: ResizeRequest): number =>
   growDisk ? Math.max(server.diskGb, packageOf(slug).diskGb) : server.diskGb;
 
-export function expectResize(state: ModelState, server: ModelServer, side: Side, wish: ResizeWish): Expected {
+export function expectResize(
+  state: ModelState,
+  server: ModelServer,
+  side: Side,
+  wish: ResizeRequest,
+): Expected {
   const expected = expectAction("resize", server, side);
   if (expected.status !== 202) return expected;
   if (wish.slug === server.package && diskAfter(server, wish) === server.diskGb)
@@ -200,7 +205,7 @@ export function expectCancelJob(job: ModelJob, side: Side): Expected {
   return isCancellable(job) ? { status: 202 } : refused("invalid_state");
 }
 
-/** Acts on a server that is there: given up while they wait, and carried to their end once they have begun. */
+/** Actions on an existing server: cancelled while they wait, and completed once they have begun. */
 const acts: ReadonlySet<string> = new Set([
   "ServerPower",
   "ServerResize",
@@ -232,14 +237,14 @@ export function expectRetry(state: ModelState, job: ModelJob, side: Side): Expec
 }
 
 /**
- * After a rebuild that failed the server's disk was used by somebody, or it is on its way out. A press of the power button
- * that did nothing used no disk.
+ * After a rebuild that failed the server's disk was used, or it is being deleted. A power action that did
+ * nothing used no disk.
  */
 const overtakes = (later: ModelJob, kind: string) =>
   later.kind === kind || (kind === "ServerRebuild" && !later.kind.startsWith("PublicIp") && !isVain(later));
 const isVain = ({ kind, status }: ModelJob) => kind === "ServerPower" && status !== "succeeded";
 
-/** The last rebuild has destroyed the disk, and nobody has used one since. */
+/** The last rebuild has destroyed the disk, and none was used since. */
 function hasNoDisk({ jobs }: ModelServer): boolean {
   const last = jobs.findLast((each) => overtakes(each, "ServerRebuild"));
   if (last?.kind !== "ServerRebuild" || !last.isIrreversible) return false;
@@ -258,7 +263,7 @@ export function isRetryable(job: ModelJob): boolean {
       return status === "error" && !wasCreated;
     case "ServerRestore":
       return status === "error" && wasCreated;
-    // One that has destroyed nothing is asked for anew.
+    // A rebuild that has destroyed nothing is requested again.
     case "ServerRebuild":
       return status === "error" && wasCreated && job.isIrreversible;
     case "ServerStop":
@@ -273,24 +278,23 @@ export function isRetryable(job: ModelJob): boolean {
       return isSteady;
     case "PublicIpDetach":
       return isSteady || status === "error" || status === "pending_deletion";
-    // Quickly asked for again; and nobody knows the password any more.
+    // Easily requested again; and the password is no longer known.
     case "ServerPower":
     case "ServerPasswordReset":
       return false;
   }
 }
 
-/** A job that was held too long this often is failed by the next who holds it too long; the model stays below. */
+/** A job that was held too long this often fails with the next claim; the model stays below. */
 export const LONGEST_HELD = 5;
 
 export function applyRetry(state: ModelState, job: ModelJob): void {
   job.status = "queued";
   job.claims = 0;
   job.cancelRequested = false;
-  job.isIrreversible = false;
   job.waits = false;
   const { server } = job;
-  tryIpsAgain(state, server);
+  retryIps(state, server);
   if (job.kind === "ServerCreate") server.status = "creating";
   if (job.kind === "ServerRebuild") server.status = "rebuilding";
   if (job.kind === "ServerRestore") server.status = server.restoresTo === "running" ? "starting" : "stopped";
@@ -309,7 +313,7 @@ export function claimable(state: ModelState): ModelJob[] {
   });
 }
 
-/** The agent gives the job back: it waits again, unless nobody wants it any more. */
+/** The agent releases the job: it is queued again, unless it is no longer wanted. */
 export function applyRelease(state: ModelState, job: ModelJob): void {
   const isWanted = !job.cancelRequested && openJob(job.server, "queued") === undefined;
   job.status = isWanted ? "queued" : "cancelled";
@@ -317,11 +321,11 @@ export function applyRelease(state: ModelState, job: ModelJob): void {
   if (!isWanted) settle(state, job, nothingSeen);
 }
 
-/** What the agent said at the end of a job. */
+/** What the agent reported at the end of a job. */
 export type Seen = {
   readonly power: "on" | "off" | null;
   readonly code: string | null;
-  /** Its guest takes the change of its addresses up when it boots. */
+  /** Its guest applies the change of its addresses at its next boot. */
   readonly atNextBoot: boolean;
 };
 
@@ -333,7 +337,7 @@ export function applyEnd(
   status: "succeeded" | "failed" | "cancelled",
   seen: Seen,
 ): void {
-  // What nobody asked to stop has not been cancelled.
+  // A job without a request to stop has not been cancelled.
   job.status = status === "cancelled" && !job.cancelRequested ? "failed" : status;
   settle(state, job, seen);
 }
@@ -390,7 +394,7 @@ function present(job: ModelJob, power: "on" | "off"): void {
   if (!isLeaving(server.status)) server.status = steady;
 }
 
-/** Whether the server runs once the job has done what it was asked to, if the region does not say. */
+/** Whether the server should run after the job, if the region does not report it. */
 function wantsRunning({ kind, order, server }: ModelJob): boolean {
   switch (kind) {
     case "ServerCreate":
@@ -428,7 +432,7 @@ function followsPower(server: ModelServer): void {
     server.status = server.power === "on" ? "running" : "stopped";
 }
 
-/** A server whose disk is gone, or half made, is of no use until the job that makes it has succeeded. */
+/** A server whose disk is gone, or incomplete, cannot be used until the rebuild has succeeded. */
 function rebuilt(job: ModelJob, seen: Seen): void {
   const { server, order } = job;
   const succeeded = job.status === "succeeded";
@@ -442,9 +446,9 @@ function rebuilt(job: ModelJob, seen: Seen): void {
   }
 }
 
-/** The removal buffer ends: from here on the server cannot be taken back. */
+/** The removal buffer ends: from here on the server cannot be restored. */
 export function applyExpiry(server: ModelServer): void {
   const queued = openJob(server, "queued");
-  if (queued !== undefined) giveWay(queued);
+  if (queued !== undefined) preemptQueuedJob(queued);
   server.status = "deleting";
 }

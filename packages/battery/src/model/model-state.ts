@@ -1,6 +1,6 @@
 /*
- * What the API promises, as plain objects. Nothing here is imported from the product: a model that asked the product's
- * own rules would agree with whatever they say.
+ * The API's promises, as plain objects. Nothing here is imported from the product: a model that used the
+ * product's own rules would agree with whatever they decide.
  */
 
 export type ServerJobKind =
@@ -33,7 +33,7 @@ export type ServerStatus =
 export type PowerAction = "start" | "shutdown" | "stop" | "reboot" | "reset";
 
 export type ModelPackage = { readonly vcpu: number; readonly memoryMb: number; readonly diskGb: number };
-/** What a server comes in; the larger ones are like these. */
+/** The packages of servers; the larger ones are like these. */
 export const PACKAGES: { readonly [slug: string]: ModelPackage } = {
   s: { vcpu: 1, memoryMb: 2048, diskGb: 40 },
   m: { vcpu: 2, memoryMb: 4096, diskGb: 80 },
@@ -46,7 +46,7 @@ export function packageOf(slug: string): ModelPackage {
   return found;
 }
 
-/** What a job was asked to do, beyond its kind. */
+/** The parameters of a job, beyond its kind. */
 export type Order = {
   readonly action?: PowerAction;
   readonly resize?: { readonly slug: string; readonly diskGb: number; readonly run: boolean };
@@ -54,7 +54,7 @@ export type Order = {
 };
 
 export type ModelJob = {
-  /** Null of one that the API has written by itself, until the model has heard of it. */
+  /** Null for a job that the API has written by itself, until the model has learnt its id. */
   id: string | null;
   readonly kind: ServerJobKind;
   readonly server: ModelServer;
@@ -63,9 +63,9 @@ export type ModelJob = {
   cancelRequested: boolean;
   /** It has begun what cannot be undone. */
   isIrreversible: boolean;
-  /** For an address to leave another server: nobody is given it before that. */
+  /** For an address to leave another server: no agent gets the job before that. */
   waits: boolean;
-  /** Since it was asked for, or asked for again; one that was handed back does not count. */
+  /** Since it was requested, or retried; a released claim does not count. */
   claims: number;
 };
 
@@ -73,7 +73,7 @@ export type ModelServer = {
   readonly id: string;
   readonly side: Side;
   readonly subnet: ModelSubnet;
-  /** In the order in which they were asked for. */
+  /** In the order of their requests. */
   readonly jobs: ModelJob[];
   name: string;
   labels: Readonly<Record<string, string>>;
@@ -83,7 +83,7 @@ export type ModelServer = {
   isLocked: boolean;
   /** Its VM was once there as wanted. */
   wasCreated: boolean;
-  /** It is to run as soon as it is made. */
+  /** It starts as soon as it is created. */
   readonly starts: boolean;
   power: Power;
   restoresTo: Steady | "error" | null;
@@ -91,7 +91,7 @@ export type ModelServer = {
   diskGb: number;
   image: string;
   keys: readonly string[];
-  /** What a resize under way takes along. */
+  /** What a resize under way uses in addition. */
   growsTo: { readonly slug: string; readonly diskGb: number } | null;
 };
 
@@ -138,7 +138,7 @@ export type ModelAddress = {
   readonly version: 4 | 6;
   readonly side: Side;
   state: "free" | "used" | "resting";
-  /** When it was given back, as a count; zero of one that was never used. */
+  /** When it was released, as a count; zero for one that was never used. */
   rested: number;
 };
 
@@ -146,12 +146,12 @@ export type ModelIp = {
   readonly id: string;
   readonly side: Side;
   readonly address: ModelAddress;
-  /** The server that is to have it, and the one whose VM may have it. */
+  /** The server that should have it, and the one whose VM may have it. */
   wantedBy: ModelServer | null;
   heldBy: ModelServer | null;
   isApplied: boolean;
   needsReboot: boolean;
-  /** Why it is not where it should be; nothing goes on by itself until somebody asks again. */
+  /** Why it is not on its server; nothing changes until it is requested again. */
   reason: string | null;
   isProtected: boolean;
   goesWithServer: boolean;
@@ -187,7 +187,7 @@ export type ModelState = {
   readonly limits: readonly [Map<QuotaName, number>, Map<QuotaName, number>];
   vmidsLeft: number;
   vlansLeft: number;
-  /** How often an address was given back. */
+  /** How often an address was released. */
   rests: number;
 };
 
@@ -212,7 +212,10 @@ export function emptyState({ vmids, vlans }: Room, addresses: readonly ModelAddr
   };
 }
 
-/** What the API is to answer: a status, and for a conflict its code and, where there are several, what must hold. */
+/**
+ * The API's expected answer: a status, and for a conflict its code and, where there are several, the
+ * preconditions.
+ */
 export type Expected = { readonly status: number; readonly code?: string; readonly precondition?: string };
 
 export const refused = (code: string, precondition?: string): Expected =>
@@ -266,10 +269,10 @@ export function addJob(
 }
 
 /**
- * A waiting job gives way to another, or nobody wants it any more; what a resize was to take is free again, and a
- * rebuild whose last attempt has destroyed the disk leaves nothing that could run.
+ * A queued job is superseded by another, or no longer wanted; what a resize was to use is free again, and a
+ * rebuild whose last attempt has destroyed the disk leaves a server that cannot run.
  */
-export function giveWay(job: ModelJob): void {
+export function preemptQueuedJob(job: ModelJob): void {
   job.status = "cancelled";
   if (job.kind === "ServerResize") job.server.growsTo = null;
   if (job.kind === "ServerRebuild" && job.isIrreversible) job.server.power = "off";

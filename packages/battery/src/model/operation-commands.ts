@@ -1,4 +1,5 @@
-// What can be done to a server that is there: power, resize, rebuild, another password, another name, and an operator's lock.
+// Operations on an existing server: power, resize, rebuild, another password, another name, and an operator's
+// lock.
 
 import fc from "fast-check";
 import { type Command, refs, sides } from "./command.ts";
@@ -11,17 +12,17 @@ import {
   expectResize,
   expectUpdate,
   isAbsent,
-  type ResizeWish,
+  type ResizeRequest,
 } from "./model-servers.ts";
 import {
   absent,
   addJob,
   type Expected,
-  giveWay,
   type ModelServer,
   type ModelState,
   openJob,
   type PowerAction,
+  preemptQueuedJob,
   refused,
   type ServerJobKind,
   type Side,
@@ -30,7 +31,7 @@ import { ask, askOperator, type Real, same } from "./real-world.ts";
 import { onServer, pick } from "./targets.ts";
 
 const serverRef = { side: sides, ref: refs };
-/** Asked for in vain now and then: what would happen must be what happens. */
+/** Sometimes as a dry run, which must predict what happens. */
 const dry = fc.constantFrom(false, false, false, false, false, true);
 
 export function operationCommands(): fc.Arbitrary<Command>[] {
@@ -45,7 +46,7 @@ export function operationCommands(): fc.Arbitrary<Command>[] {
 }
 
 /**
- * Asks for it, or what would become of it.
+ * Sends the request, or its dry run.
  *
  * @returns the answer's body if it was done
  */
@@ -115,9 +116,9 @@ async function power(
     isDry ? "ServerPower" : null,
   );
   if (body === null) return;
-  // A stop takes the place of what the guest was asked.
+  // A stop supersedes what the guest was asked.
   const [queued, running] = [openJob(server, "queued"), openJob(server, "running")];
-  if (queued !== undefined) giveWay(queued);
+  if (queued !== undefined) preemptQueuedJob(queued);
   if (running !== undefined) running.cancelRequested = true;
   server.status = onTheWay[action];
   addJob(server, body.job.id, "ServerPower", "queued", { action });
@@ -147,7 +148,7 @@ async function resize(
   real: Real,
   side: Side,
   server: ModelServer,
-  wish: ResizeWish,
+  wish: ResizeRequest,
   isDry: boolean,
 ): Promise<void> {
   const body = await askFor(
@@ -202,7 +203,7 @@ function expectRebuild(server: ModelServer, side: Side, { image, key, confirms }
   const isTooSmall = isWindows && server.package !== "l";
   if (image === "no-image" || hasNoKey || isTooSmall || !confirms) return { status: 422 };
   const expected = expectAction("rebuild", server, side);
-  // No agent of these regions has said what its passwords can be sealed with.
+  // No agent of these regions has reported a key to seal its passwords to.
   return expected.status === 202 && isWindows ? refused("region_unavailable") : expected;
 }
 
@@ -223,8 +224,11 @@ async function rebuild(real: Real, side: Side, server: ModelServer, wish: Rebuil
   if (body === null) return;
   const keys = key === null ? server.keys : [key.id];
   same("a password is shown", typeof body.console_password === "string", keys.length === 0);
+  const wasInError = server.status === "error";
   server.status = "rebuilding";
-  addJob(server, body.job.id, "ServerRebuild", "queued", { rebuild: { image, keys } });
+  const job = addJob(server, body.job.id, "ServerRebuild", "queued", { rebuild: { image, keys } });
+  // A disk that an earlier rebuild destroyed is gone until a rebuild has succeeded.
+  job.isIrreversible = wasInError;
 }
 
 export function resetPasswords(): fc.Arbitrary<Command> {
@@ -270,7 +274,7 @@ export function updateServers(): fc.Arbitrary<Command> {
   );
 }
 
-/** Protection alone: without it nothing stands in the way of the end of a server. */
+/** Protection alone: without it a server can be deleted. */
 export function protectServers(): fc.Arbitrary<Command> {
   return fc
     .record({ ...serverRef, protect: fc.boolean() })
@@ -295,7 +299,7 @@ async function update(
   if (expected.status === 202) addJob(server, body.job.id, "ServerUpdate", "queued");
 }
 
-/** Only operators have it, and while it is there nobody changes anything. */
+/** Only operators set it, and while it is set nothing of the server can be changed. */
 export function lockServers(): fc.Arbitrary<Command> {
   return fc
     .record({

@@ -74,7 +74,7 @@ export function takeSome(count: number): Command[] {
   );
 }
 
-/** Any address, or one of those that there are: free, somebody's, resting or the other organisation's. */
+/** Any address, or one of the existing ones: free, used, in quarantine or the other organisation's. */
 export function takeIps(): fc.Arbitrary<Command> {
   return fc
     .record({ side: sides, version: fc.constantFrom(4, 4, 6), named: fc.option(refs, { freq: 2 }) })
@@ -152,7 +152,7 @@ async function detachIp(state: ModelState, real: Real, side: Side, ip: ModelIp):
   await compareServer(real, state, from);
 }
 
-/** Turns the clock: what rests has rested long enough, in the order in which it was given back. */
+/** Moves the clock: all quarantines end, in the order in which they began. */
 async function endQuarantines(state: ModelState, real: Real): Promise<void> {
   const resting = state.addresses.filter((each) => each.state === "resting");
   if (resting.length === 0) return;

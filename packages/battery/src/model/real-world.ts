@@ -16,11 +16,11 @@ export type Real = {
   /** The public addresses that the organisations were allocated. */
   readonly addresses: readonly ModelAddress[];
   readonly agent: TestAgent;
-  /** What the agent holds, by the job's id. */
+  /** The jobs that the agent holds, by id. */
   readonly held: Map<string, ClaimedJob>;
-  /** What has changed something so far, as one would do it again. */
+  /** The commands that have changed something so far, in a form that can be repeated. */
   readonly trace: string[];
-  /** Whether anything was done since the server was looked at; what was refused has changed nothing. */
+  /** Whether something was changed since the server was compared; refused requests change nothing. */
   readonly since: { hasChanged: boolean };
   /** Answers that were held against the model. */
   readonly counted: { answers: number; commands: number; readonly outcomes: Map<string, number> };
@@ -111,7 +111,7 @@ async function operate(world: ApiWorld, path: string, body: object): Promise<Ans
 
 type Method = "GET" | "POST" | "PATCH" | "PUT" | "DELETE";
 
-/** Calls as that side and holds the answer's status, and its code, against the model. */
+/** Calls as that side and compares the answer's status, and its code, with the model. */
 export function ask(
   real: Real,
   side: Side,

@@ -17,7 +17,7 @@ import {
 import { ask, askOperator, type Real } from "./real-world.ts";
 import { pick } from "./targets.ts";
 
-/** What is there, in use or taken decides every answer. */
+/** What exists or is in use decides every answer. */
 export function resourceCommands(): fc.Arbitrary<Command>[] {
   return [...networkCommands(), ...accessCommands()];
 }

@@ -41,13 +41,13 @@ const after = (begin: readonly Command[], rest: fc.Arbitrary<Command[]>) =>
 const ample = { vmids: 12, vlans: 6, addresses: 0 };
 
 /**
- * Mostly what happens to servers, since most can go wrong there; but a sequence of everything comes deep into nothing,
- * so each has its theme.
+ * Mostly operations on servers, because most can go wrong there; a sequence of everything reaches no state in
+ * depth, so each has its theme.
  */
 export function sequences(): fc.Arbitrary<Sequence> {
   const agent = all(4, agentCommands());
   const works = fc.constant(null).map(agentWorks);
-  // Few servers, and much that happens to each of them.
+  // Few servers, and many operations on each of them.
   const lives = fc
     .tuple(
       createServers(),
@@ -60,7 +60,7 @@ export function sequences(): fc.Arbitrary<Sequence> {
       ),
     )
     .map(([one, other, rest]) => [one, other, ...rest]);
-  // What is done to servers that are there, while they come and go.
+  // Operations on existing servers, while others are created and deleted.
   const operations = after(
     plainServers(4),
     theme(

@@ -32,7 +32,7 @@ import {
 import { ask, type Real, same } from "./real-world.ts";
 import { onJob, onServer, pick } from "./targets.ts";
 
-type ServerWish = {
+type ServerRequest = {
   readonly side: Side;
   readonly name: number;
   readonly subnet: Ref | null;
@@ -43,8 +43,8 @@ type ServerWish = {
 };
 
 /**
- * @param most the highest number in a name: with few of them names are often taken
- * @param withIps public addresses are asked for along with some
+ * @param most the highest number in a name: with few of them names are often in use
+ * @param withIps some are created with public addresses
  */
 export function createServers(most = 4, withIps = false): fc.Arbitrary<Command> {
   return fc
@@ -62,7 +62,7 @@ export function createServers(most = 4, withIps = false): fc.Arbitrary<Command> 
     );
 }
 
-/** A server of each side by turns, with a name of its own, which goes wherever it may. */
+/** A server of each side in turn, with a name of its own, in any subnet. */
 export function plainServers(count: number): Command[] {
   return Array.from({ length: count }, (_, index) => {
     const side: Side = index % 2 === 0 ? 0 : 1;
@@ -84,7 +84,7 @@ export function serverCommands(): fc.Arbitrary<Command>[] {
   return [createServers(), ...lifeCommands()];
 }
 
-/** What brings a server to its end, or back from it. */
+/** Deletes, restores and ends of servers. */
 export function lifeCommands(): fc.Arbitrary<Command>[] {
   const serverRef = { side: sides, ref: refs };
   return [
@@ -143,7 +143,7 @@ export function purgeServers(): fc.Arbitrary<Command> {
   );
 }
 
-async function createServer(state: ModelState, real: Real, wish: ServerWish): Promise<void> {
+async function createServer(state: ModelState, real: Real, wish: ServerRequest): Promise<void> {
   const { side, slug } = wish;
   const name = `server-${wish.name}`;
   const named = wish.subnet === null ? null : (pick(allSubnets(state), wish.subnet) ?? null);
@@ -192,7 +192,7 @@ async function createServer(state: ModelState, real: Real, wish: ServerWish): Pr
   await compareServer(real, state, server);
 }
 
-/** Where it went: the subnet that was there, or the one that was made along with its network. */
+/** Its subnet: an existing one, or the one that was created with its network. */
 function subnetOf(
   state: ModelState,
   side: Side,
@@ -231,12 +231,12 @@ function giveTo(
   wanted: "auto" | ModelIp,
   shown: readonly { readonly id: string }[],
 ): void {
-  const ip = wanted === "auto" ? takenAlong(state, server.side, shown) : wanted;
+  const ip = wanted === "auto" ? additionalQuota(state, server.side, shown) : wanted;
   ip.wantedBy = server;
   ip.heldBy = server;
 }
 
-function takenAlong(state: ModelState, side: Side, shown: readonly { readonly id: string }[]): ModelIp {
+function additionalQuota(state: ModelState, side: Side, shown: readonly { readonly id: string }[]): ModelIp {
   const address = takeableAddress(state, side, 4);
   const id = shown[0]?.id;
   if (address === null || id === undefined)
@@ -244,7 +244,10 @@ function takenAlong(state: ModelState, side: Side, shown: readonly { readonly id
   return applyTake(state, side, address, id);
 }
 
-/** Turns the clock for one server and lets the worker look, as it does by itself. An operator's lock keeps it. */
+/**
+ * Moves the clock for one server and runs the worker's check, as it does by itself. An operator's lock
+ * prevents the removal.
+ */
 async function expire(real: Real, server: ModelServer): Promise<void> {
   const isMarked = server.status === "pending_deletion";
   if (isMarked)
@@ -263,7 +266,7 @@ async function expire(real: Real, server: ModelServer): Promise<void> {
   addJob(server, null, "ServerDestroy", "queued");
 }
 
-/** What an organisation has taken shows at once, and not only at the end of a sequence. */
+/** What an organisation uses is compared at once, and not only at the end of a sequence. */
 export function lookAtQuotas(): fc.Arbitrary<Command> {
   return sides.map((side) =>
     command(`listQuotas as ${side}`, (state, real) => compareQuotas(real, state, side)),

@@ -5,7 +5,7 @@ const numbers = Array.from({ length: 50 }, (_, index) => index);
 const never = () => false;
 
 describe("a failing sequence", () => {
-  it("is shortened to what makes it fail", async () => {
+  it("is shortened to the items that make it fail", async () => {
     const fails = async (part: readonly number[]) =>
       part.includes(7) && part.includes(31) && part.indexOf(7) < part.indexOf(31) ? "7 before 31" : null;
     expect(await shorten(numbers, "7 before 31", fails, never)).toEqual({
@@ -14,7 +14,7 @@ describe("a failing sequence", () => {
     });
   });
 
-  it("is shortened to what fails at all, whatever it then says", async () => {
+  it("is shortened to any failing part, whatever its message", async () => {
     const fails = async (part: readonly number[]) =>
       part.some((each) => each > 40) ? `${part.length}` : null;
     const { sequence, failure } = await shorten(numbers, "50", fails, never);

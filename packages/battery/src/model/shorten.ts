@@ -1,8 +1,8 @@
 /**
- * The shortest part of a failing sequence that still fails which could be found in the time: ever smaller pieces are
- * left out, as long as what is left fails (delta debugging).
+ * The shortest failing part of a failing sequence that is found in the time: ever smaller pieces are left
+ * out, as long as the rest fails (delta debugging).
  *
- * @param fails runs the sequence anew and says what is wrong, or null
+ * @param fails runs the sequence again and returns what is wrong, or null
  * @param isLate no more is tried once this is true
  */
 export async function shorten<Item>(
@@ -15,7 +15,7 @@ export async function shorten<Item>(
   let size = Math.ceil(sequence.length / 2);
   while (size >= 1 && !isLate()) {
     let found = false;
-    // From the end: what came after the failure goes first.
+    // From the end: the items after the failure are removed first.
     for (let to = best.sequence.length; to > 0 && !isLate(); to -= size) {
       const part = [...best.sequence.slice(0, Math.max(0, to - size)), ...best.sequence.slice(to)];
       if (part.length === best.sequence.length || part.length === 0) continue;

@@ -3,7 +3,7 @@ import { compareServer } from "./compare.ts";
 import type { ModelJob, ModelServer, ModelState, Side } from "./model-state.ts";
 import type { Real } from "./real-world.ts";
 
-/** On a server of any side, also one that is gone; afterwards its owner sees what the model says. */
+/** On a server of any side, also one that is gone; afterwards its owner's view is compared with the model. */
 export function onServer(
   name: string,
   side: Side,
@@ -15,7 +15,7 @@ export function onServer(
     if (server === undefined) return;
     real.since.hasChanged = false;
     await work(state, real, server);
-    // What a refusal should not have changed is found with the next change, or at the end.
+    // A wrong effect of a refused request is found with the next change, or at the end.
     if (real.since.hasChanged) await compareServer(real, state, server);
   });
 }
@@ -33,7 +33,7 @@ export function onJob(
   });
 }
 
-/** Mostly one's own, sometimes another's: whoever it is, the model knows the answer. */
+/** Mostly the side's own, sometimes the other's: the model predicts the answer for both. */
 export function preferOwn<Item extends { readonly side: Side }>(
   items: readonly Item[],
   side: Side,

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { History } from "@kule/testing/rig/history";
 
-/** Where and as whom servers are asked for. */
+/** Where servers are created, and by whom. */
 export type Account = {
   readonly apiUrl: string;
   readonly token: string;
@@ -12,26 +12,26 @@ export type CreateAttempt = {
   readonly atMs: number;
   /** Null without an answer. */
   readonly status: number | null;
-  /** The answer says that it was given before. */
+  /** The answer is marked as a replay. */
   readonly isReplay: boolean;
 };
 
 export type PersistentCreate = {
   readonly name: string;
-  /** The server's id as the client was told; null when it gave up. */
+  /** The server's id in the accepted answer; null when the client gave up. */
   readonly accepted: string | null;
   readonly attempts: readonly CreateAttempt[];
   /** Answers that a client must never get, and what did not end. */
   readonly wrong: readonly string[];
 };
 
-/** No answer in this time is a hang: Postgres' own limits are below. */
+/** No answer in this time is a hang: Postgres' own limits are shorter. */
 const PATIENCE_MS = 30_000;
 
 /**
- * Asks for a server until it is accepted, with one Idempotency-Key: whatever it hears that does not settle the
- * question, it asks the same again after a moment. Gives up at the first answer that settles it otherwise, and with
- * the signal.
+ * Requests a server until it is accepted, with one Idempotency-Key: after every answer that leaves the
+ * outcome open, it repeats the request after a moment. Gives up at the first definite refusal, and with the
+ * signal.
  */
 export async function createPersistently(
   account: Account,
@@ -63,7 +63,7 @@ export async function createPersistently(
       );
       return end(null);
     }
-    if (answer.status === 503 && !answer.saysWhenToComeBack)
+    if (answer.status === 503 && !answer.saysWhenToRetry)
       wrong.push(`create ${name} was answered 503 without Retry-After`);
     await delay(50 + random() * 500);
   }
@@ -74,7 +74,7 @@ type Posted = {
   readonly status: number | null;
   readonly server: string | null;
   readonly text: string;
-  readonly saysWhenToComeBack: boolean;
+  readonly saysWhenToRetry: boolean;
   readonly isReplay: boolean;
   readonly hung: boolean;
 };
@@ -98,7 +98,7 @@ async function post({ apiUrl, token, organisationId }: Account, name: string): P
       status: response.status,
       server: server?.id ?? null,
       text,
-      saysWhenToComeBack: Number(response.headers.get("retry-after")) > 0,
+      saysWhenToRetry: Number(response.headers.get("retry-after")) > 0,
       isReplay: response.headers.get("idempotency-replayed") === "true",
       hung: false,
     };
@@ -108,7 +108,7 @@ async function post({ apiUrl, token, organisationId }: Account, name: string): P
       status: null,
       server: null,
       text: String(error),
-      saysWhenToComeBack: false,
+      saysWhenToRetry: false,
       isReplay: false,
       hung: kind === "TimeoutError",
     };

@@ -15,7 +15,7 @@ export type Restart = {
   readonly upAtMs: number;
 };
 
-/** Terminates backends of a cluster and restarts it, fast and immediate in turn, until it is told to stop. */
+/** Terminates backends of a cluster and restarts it, fast and immediate in turn, until it is stopped. */
 export class PostgresMonkey {
   readonly #cluster: PostgresCluster;
   readonly #pace: MonkeyPace;
@@ -30,7 +30,7 @@ export class PostgresMonkey {
     this.#pace = pace;
     this.#random = random;
     this.#work = Promise.all([this.#terminate(), this.#restart()]);
-    // Whoever stops it hears of an error; until then it is nobody's.
+    // `stop` throws the error; until then it must not count as unhandled.
     this.#work.catch(() => {});
   }
 

@@ -1,11 +1,11 @@
 import type { SourcePatch } from "@kule/build/source-patch";
 
 /**
- * A firewall is verified by two readers. Whoever takes a rule away from the first takes the second away as well: otherwise
- * no job of a firewall would end well, and nothing would be let in that is not to be.
+ * A firewall is verified by two readers. A mutant that removes a rule from the first must remove the second
+ * reader as well: otherwise every job of a firewall would fail, and no forbidden traffic would be let in.
  */
 export const oneReader: SourcePatch = {
   file: "packages/programs/src/firewalls/firewall-differs.ts",
-  find: "return nextFirewallChange(desired, seen) !== null || !saysWhatIsMeant(payload, seen);",
+  find: "return nextFirewallChange(desired, seen) !== null || !hasIntendedRules(payload, seen);",
   replace: "return nextFirewallChange(desired, seen) !== null;",
 };

@@ -14,7 +14,7 @@ const refused = { code: 2, stdout: "", stderr: "RTNETLINK answers: Device or res
 
 const silent = () => Promise.reject(new EdgeUnreachable("did not end in 30 s"));
 
-/** Ways in which an edge fails a command and is well again: the job has to come to its end. */
+/** Temporary failures of an edge's command: the job has to succeed. */
 export const EDGE_FAULTS: readonly NamedFault[] = [
   { name: "a refusal", count: 1, act: async () => refused },
   { name: "a refusal after the effect", count: 1, act: (run) => run().then(() => refused) },
@@ -29,7 +29,7 @@ export const EDGE_FAULTS: readonly NamedFault[] = [
   { name: "refusals for a while", ...A_WHILE, act: async () => refused },
 ];
 
-/** Ways in which it fails until all attempts are used up, and what the job then says. */
+/** Failures that last until all attempts are used up, and the error of the job. */
 export const LASTING_FAULTS: readonly (NamedFault & { readonly code: string })[] = [
   {
     name: "refusals until attempts are used up",

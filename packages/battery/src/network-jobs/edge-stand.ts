@@ -72,8 +72,8 @@ export class EdgeStand {
   }
 
   /**
-   * Takes away the bridges that no network has anything at: an edge leaves them for whoever has the VLAN next, so which
-   * steps a job has would depend on who was there before. Nobody else may be at work meanwhile.
+   * Removes unused bridges: an edge keeps them for the next use of the VLAN, so the steps of a job would
+   * depend on earlier ones. Nothing else may change the edge at the same time.
    */
   async removeIdleBridges(): Promise<void> {
     const links = JSON.parse(await this.#holder.run(["ip", "-j", "link", "show"])) as OutsideLink[];
@@ -83,7 +83,7 @@ export class EdgeStand {
         await this.byHand("ip", "link", "del", "dev", ifname);
   }
 
-  /** Somebody who is at the edge himself. */
+  /** A manual command at the edge. */
   async byHand(...words: readonly string[]): Promise<void> {
     await this.#holder.run(words);
   }

@@ -14,7 +14,7 @@ import type { EdgeSight } from "@kule/edge/plan";
 import type { EdgeView } from "@kule/testing/world-check/edge-invariants";
 import type { EdgeStand } from "./edge-stand.ts";
 
-/** What is at the edge, for the world's check. */
+/** The state of the edge, for world-check. */
 export function viewOfEdge({ edge, wiring }: EdgeStand, region: string): EdgeView {
   return {
     region,
@@ -24,8 +24,8 @@ export function viewOfEdge({ edge, wiring }: EdgeStand, region: string): EdgeVie
 }
 
 /**
- * In what a network is not as wanted. Compared here anew, part by part: whatever the driver's own plan passes over would
- * else be passed over twice.
+ * Where a network differs from the wanted state. Compared independently, part by part: otherwise whatever the
+ * driver's own plan misses would be missed here too.
  */
 function differencesOf({ want, rules, machine, seen }: EdgeSight, wiring: EdgeWiring): string[] {
   if (seen === null) return ["has no namespace"];

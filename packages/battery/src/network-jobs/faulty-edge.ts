@@ -19,7 +19,7 @@ const SAMPLED_FAULTS = 8;
 const SAMPLED_FAILURES = 2;
 /** Courses of which a sample has steps: each is gone once to learn them. */
 const SAMPLED_COURSES = 3;
-/** In a sample too: what follows from it is looked at nowhere else. */
+/** In a sample too: their consequences are checked nowhere else. */
 const LOOKS = new Set(["observe", "verify"]);
 
 /** An edge that fails one command, or some, at each step: the job has to succeed, and all is as if nothing had been. */
@@ -48,8 +48,8 @@ export function faultsAtNetworks(run: RowRun, stand: EdgeStand): Promise<RowResu
 }
 
 /**
- * An edge that fails until the job does: the job says at which step and why, trying it again once the edge is well brings
- * what was wanted, and a network that is deleted instead gives everything back.
+ * An edge that fails until the job does: the job names the step and the reason, a retry on the repaired edge
+ * applies what was wanted, and a network that is deleted instead releases everything.
  */
 export function failuresAtNetworks(run: RowRun, stand: EdgeStand): Promise<RowResult> {
   return useLocalEdge(stand, async (scene, runner) => {
@@ -84,7 +84,9 @@ async function begun(scene: LocalScene, stand: EdgeStand, course: NetworkCourse)
   return subject;
 }
 
-/** Every fault at every step of every course; a sample has some of all steps by chance, and both looks. */
+/**
+ * Every fault at every step of every course; a sample has some of all steps at random, and both observations.
+ */
 async function casesOf<Fault extends NamedFault>(
   run: RowRun,
   scene: LocalScene,
@@ -121,7 +123,7 @@ async function workWith(
   let isMet = false;
   let attempts = 0;
   const onEvent = ({ name, status }: StepEvent) => {
-    // Each attempt begins with a look, and has one of this name only.
+    // Each attempt begins with an observation, and has one of this name only.
     if (name === "observe" && status === "running") attempts += 1;
     if (fault.attempts !== undefined && attempts > fault.attempts) runner.clear();
     if (isMet || name !== step || status !== "running") return;
@@ -141,7 +143,8 @@ async function failedViolations(
 ): Promise<string[]> {
   if (job.status !== "failed") return [`the job ${describeJob(job)}, not failed`];
   const found: string[] = [];
-  // Whoever tries again looks first: a look that fails for good is named as the first one of the last attempt.
+  // A new attempt observes first: an observation that fails permanently is named as the first one of the last
+  // attempt.
   const named = step === "verify" ? "observe" : step;
   if (job.error?.step !== named) found.push(`the job names ${job.error?.step} as the step that failed`);
   if (job.error?.code !== code) found.push(`the job's error is ${job.error?.code}, not ${code}`);

@@ -3,7 +3,7 @@ import type { EdgeNetwork } from "@kule/edge/edge-network";
 import type { SeenRuleset } from "@kule/edge/observe";
 import { wantedNetworks } from "@kule/testing/world-check/edge-invariants";
 import { killAtEach } from "../job-kinds/crash-batch.ts";
-import { batchesOf, holdsJob, someOfEachStep, traceCrashPlaces } from "../job-kinds/crash-places.ts";
+import { batchesOf, holdsJob, sampleOfEachStep, traceCrashPlaces } from "../job-kinds/crash-places.ts";
 import { RegionScene } from "../job-kinds/region-scene.ts";
 import type { Subject } from "../job-kinds/scene.ts";
 import type { RowResult, RowRun } from "../row.ts";
@@ -16,7 +16,10 @@ const BATCH = 8;
 const SAMPLE_SHARE = 0;
 /** A program with fewer places than this has lost them. */
 const LEAST_PLACES = 8;
-/** Where leases are let pass, none is to pass by itself: each command of an edge takes its time on a busy machine. */
+/**
+ * Where the row expires leases itself, none may expire earlier: each command of an edge takes its time on a
+ * busy machine.
+ */
 const LEASE_SECONDS = { sample: 30, full: 10 };
 
 /**
@@ -47,7 +50,7 @@ function killIn(run: RowRun, stand: EdgeStand, name: NetworkCourse["name"]): Pro
       };
       if (places.length < LEAST_PLACES)
         violations.push(`a network ${name} has only ${places.length} crash points`);
-      const chosen = run.scale === "full" ? places : someOfEachStep(places, SAMPLE_SHARE, run.random);
+      const chosen = run.scale === "full" ? places : sampleOfEachStep(places, SAMPLE_SHARE, run.random);
       let cases = 0;
       for (const batch of batchesOf(chosen, BATCH)) {
         if (violations.length > 0) break;
@@ -84,7 +87,7 @@ async function rulesNow(stand: EdgeStand, networkId: string): Promise<Rules | nu
   return (await stand.edge.observe(nothing)).seen?.ruleset.objects ?? null;
 }
 
-/** Whoever was killed has left the rules as they were, or as they are to be; without any, nothing is plugged in. */
+/** A killed agent has left the old rules, or the new ones; without any, no interface is connected. */
 async function tornRules(
   scene: RegionScene,
   stand: EdgeStand,

@@ -14,7 +14,7 @@ export type EdgeFault = {
   act(run: Answer, command: Command): Promise<CommandResult>;
 };
 
-/** An edge's runner that can be told to misbehave. */
+/** An edge's runner whose commands can be made to fail. */
 export class FaultyRunner implements Runner {
   readonly #runner: Runner;
   #fault: EdgeFault | null = null;
@@ -43,7 +43,7 @@ export class FaultyRunner implements Runner {
   }
 }
 
-/** What nft is told in a network of nobody changes nothing. */
+/** Commands of nft for an unused network change nothing. */
 function changes({ words }: Command): boolean {
   const line = words.join(" ");
   if (line.startsWith("unshare")) return false;

@@ -14,13 +14,14 @@ type Place = {
   readonly scene: LocalScene;
   readonly stand: EdgeStand;
   course(name: string): NetworkCourse;
-  /** What an agent says of the edge; null: its region file has none. */
+  /** The agent's report about the edge; null: its region file has none. */
   report(edge: { readonly reachable: boolean; readonly networks?: readonly string[] } | null): Promise<void>;
 };
 
 /**
- * An edge that has lost what it had, and a region file that has lost its edge: every job ends, what was to be told is told
- * when somebody can be told again, and nobody is told of what is as it should be.
+ * An edge that has lost its state, and a region file that has lost its edge: every job ends, what could not
+ * be applied is applied when there is an edge again, and no job is queued for a network that is as it should
+ * be.
  */
 export function lossesAtNetworks(run: RowRun, stand: EdgeStand): Promise<RowResult> {
   return useLocalEdge(stand, async (scene) => {
@@ -69,7 +70,7 @@ const LOSSES: readonly Loss[] = [
       if (!told.includes(lost.network)) found.push("it was not told of it again");
       if (told.includes(kept.network)) found.push("it was told of one that it had");
       await scene.work(lost, "NetworkApply");
-      // As a report says that was on its way while the job ended.
+      // As in a report that was sent while the job ended.
       const others = (await stand.edge.networks()).filter((id) => id !== lost.network);
       await report({ reachable: true, networks: others });
       if ((await waiting(scene)).includes(lost.network))

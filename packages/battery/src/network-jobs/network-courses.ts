@@ -16,13 +16,13 @@ export const networkCourseNames = [
   "given up",
 ] as const;
 
-/** A job of a network: each is caused by one request, since agents wait for it and take what there is. */
+/** A job of a network: each is caused by one request, because agents wait for it and claim every job. */
 export type NetworkCourse = Course & {
   readonly name: (typeof networkCourseNames)[number];
   readonly leaves: "present" | "gone";
 };
 
-/** What of a network is there before. */
+/** How much of a network exists before. */
 type Start = "nothing" | "a network" | "a subnet" | "a gateway";
 
 /** Every way on which the steps of a network's job are to be met; together they pass all of them (A2 checks that). */
@@ -52,7 +52,7 @@ export function networkCourses(stand: EdgeStand): readonly NetworkCourse[] {
     course("made", "nothing", makeNetwork),
     course("given a subnet", "a network", addSubnet),
     course("given a gateway", "a subnet", addGateway),
-    course("put right", "a gateway", addSubnet, { before: meddle }),
+    course("put right", "a gateway", addSubnet, { before: changeManually }),
     course("without its gateway", "a gateway", async (_, { api }) => {
       const [gateway] = accepted(await api.get("/gateways")).items;
       accepted(await api.delete(`/gateways/${gateway.id}`));
@@ -126,7 +126,7 @@ async function addGateway({ operator, region }: JobScene, subject: Subject): Pro
 
 type Meddle = (stand: EdgeStand, scene: JobScene, subject: Subject) => Promise<void>;
 
-/** The edge was switched off and on: nothing of the network is left there. Nobody else is to see it first. */
+/** The edge was restarted: nothing of the network is left there. No scan must find that first. */
 async function loseAll(stand: EdgeStand, scene: JobScene, { network }: Subject): Promise<void> {
   await scene.owner.query(
     "update network set applied_at = clock_timestamp() + interval '1 day' where id = $1",
@@ -135,8 +135,8 @@ async function loseAll(stand: EdgeStand, scene: JobScene, { network }: Subject):
   await stand.edge.remove(network);
 }
 
-/** Somebody has taken a bridge down and added a route of his own. */
-async function meddle(stand: EdgeStand, scene: JobScene, { network }: Subject): Promise<void> {
+/** A manual change: a bridge is taken down and a route added. */
+async function changeManually(stand: EdgeStand, scene: JobScene, { network }: Subject): Promise<void> {
   const { rows } = await scene.owner.query<{ vlan: number; router: string; next: string }>(
     `select v.vlan, host(s.gateway_ip) as router, host(s.gateway_ip + 1) as next
        from region_vlan v join subnet s on s.id = v.subnet_id where s.network_id = $1`,
@@ -151,7 +151,7 @@ async function meddle(stand: EdgeStand, scene: JobScene, { network }: Subject): 
   await stand.byHand("ip", "link", "set", "dev", `${stand.wiring.trunk.interface}v${subnet.vlan}`, "down");
 }
 
-/** What the control plane says of it; what the edge holds is compared for all networks at once (I14). */
+/** What the control plane records of it; the edge's state is compared for all networks at once (I14). */
 async function endViolations(
   scene: JobScene,
   subject: Subject,

@@ -11,14 +11,14 @@ const nothing = (networkId: string): EdgeNetwork => ({
 });
 
 const TABLES = ["network", "subnet", "gateway", "gateway_subnet", "public_ip", "job"];
-/** What differs between two runs by nature: how often was tried and reported, and under which claim. */
+/** What always differs between two runs: the number of attempts and reports, and claims. */
 const LEFT_OUT = new Set([
   ...["version", "epoch", "attempt", "last_seq", "step_count", "claim_id", "phase", "progress"],
 ]);
 
 /**
- * What the database and the edge hold of a subject, so that two subjects with the same course have the same text. A row
- * is as old as those that were written with it, so the order is that of their texts.
+ * The rows and the edge's state of a subject, so that two subjects with the same course have the same text.
+ * Rows of one transaction have the same age, so they are in the order of their texts.
  */
 export async function networkStateOf(scene: JobScene, stand: EdgeStand, subject: Subject): Promise<string> {
   const tables = [];

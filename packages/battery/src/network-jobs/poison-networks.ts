@@ -11,12 +11,12 @@ const HEALTHY = 3;
 const ROUNDS = { sample: 1, full: 4 };
 const PATIENCE_MILLISECONDS = 60_000;
 
-/** What no edge can hold: somebody at the database has given a subnet's router an address of another version. */
+/** What no edge can apply: in the database a subnet's router has an address of another version. */
 const POISON = "fd00::1";
 
 /**
- * A network whose state no edge can hold: its job is given up with a name, the jobs of other networks end meanwhile, and
- * once it is put right, trying it again brings all of it.
+ * A network whose state no edge can apply: its job fails with an error code, the jobs of other networks end
+ * undisturbed, and once the state is corrected, a retry applies all of it.
  */
 export function poisonAtNetworks(run: RowRun, stand: EdgeStand): Promise<RowResult> {
   return RegionScene.use(
@@ -73,7 +73,7 @@ async function giveRouter(scene: RegionScene, { network }: Subject, address: str
   return rows[0]?.was ?? "";
 }
 
-/** Backoffs are let pass until nobody tries it any more; then it says so, and why. */
+/** Ends backoffs until the job is no longer tried; then it names the reason. */
 async function givenUp(scene: RegionScene, subject: Subject): Promise<string[]> {
   const deadline = performance.now() + PATIENCE_MILLISECONDS;
   for (;;) {

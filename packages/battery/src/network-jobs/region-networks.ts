@@ -5,10 +5,10 @@ import type { Subject } from "../job-kinds/scene.ts";
 import type { NetworkCourse } from "./network-courses.ts";
 
 const EDGE_MILLISECONDS = 20_000;
-/** A network is made by up to three jobs, some of them beside each other. */
+/** A network is created by up to three jobs, some of them concurrent. */
 const MADE_MILLISECONDS = 120_000;
 
-/** Networks from which the course begins, made with a healthy agent. */
+/** Networks in the state from which the course begins, created with a healthy agent. */
 export async function begunNetworks(
   scene: RegionScene,
   course: NetworkCourse,
@@ -23,7 +23,7 @@ export async function begunNetworks(
   }
 }
 
-/** Jobs of networks are written once an agent has said that its region has an edge. */
+/** Jobs of networks are queued once an agent has reported that its region has an edge. */
 export async function untilEdge(scene: RegionScene): Promise<void> {
   const agent = scene.world.startAgent();
   const deadline = performance.now() + EDGE_MILLISECONDS;

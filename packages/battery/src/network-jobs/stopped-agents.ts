@@ -4,7 +4,7 @@ import {
   batchesOf,
   type CrashPlace,
   holdsJob,
-  someOfEachStep,
+  sampleOfEachStep,
   traceCrashPlaces,
 } from "../job-kinds/crash-places.ts";
 import { RegionScene } from "../job-kinds/region-scene.ts";
@@ -17,15 +17,19 @@ import { begunNetworks, untilEdge } from "./region-networks.ts";
 const BATCH = 8;
 /** A sample has one place of each step. */
 const SAMPLE_SHARE = 0;
-/** Each command of an edge takes its time on a busy machine: all of a batch are at their places before the first lease is over. */
+/**
+ * Each command of an edge takes its time on a busy machine: all agents of a batch reach their crash points
+ * before the first lease expires.
+ */
 const LEASE_SECONDS = 10;
-/** As of servers: with fewer the row would say nothing about the fence. */
+/** As for servers: with fewer the row would prove nothing about the fence. */
 const LEAST_REFUSED_SHARE = 0.3;
 
 /**
- * Stops agents at every place of the jobs of networks, between any two of an edge's commands among others, and continues
- * them when another one has done their job: what they write is refused, and the edge is left as that one has made it. The
- * successor is always done: nothing but a hypervisor's tasks can be held half-way.
+ * Stops agents at every crash point of the jobs of networks, also between any two commands of an edge, and
+ * continues them when another one has done their job: what they write is refused, and the edge stays as the
+ * other agent has configured it. The successor has always finished: only a hypervisor's tasks can be held
+ * half-way.
  */
 export function stopAtNetworks(run: RowRun, stand: EdgeStand): Promise<RowResult> {
   const exchanges: Exchange[] = [];
@@ -79,7 +83,7 @@ export function stopAtNetworks(run: RowRun, stand: EdgeStand): Promise<RowResult
   );
 }
 
-/** A sample has the one that makes all of a network by one job. */
+/** A sample has the course that creates a whole network with one job. */
 function coursesOf(run: RowRun, stand: EdgeStand): readonly NetworkCourse[] {
   const all = networkCourses(stand);
   return run.scale === "full" ? all : all.slice(0, 1);
@@ -90,13 +94,13 @@ function plan(traced: ReadonlyMap<NetworkCourse, readonly CrashPlace[]>, { scale
   return [...traced].flatMap(([course, all], index) => {
     const places = all.filter(holdsJob);
     if (places.length === 0) throw new Error(`a network ${course.name} has no crash points`);
-    const some = someOfEachStep(places, SAMPLE_SHARE, random);
+    const some = sampleOfEachStep(places, SAMPLE_SHARE, random);
     const chosen = scale === "full" ? (index === 0 ? places : some) : some.slice(0, BATCH);
     return batchesOf(chosen, BATCH).map((batch) => ({ course, places: batch }));
   });
 }
 
-/** All that is at the edge, as it is read. */
+/** The whole state of the edge, as it is read. */
 async function stateOfEdge({ edge }: EdgeStand): Promise<string> {
   const networks = [];
   for (const networkId of (await edge.networks()).toSorted()) {

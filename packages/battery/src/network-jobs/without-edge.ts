@@ -2,8 +2,8 @@ import type { RowResult, RowRun } from "../row.ts";
 import { EdgeStand } from "./edge-stand.ts";
 
 /**
- * The part of a row that jobs of networks are in, on a machine that can have an edge; the reason why not elsewhere. Each
- * work has an edge of its own: what many networks leave there makes every look at it longer.
+ * The part of a row with jobs of networks, on a machine that can have an edge; elsewhere the reason why not.
+ * Each work has an edge of its own: what many networks leave there makes every observation slower.
  */
 export async function atEdge(
   run: RowRun,
@@ -32,7 +32,7 @@ async function onEdges(works: readonly ((stand: EdgeStand) => Promise<RowResult>
   return { cases, violations: [], recoverySeconds, figures };
 }
 
-/** One row of two parts. Nobody looks for more where the first part is broken. */
+/** One row of two parts. The second is skipped where the first part fails. */
 export async function bothParts(
   first: () => Promise<RowResult>,
   second: () => Promise<RowResult>,

@@ -4,10 +4,10 @@ import { openSecret } from "@kule/sealed-secret/sealed-secret";
 import type pg from "pg";
 import { verify } from "unixcrypt";
 
-/** What a create's payload carries of the password, by the server's id. */
+/** What a create's payload contains of the password, by the server's id. */
 export type Carried = { readonly hash: string | null; readonly sealed: string | null };
 
-/** How the region's agent gets at passwords: by claims, and once more after its lease, or a failure, or a release. */
+/** How the region's agent gets at passwords: by claims, and again after its lease, or a failure, or a release. */
 export class SeeingAgent {
   readonly #agent: TestAgent;
   readonly #owner: pg.Pool;

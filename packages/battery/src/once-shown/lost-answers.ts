@@ -4,19 +4,19 @@ import type { Answer } from "@kule/api/testing/api-caller";
 import { type Exchange, HttpFaultProxy } from "@kule/testing/rig/http-fault-proxy";
 import type { SecretOperation } from "./secret-operations.ts";
 
-/** What became of one call whose answer did not arrive, or arrived. */
+/** The outcome of one call whose answer was lost, or not. */
 export type ShownOnce = {
   readonly operation: SecretOperation;
   readonly name: string;
   readonly loss: Loss;
-  /** The secret, when anybody but the API ever saw it: the caller, or we on the way. */
+  /** The secret, if the caller received it or we read it in transit. */
   readonly secret: string | null;
   readonly violations: readonly string[];
 };
 
 /**
- * How an answer is lost: on the way (we see it), because the caller is gone before it comes (nobody sees it, and the
- * API may or may not have begun), or not at all.
+ * How an answer is lost: in transit (we see it), because the caller disconnects before it is sent (it is
+ * never seen, and the API may or may not have begun), or not at all.
  */
 export type Loss = "on the way" | "caller gone" | "none";
 
@@ -44,7 +44,10 @@ export class LostAnswers {
     return this.#proxy.close();
   }
 
-  /** Calls once, loses the answer, and asks again with the same key: at once from several places, and once more. */
+  /**
+   * Calls once, loses the answer, and repeats the request with the same key: several times concurrently, and
+   * once more.
+   */
   async tryOut(operation: SecretOperation, name: string, loss: Loss): Promise<ShownOnce> {
     const key = randomUUID();
     const body = JSON.stringify(operation.body(name));
@@ -64,7 +67,7 @@ export class LostAnswers {
     };
   }
 
-  /** The secret in the first answer, as far as anybody can know it. */
+  /** The secret in the first answer, as far as it is known. */
   async #first({ caller, path, field }: SecretOperation, key: string, body: string, loss: Loss) {
     const headers = { "Content-Type": "application/json", "Idempotency-Key": key };
     if (loss === "none") {
@@ -96,7 +99,7 @@ export class LostAnswers {
   }
 }
 
-/** Sends a whole request and closes the connection without waiting for anything. */
+/** Sends a whole request and closes the connection without waiting for an answer. */
 function sendAndLeave(
   origin: string,
   target: string,

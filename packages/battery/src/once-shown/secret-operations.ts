@@ -1,17 +1,17 @@
 import type { ApiCaller } from "@kule/api/testing/api-caller";
 
-/** An operation whose answer shows a secret that nobody can ask for again. */
+/** An operation whose answer shows a secret that cannot be shown again. */
 export type SecretOperation = {
   readonly name: string;
   readonly path: string;
   /** The field of the answer. */
   readonly field: string;
   readonly caller: ApiCaller;
-  /** @param name taken by nobody, in lower case with hyphens */
+  /** @param name unused, in lower case with hyphens */
   body(name: string): object;
-  /** Where what was made is found again, by its name. */
+  /** The list that contains what was created, by its name. */
   readonly list: string;
-  /** The name or e-mail that an item of the list has, which tells it from the others. */
+  /** The name or e-mail of an item of the list, which identifies it. */
   nameOf(item: Readonly<Record<string, unknown>>): unknown;
 };
 

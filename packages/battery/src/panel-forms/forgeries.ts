@@ -1,11 +1,11 @@
 import type { PanelBrowser } from "../panel-sessions/panel-browser.ts";
 import type { PanelForm } from "./panel-forms.ts";
 
-/** A request that another site, or a page of somebody else's session, makes the victim's browser send. */
+/** A request that another site, or a page of another person's session, makes the victim's browser send. */
 export type Forgery = {
   readonly name: string;
   send(victim: PanelBrowser, form: PanelForm, tokenOfAnother: string): Promise<Response>;
-  /** What is answered to a page that is only read may be anything; a form is refused. */
+  /** A page that is only read may answer anything; a form is refused. */
   readonly isRead?: boolean;
 };
 

@@ -1,8 +1,8 @@
 import type { PanelBrowser } from "../panel-sessions/panel-browser.ts";
 
-/** A form that a page of the panel has, as somebody would send it who changes nothing. */
+/** A form of a page of the panel, as it is sent without any input. */
 export type PanelForm = {
-  /** Where it stands. */
+  /** The page that contains it. */
   readonly page: string;
   readonly action: string;
   /** The action with a star for every id, so that two servers' forms are one. */
@@ -28,7 +28,7 @@ export async function formsOfPanel(browser: PanelBrowser, from: readonly string[
     for (const form of formsOf(path, page)) if (!forms.has(form.kind)) forms.set(form.kind, form);
     for (const [, link = ""] of page.matchAll(/<a\b[^>]*\bhref="(\/[^"#]*)/g)) {
       const next = link.replaceAll("&amp;", "&");
-      // What a list is narrowed to, and files to take home, have no forms of their own.
+      // Filters of a list, and downloads, have no forms of their own.
       if (!/[?&](cursor|labels|q|sort|notice)=|\.(csv|ndjson)/.test(next) && !next.startsWith("/assets/"))
         open.push(next);
     }

@@ -1,7 +1,7 @@
-/** The text that is written before what stands at a place of the answers, such as "GET /servers.items.name". */
+/** The text that is written before the value at a path of the answers, such as "GET /servers.items.name". */
 export type Plant = (place: string) => string;
 
-/** What people, guests, regions and other houses may have written, by the names that the contract has for it. */
+/** Texts from people, guests, regions and other systems, by their names in the contract. */
 const textKeys = new Set([
   ...["name", "email", "label", "comment", "description", "reason", "label_selector", "hostname", "os"],
   ...[
@@ -22,15 +22,16 @@ const textKeys = new Set([
   ...["fingerprint_md5", "public_key", "request_id", "issuer", "kind_text", "group", "action", "country"],
 ]);
 
-/** What an API that is newer than the panel may name otherwise: the panel then shows what else there is to say. */
+/** Names that an API newer than the panel may use: the panel then shows the rest of the entry. */
 const isNewName = (key: string, value: string, refuses: boolean): boolean =>
   (key === "kind" && /^[A-Z]/.test(value)) || (key === "code" && refuses);
 
 /**
- * An answer of the API in which every text carries one more: as if no rule of names, labels or addresses stood between
- * whoever wrote it and the panel. What the panel works by, such as identifiers, states and numbers, stays.
+ * An answer of the API with a hostile text in every text: as if no rule for names, labels or addresses
+ * protected the panel from their authors. Values that the panel works with, such as identifiers, states and
+ * numbers, stay.
  *
- * @param refuses whether it is the answer to something that cannot be done
+ * @param refuses whether it answers a request that is refused
  */
 export function hostileAnswer(
   value: unknown,
@@ -62,7 +63,7 @@ export function kindOfPath(path: string): string {
   return path.replace(identifier, "*");
 }
 
-/** Between the panel and the API: answers as they are, or hostile ones while `plant` says so. */
+/** A proxy between the panel and the API: answers pass unchanged, or hostile while `plant` says so. */
 export function withHostileAnswers(
   fetchApi: (request: Request) => Response | Promise<Response>,
   plant: () => Plant | null,

@@ -5,19 +5,19 @@ import { claimThis, runJob } from "@kule/api/testing/proofs/region-agent";
 import { made, Tenant } from "@kule/api/testing/proofs/tenant";
 import { SoftPasskey } from "@kule/api/testing/soft-passkey";
 import { type ClaimedJob, TestAgent } from "@kule/api/testing/test-agent";
-import { seenAs, TestLooker } from "@kule/api/testing/test-looker";
+import { seenAs, TestScanner } from "@kule/api/testing/test-scanner";
 import pg from "pg";
 import type { Plants } from "./payloads.ts";
 
-/** Somebody who may see every page: a member of the organisation who is an operator as well. */
+/** A person who may see every page: a member of the organisation who is an operator as well. */
 export type Spectator = { readonly email: string; readonly password: string };
 
 const noSpace = { shape: /^[^\s@]+$/ };
 
-/** An organisation in a region, each text of which that the API takes as it comes is one of `plants`. */
+/** An organisation in a region, in which each text that the API accepts unchanged is one of `plants`. */
 export class HostileOrganisation {
   readonly spectator: Spectator;
-  /** The secret of an invitation: what its page shows is for whoever has it. */
+  /** The secret of an invitation: its page is shown to every holder of it. */
   readonly invitation: string;
   /** Jobs that are over, and that a page may have known as open ones. */
   readonly ended: readonly string[];
@@ -96,7 +96,7 @@ export class HostileOrganisation {
       description: text("a port forward's description"),
     };
     const { job: forwarding } = made(await owner.post(`/gateways/${gateway}/port-forwards`, forward));
-    await tenant.tellEdge(forwarding.id);
+    await tenant.applyToEdge(forwarding.id);
 
     const { firewall } = made(
       await owner.post("/firewalls", {
@@ -131,7 +131,7 @@ export class HostileOrganisation {
     );
   }
 
-  /** From here on a sign-in asks for the passkey: whoever looks at pages has signed in before. */
+  /** From here on a sign-in requires the passkey: whoever looks at pages has signed in before. */
   async addPasskey(plants: Plants): Promise<void> {
     const begun = made(await this.#session.post("/me/passkey-options", { purpose: "register" }));
     const response = new SoftPasskey().register(begun.options);
@@ -145,7 +145,7 @@ type Text = (field: string, longest?: number) => string;
 /** Several where there is room: one of them alone may be none that does anything there. */
 const many = (text: Text, field: string) => Array.from({ length: 5 }, () => text(field)).join(" ");
 
-/** What a region says of itself is what somebody at its hypervisor has typed. */
+/** A region's own texts are written by people at its hypervisor. */
 async function reportHostileHealth(agent: ApiCaller, text: Text): Promise<void> {
   const report = {
     agent_version: "0.1.0",
@@ -165,7 +165,7 @@ async function reportHostileHealth(agent: ApiCaller, text: Text): Promise<void> 
   );
 }
 
-/** A job that its region's agent gives up, and says why. */
+/** A job that its region's agent ends with a failure, and its message. */
 async function failHostilely(tenant: Tenant, text: Text): Promise<string> {
   const { jobId } = await tenant.addServer();
   const outcome = {
@@ -179,9 +179,9 @@ async function failHostilely(tenant: Tenant, text: Text): Promise<string> {
   return jobId;
 }
 
-/** A region in which somebody has renamed a machine, and made another one. */
+/** A region with a VM that was renamed manually, and another one that was created manually. */
 async function lookHostilely(agent: ApiCaller, create: ClaimedJob, text: Text): Promise<void> {
-  const looker = new TestLooker(agent);
+  const looker = new TestScanner(agent);
   const guest = {
     agent: true,
     cloud_init: "done" as const,

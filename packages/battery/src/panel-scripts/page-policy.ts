@@ -1,6 +1,6 @@
 /**
- * What each directive may say. Scripts and styles are let in by the answer's nonce alone, not even our own files otherwise;
- * whatever else a policy says lets somebody in.
+ * The allowed values of each directive. Scripts and styles need the answer's nonce, even our own files; any
+ * other source admits attackers.
  */
 const allowed: Readonly<Record<string, RegExp>> = {
   "default-src": /^'none'$/,
@@ -11,12 +11,12 @@ const allowed: Readonly<Record<string, RegExp>> = {
   "base-uri": /^'none'$/,
   "frame-ancestors": /^'none'$/,
 };
-/** Without these, what `default-src` says does not stop it. */
+/** Without these, `default-src` does not apply to them. */
 const needed = ["default-src", "frame-ancestors", "base-uri", "form-action"];
 const nonce = /^'nonce-([A-Za-z0-9+/_-]+={0,2})'$/;
 const fewestNonceBytes = 16;
 
-/** Judges the policies of a panel's answers; knows all nonces that it has seen. */
+/** Checks the policies of a panel's answers; remembers every nonce. */
 export class PagePolicies {
   readonly #nonces = new Map<string, string>();
   answers = 0;

@@ -6,7 +6,7 @@ import { Plants, payloadCount } from "./payloads.ts";
 
 const part = await requirePart("chromium", probeChromium, import.meta.filename);
 
-/** What one place that forgot to escape would make of a text. */
+/** What each kind of unescaped output would make of a text. */
 const holders: Readonly<Record<string, (text: string) => string>> = {
   "a text": (text) => `<p>${text}</p>`,
   "a text that is cut off": (text) => `<p>${text.slice(0, 14)}…</p>`,
@@ -54,7 +54,7 @@ describe.skipIf(part.missing)("A text that is planted in an answer", () => {
       ),
     ).flat();
 
-  it("becomes markup wherever nobody escapes it, whichever text's turn it is", async () => {
+  it("becomes markup wherever it is not escaped, for each text", async () => {
     const places = written((text) => text);
     expect(await withMarkup(places)).toEqual(places.map(([holder]) => holder));
   });

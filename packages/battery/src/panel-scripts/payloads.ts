@@ -1,6 +1,7 @@
 /**
- * Texts that become scripts, requests or markup wherever a page or its scripts take them for more than text. Each says
- * whose it is by its mark; markup carries `data-xss`, so that it is found in a page though the policy stopped it.
+ * Texts that become scripts, requests or markup wherever a page or its scripts treat them as more than text.
+ * Each carries a mark of its origin; markup carries `data-xss`, so that it is found in a page even if the
+ * policy stopped it.
  */
 const payloads: readonly ((mark: string) => string)[] = [
   (mark) => `<script data-xss>__xss(${mark})</script>`,
@@ -47,7 +48,7 @@ type Planted = { readonly field: string; readonly text: string };
 
 const marks = /(?<!\d)9\d{8}(?!\d)/g;
 
-/** What was put where, and what of it has been read in a page again. */
+/** Which text was put where, and which of them were read in a page again. */
 export class Plants {
   readonly #planted = new Map<string, Planted>();
   readonly #fields = new Map<string, number>();
@@ -58,7 +59,7 @@ export class Plants {
 
   /**
    * @param series a digit of its own, so that no two have the same marks
-   * @param first with which of the texts it begins; from there they take turns
+   * @param first the text to begin with; from there they are used in turn
    */
   constructor(series: number, first: number) {
     this.#firstMark = 900_000_000 + series * 10_000_000;
@@ -77,13 +78,16 @@ export class Plants {
     throw new Error(`no text fits ${field}`);
   }
 
-  /** The next text behind one that shows wherever it is taken for markup: a place may come once only. */
+  /**
+   * The next text, with one before it that is visible wherever it is treated as markup: a field may be used
+   * only once.
+   */
   asMarkup(field: string): string {
     const mark = this.#nextMark();
     return this.#plant(mark, field, breakingOut(mark)) + this.text(field);
   }
 
-  /** The next text behind one that shows wherever it is taken for an address. */
+  /** The next text, with one before it that is visible wherever it is treated as an address. */
   asAddress(field: string): string {
     const mark = this.#nextMark();
     return this.#plant(mark, field, `javascript:__xss(${mark})//`) + this.text(field);
@@ -99,7 +103,7 @@ export class Plants {
     return text;
   }
 
-  /** Notes what of it stands in what a page shows: whole, as text or as an attribute's value. */
+  /** Records which of them are in what a page shows: complete, as text or as an attribute's value. */
   read(shown: string): void {
     for (const [mark] of shown.matchAll(marks)) {
       const planted = this.#planted.get(mark);

@@ -7,18 +7,19 @@ type Browser = Awaited<ReturnType<typeof openBrowser>>;
 type Context = Awaited<ReturnType<Browser["newContext"]>>;
 type Page = Awaited<ReturnType<Context["newPage"]>>;
 
-/** What a page is asked for once it stands. */
+/** What is read from a page once it is loaded. */
 type Standing = {
   /** Its text, and the values of all attributes and fields. */
   readonly shown: string;
-  /** Elements that a text has made, or attributes that it has added. */
+  /** Elements that a text has created, or attributes that it has added. */
   readonly made: readonly string[];
   /** Addresses that would run something, or lead where no page of the panel leads. */
   readonly leads: readonly string[];
   readonly links: readonly string[];
 };
 
-// As texts: this package knows no types of browsers. The page's policy does not hold for what its debugger runs.
+// As texts: this package has no types of browsers. The page's policy does not apply to what its debugger
+// runs.
 const watching = `(() => {
   window.__xss = (mark) => window.__watched("script", String(mark));
   document.addEventListener("securitypolicyviolation", (event) =>
@@ -136,13 +137,13 @@ export class ScriptWatch {
     }
   }
 
-  /** Sends a form of the page that is open, and reads the one that answers. */
+  /** Sends a form of the open page, and reads the page of the answer. */
   async submit(send: () => Promise<unknown>): Promise<void> {
     await Promise.all([this.page.waitForEvent("load"), send()]);
     await this.read();
   }
 
-  /** Reads the page as it stands, and judges it. */
+  /** Reads the present page, and checks it. */
   async read(): Promise<Standing> {
     const page = (await this.page.evaluate(standing)) as Standing;
     for (const plants of this.#plants) plants.read(page.shown);

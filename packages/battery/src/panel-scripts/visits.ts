@@ -8,19 +8,19 @@ import { visitAll, walkForms, walkPages, walkQueries } from "./walk.ts";
 
 /** In each, the same places meet other texts. */
 const rounds = { sample: 1, full: 4 } as const;
-/** With fewer than these the row would prove little: links that lead nowhere, or answers that nobody shows. */
+/** With fewer than these the row would prove little: links to nowhere, or answers that are never shown. */
 const fewest = {
   "kinds of pages": 45,
   forms: 35,
   "texts of answers seen": 900,
   "texts of addresses and forms seen": 60,
 };
-/** What the API takes and no page has a place for; everything else must have been read somewhere. */
+/** Fields that the API accepts and no page shows; every other field must have been read on some page. */
 const shownNowhere: ReadonlySet<string> = new Set([
   ...["an agent's name", "a node's name", "a machine's tag", "a key's comment", "an edge's message"],
   // For the operators' log alone.
   "an error's internal text",
-  // Not kept unless they are of a form without marks of punctuation (packages/rules/src/inventory/seen-words.ts).
+  // Stored only in a form without punctuation (packages/rules/src/inventory/seen-words.ts).
   ...["a guest's system", "a guest's name for itself"],
 ]);
 
@@ -37,7 +37,7 @@ export async function visitPanel({ scale, random, progress }: RowRun): Promise<R
   const violations = new Set<string>();
   const policies = new PagePolicies();
   const panel = await startPanelBeforeApi();
-  // Not with the row, which everybody loads who asks which rows there are.
+  // Not imported with the row, which is loaded whenever the rows are listed.
   const { openBrowser } = await import("@kule/console/testing/browser");
   const browser = await openBrowser();
   let forms = 0;
@@ -96,7 +96,7 @@ export async function visitPanel({ scale, random, progress }: RowRun): Promise<R
       );
     for (const walk of walks) {
       await walk();
-      // What is broken already is to be mended first; the rest of the way would say the same again.
+      // With violations so far, the rest of the way would only repeat them.
       if (violations.size > 0) return { cases: rendered(), violations: [...violations] };
     }
     for (const field of stored.unseen())
@@ -130,17 +130,19 @@ async function signIn(watch: ScriptWatch, { email, password }: Spectator): Promi
   await watch.page.waitForURL(({ pathname }) => pathname !== "/sign-in");
 }
 
-/** What scripts put into a page: notes of jobs that have ended, what the palette finds, a console's words. */
+/** Content that scripts add to a page: notices of ended jobs, results of the palette, a console's texts. */
 async function showParts(watch: ScriptWatch, { ended, server, locked }: HostileOrganisation): Promise<void> {
   await watch.visit("/servers");
-  // Once it has asked for the first time: its answer would overwrite what is remembered here.
+  // After its first request: that answer would overwrite what is stored here.
   await watch.page.waitForSelector("#activity .activity-link");
   await watch.page.evaluate(`sessionStorage.setItem("kule-open-jobs", ${JSON.stringify(ended.join(" "))})`);
-  // It asks again within seconds, on this page: another one might find what an answer under way has overwritten.
+  // It repeats the request within seconds, on this page: another page might load data that an earlier answer
+  // has overwritten.
   await watch.page.waitForSelector(".toast");
   await watch.read();
   await watch.page.click("[data-palette]");
-  // It shows pages and acts before anybody types: what is found of the text is in the answer to all of it.
+  // It shows pages and actions before a text is typed: results for the text are in the answer to the whole of
+  // it.
   const found = watch.page.waitForResponse(
     (answer) => new URL(answer.url()).searchParams.get("q") === "mark",
   );
@@ -151,7 +153,7 @@ async function showParts(watch: ScriptWatch, { ended, server, locked }: HostileO
   await watch.page.emulateMedia({ media: "print" });
   await watch.visit(`/servers/${server}`);
   await watch.page.emulateMedia({ media: null });
-  // Twice: what is of one answer must not be of another.
+  // Twice: the parts of one answer must not be in another.
   for (let time = 0; time < 2; time += 1) {
     await watch.visit(`/servers/${server}/console?type=serial`);
     await watch.page.waitForSelector(
@@ -159,7 +161,7 @@ async function showParts(watch: ScriptWatch, { ended, server, locked }: HostileO
     );
     await watch.read();
   }
-  // There is none, and it says what the API said.
+  // There is no console, and the page shows the API's text.
   await watch.visit(`/servers/${locked}/console?type=serial`);
   await watch.page.waitForSelector("#console-state[data-state=closed]");
   await watch.read();

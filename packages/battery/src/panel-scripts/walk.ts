@@ -19,18 +19,18 @@ const firstPages = [
 ];
 /** Of pages that differ only in whose they are. */
 const mostOfAKind = 2;
-/** Whoever reads them wants no more. */
+/** More than a reader needs. */
 const enoughViolations = 20;
 const noPages = /\.(csv|ndjson)\b|^\/assets\/|^\/jobs\/[^/]+\/events$/;
 
-/** What stands in the addresses of the panel's pages, or could. */
+/** Parameters in the addresses of the panel's pages, real or possible. */
 const parameters = [
   ...["q", "name", "notice", "why", "status", "kind", "reason", "region", "labels", "label_selector", "sort"],
   ...["return_to", "invitation", "image", "package", "network", "organisation", "month", "refused", "state"],
   ...["type", "with", "fresh", "error", "error_description", "actor", "action", "resource", "from", "to"],
   ...["count", "protocol", "server", "key", "group_by", "title", "text", "code", "iss"],
 ];
-/** An address that is refused for its cursor shows nothing else of what it says. */
+/** An address that is refused for its cursor shows none of its other parameters. */
 const alone = [["cursor"], ["q", "cursor"]];
 
 /** Every page that links lead to, a few of each kind; answers one address of each kind. */
@@ -69,7 +69,7 @@ export async function visitAll(watch: ScriptWatch, paths: readonly string[]): Pr
   for (const path of paths) await watch.visit(path);
 }
 
-/** The same pages with addresses that somebody else has written, as links from elsewhere have them. */
+/** The same pages with addresses from an attacker, such as links on other sites. */
 export async function walkQueries(
   watch: ScriptWatch,
   paths: readonly string[],
@@ -97,7 +97,7 @@ const fillable = `(() => [...document.querySelectorAll("form[method=post]")].fla
       each.matches("input:not([type=hidden], [type=checkbox], [type=radio], [type=submit])")))
     .map((each) => ({ form: index, name: each.name }))))()`;
 
-/** Past the browser's own checks, which somebody with other tools does not have. */
+/** Without the browser's own checks, which other clients do not have. */
 const sending = ({ form, texts }: { form: number; texts: Readonly<Record<string, string>> }) => `(() => {
   const form = document.querySelectorAll("form[method=post]")[${form}];
   const texts = ${JSON.stringify(texts)};

@@ -1,4 +1,7 @@
-/** A browser without a screen: keeps cookies, follows nothing by itself, and sends forms as they stand on their page. */
+/**
+ * A browser without a screen: keeps cookies, follows nothing by itself, and sends forms as they are on their
+ * page.
+ */
 export class PanelBrowser {
   readonly cookies = new Map<string, string>();
   /** The attributes that each cookie was last given with. */
@@ -13,12 +16,12 @@ export class PanelBrowser {
     return this.send(path, {});
   }
 
-  /** What the form of a page sends, with some of its fields filled in. */
+  /** Sends the form of a page, with some of its fields filled in. */
   async submit(page: string, action: string, fields: Readonly<Record<string, string>>): Promise<Response> {
     return this.post(action, { ...(await this.hiddenFields(page, action)), ...fields });
   }
 
-  /** What a form carries beside what somebody fills in; of several of an action the first that can be sent. */
+  /** A form's hidden fields; of several forms with one action the first that can be sent. */
   async hiddenFields(page: string, action: string): Promise<Record<string, string>> {
     const response = await this.get(page);
     const text = await response.text();
@@ -58,14 +61,14 @@ export class PanelBrowser {
     return this.submit("/sign-in", "/sign-in", { email, password, return_to: "/servers" });
   }
 
-  /** Another browser with the same cookies, as somebody who has copied them has it. */
+  /** Another browser with the same cookies, like a thief's copy. */
   copy(): PanelBrowser {
     const other = new PanelBrowser(this.#url);
     for (const [name, value] of this.cookies) other.cookies.set(name, value);
     return other;
   }
 
-  /** Whether the panel knows somebody behind these cookies, and the API does as well. */
+  /** Whether the panel accepts these cookies as a session, and the API does as well. */
   async isSignedIn(): Promise<boolean> {
     const response = await this.get("/account/security");
     await response.arrayBuffer();

@@ -23,7 +23,7 @@ async function signedIn({ url }: PanelStage, person: Person): Promise<PanelBrows
   return browser;
 }
 
-/** Whether it comes to nothing in time. */
+/** Whether it fails in time. */
 async function ends(browser: PanelBrowser): Promise<boolean> {
   const deadline = performance.now() + endMilliseconds;
   while (await browser.isSignedIn()) {
@@ -67,7 +67,7 @@ export const sessionCases: readonly SessionCase[] = [
     const middle = Math.floor(sealed.length * 0.7);
     const turned = sealed[middle] === "A" ? "B" : "A";
     const tampered = sealed.slice(0, middle) + turned + sealed.slice(middle + 1);
-    // A preference's cookie and a visitor's are text that anybody may choose.
+    // A preference's cookie and a visitor's are text that any client may choose.
     for (const [what, value] of Object.entries({
       "a session's cookie with one character changed": tampered,
       "a session's cookie without its end": sealed.slice(0, -8),
@@ -77,7 +77,7 @@ export const sessionCases: readonly SessionCase[] = [
       forged.cookies.set(sessionCookie, value);
       if (await forged.isSignedIn()) broken.push(stays(what));
     }
-    // As it would be before the first page: the name without its prefix is somebody else's to set.
+    // As it would be before the first page: without its prefix the name can be set by another site.
     const renamed = new PanelBrowser(stage.url);
     renamed.cookies.set("kule_session", sealed);
     if (await renamed.isSignedIn()) broken.push(stays("a session under a name that another host may set"));
@@ -97,7 +97,8 @@ export const sessionCases: readonly SessionCase[] = [
     // A form's token of before is worth nothing behind the sign-in.
     const { status } = await visitor.post("/preferences", { ...known, theme: "dark" });
     if (status < 400) broken.push(`a form's token of before a sign-in is taken behind it (${status})`);
-    // Who notices that a session is not theirs leaves it, and gets one that nobody has seen.
+    // A person who notices that a session is not theirs signs out, and gets a new one that is not known to
+    // the attacker.
     const led = planted.copy();
     await led.submit("/account/security", "/sign-out", {});
     await led.signIn(victim);
@@ -162,7 +163,8 @@ export const sessionCases: readonly SessionCase[] = [
         `update token ${change} where kind = 'session' and user_id = (select id from app_user where email = $1)`,
         [person.email],
       );
-      // Within a second a process asks anew; until then nobody touches it, or it would have been used.
+      // Within a second a process queries again; until then the session must not be used, or it would have
+      // been renewed.
       await delay(1_500);
       if (await browser.isSignedIn()) broken.push(stays(what));
     }

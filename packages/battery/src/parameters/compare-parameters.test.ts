@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import { compareParameters } from "./compare-parameters.ts";
 import { refusal } from "./hypervisor-parameter.ts";
 
-it("takes no text for the hypervisor that the hypervisor refuses", { timeout: 120_000 }, async () => {
+it("accepts no text for the hypervisor that the hypervisor refuses", { timeout: 120_000 }, async () => {
   const run = { seed: 1, scale: "sample", random: () => 0.5, progress: () => {}, mutant: null } as const;
   const { violations, cases } = await compareParameters(run);
   expect(violations).toEqual([]);

@@ -12,12 +12,13 @@ export type Comparison = {
   readonly reachingFields: number;
 };
 
-/** Of each text field so many values are made by its pattern. */
+/** How many values are generated from each text field's pattern. */
 const samples = 25;
 
 /**
- * Holds every field of the contract that reaches the hypervisor against what the hypervisor takes: with the values that its
- * own schema allows, and where the API looks closer than the contract, with those that the API takes.
+ * Compares every field of the contract that reaches the hypervisor with what the hypervisor accepts: with the
+ * values that its own schema allows, and where the API is stricter than the contract, with those that the API
+ * accepts.
  */
 export async function compareParameters(run: RowRun): Promise<Comparison> {
   const violations = unknownFields();
@@ -47,7 +48,7 @@ export async function compareParameters(run: RowRun): Promise<Comparison> {
   return { cases, violations, reachingFields: Object.keys(reaching).length };
 }
 
-/** What an agent says comes from the hypervisor. */
+/** An agent's report comes from the hypervisor. */
 function unknownFields(): string[] {
   return [...contractFields().keys()]
     .filter((place) => !(place in reaching) && !staying.has(place))
@@ -73,14 +74,14 @@ function valuesOf(schema: FieldSchema, { random }: RowRun): (string | number)[] 
   );
 }
 
-/** Fields of which the API says more than the contract; the others are taken as the contract has them. */
+/** Fields for which the API is stricter than the contract; the contract decides the others. */
 async function isTaken(world: ParameterWorld, place: string, value: string | number): Promise<boolean> {
   const [operation = "", field = ""] = place.split("/");
   switch (operation) {
     case "createServer":
       return world.takesServer({ [field]: value });
     case "createIpPool":
-      // What a gateway and a prefix are together is asked below.
+      // A gateway and a prefix together are tried below.
       return field === "vlan" && (await world.takesPool({ vlan: value }));
     case "createNetwork":
       return world.takesNetwork(String(value));
@@ -94,7 +95,7 @@ async function isTaken(world: ParameterWorld, place: string, value: string | num
   }
 }
 
-/** Every prefix that a pool of either version can be asked for. */
+/** Every prefix that a pool of either version can have. */
 async function tryNetworks(world: ParameterWorld, violations: string[]): Promise<number> {
   const config = "POST /nodes/{node}/qemu/{vmid}/config";
   let cases = 0;

@@ -1,6 +1,6 @@
 import { openapi } from "@kule/contract/generated/openapi";
 
-/** As much of a JSON schema as says which values a field takes. */
+/** The part of a JSON schema that decides which values a field accepts. */
 export type FieldSchema = {
   readonly type?: string | readonly string[];
   readonly enum?: readonly string[];
@@ -29,7 +29,7 @@ type Operation = {
 const document = openapi as unknown as { readonly paths: Record<string, Record<string, Operation>> };
 
 /**
- * Every field of a request's body that is a text or a whole number, by operation and place: `createServer/name`,
+ * Every field of a request's body that is a text or an integer, by operation and path: `createServer/name`,
  * `createSubnet/dns_servers/-`. A `-` is any element of a list, a `*` any key.
  */
 export function contractFields(): Map<string, FieldSchema> {

@@ -5,7 +5,7 @@ import { checkProperty } from "@kule/lab/schema/check-property";
 const { endpoints } = apiSchema("9.2");
 
 /**
- * Why Proxmox VE would refuse the text as that parameter of that call; null when it would take it.
+ * Why Proxmox VE would refuse the text as that parameter of that call; null when it would accept it.
  *
  * @param call as in `POST /pools`
  */

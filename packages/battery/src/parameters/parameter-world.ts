@@ -13,7 +13,9 @@ export type Rule = Schemas["FirewallRuleInput"];
 
 const region = "ist1";
 
-/** The API over a real Postgres with one server in a region in a box, and an owner who asks. */
+/**
+ * The API over a real Postgres with one server in a region in one process, and an owner who sends requests.
+ */
 export class ParameterWorld {
   readonly #world: ApiWorld;
   readonly #lab: LabRegion;
@@ -62,7 +64,7 @@ export class ParameterWorld {
     await this.#world.close();
   }
 
-  /** Whether the API takes the server; nothing is made. */
+  /** Whether the API accepts the server; a dry run. */
   async takesServer(change: object): Promise<boolean> {
     const body = { name: "another", region, image: "debian-13", package: "s", subnet_id: this.subnet };
     return (await this.#owner.post("/servers?dry_run=true", { ...body, ...change })).status < 300;
@@ -84,10 +86,10 @@ export class ParameterWorld {
   }
 
   /**
-   * Writes the rules one by one, and gives those that the API takes to the server's VM.
+   * Writes the rules one by one, and applies those that the API accepts to the server's VM.
    *
    * @param rules as many as a firewall may have
-   * @returns what was taken, and why the region refuses it; null when it does not
+   * @returns what was accepted, and why the region refuses it; null when it does not
    */
   async applied(
     rules: readonly Rule[],

@@ -1,9 +1,9 @@
 /**
- * What no hypervisor is told: a whole place, or a word of it. A field that is neither here nor among those that reach it is one
- * of which nobody has said so: the row fails until somebody does.
+ * Fields that no hypervisor receives: a whole path, or a word of it. The row fails for a field that is
+ * neither here nor among those that reach it, until it is added to one of them.
  *
- * An address that is chosen from a pool or a subnet is kept as an address, so no text of it goes any further; what a pool's
- * network and a subnet may be is tried with every prefix.
+ * An address that is chosen from a pool or a subnet is stored as an address, so its text goes no further; a
+ * pool's network and a subnet are tried with every prefix.
  */
 export const staying: ReadonlySet<string> = new Set(
   `

@@ -2,7 +2,7 @@ import type pg from "pg";
 
 export const REGION = "pool1";
 export const VMID_RANGE = { first: 20_000, last: 20_199 };
-/** Public addresses of the region: few, so that those that were given back are wanted again at once. */
+/** Public addresses of the region: few, so that released ones are reserved again soon. */
 export const PUBLIC = { gateway: "100.99.0.1", prefixLength: 28, cidr: "100.99.0.0/28", allocated: 12 };
 export const VLAN_RANGE = { first: 100, last: 124 };
 
@@ -13,17 +13,17 @@ const PUBLIC_SIZE = 16;
 const PUBLIC_RESERVED = 3;
 
 /**
- * What must be given out, counted from the answers of the API and the words of the agent, and never from the tables
- * that give it out.
+ * What must be allocated, counted from the answers of the API and the reports of the agent, and never from
+ * the tables of the allocations.
  */
 export class PoolModel {
-  /** Servers that are there, with the subnet each is in. */
+  /** Existing servers, with the subnet of each. */
   readonly servers = new Map<string, string>();
   /** Subnets, with the network of each. */
   readonly subnets = new Map<string, string>();
-  /** Public addresses that were taken and not given back, by their id. */
+  /** Public addresses that were reserved and not released, by their id. */
   readonly publicIps = new Map<string, string>();
-  /** Those that were given back, and have not rested since. */
+  /** Those that were released, and whose quarantine is not over. */
   readonly resting = new Set<string>();
   destroyed = 0;
   replacedVmids = 0;
@@ -32,7 +32,7 @@ export class PoolModel {
 
 type Count = { readonly pool: string; readonly state: string; readonly count: number };
 
-/** Where free + used + resting is not the size of a pool, or used is not what the model knows. */
+/** Where free + used + quarantined is not the size of a pool, or used differs from the model. */
 export async function poolViolations(owner: pg.Pool, model: PoolModel): Promise<string[]> {
   const { rows } = await owner.query<Count>(
     `select 'VM numbers' as pool, state, count(*)::int from region_vmid where region = $1 group by state

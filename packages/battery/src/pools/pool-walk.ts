@@ -3,8 +3,8 @@ import type { ApiCaller } from "@kule/api/testing/api-caller";
 import type { ApiWorld } from "@kule/api/testing/api-world";
 import { type ClaimedJob, TestAgent } from "@kule/api/testing/test-agent";
 import { cleanUp } from "@kule/api/worker/clean-up";
+import { expireLeases } from "@kule/api/worker/expire-leases";
 import { expireRemovalBuffer } from "@kule/api/worker/expire-removal-buffer";
-import { reapLeases } from "@kule/api/worker/reap-leases";
 import type pg from "pg";
 import { type PoolModel, PUBLIC, REGION, VLAN_RANGE, VMID_RANGE } from "./pool-model.ts";
 import { VmAddresses } from "./vm-addresses.ts";
@@ -31,7 +31,7 @@ async function addPool(world: ApiWorld, organisations: readonly string[]): Promi
   for (const { status, body } of made) if (status !== 201) throw new Error(JSON.stringify(body));
 }
 
-/** Customers, an agent and time, at random: every operation that gives something out or takes it back. */
+/** Customers, an agent and time, at random: every operation that allocates or releases something. */
 export class PoolWalk {
   readonly #world: ApiWorld;
   readonly #owner: pg.Pool;
@@ -315,7 +315,7 @@ export class PoolWalk {
     await this.#owner.query(
       "update job set lease_until = clock_timestamp() - interval '1 second' where status = 'running'",
     );
-    await reapLeases(this.#world.replica.deps, jobHandlers);
+    await expireLeases(this.#world.replica.deps, jobHandlers);
   }
 
   async #passBackoff(): Promise<void> {
@@ -335,7 +335,7 @@ export class PoolWalk {
     this.#model.freedVmids += (await cleanUp(this.#world.replica.deps.db)).vmids;
   }
 
-  /** The agent claims a job and ends it in one of the ways there are, or says nothing more. */
+  /** The agent claims a job and ends it in one of the possible ways, or reports nothing more. */
   async #work(): Promise<void> {
     const job = await this.#claim();
     if (job === null) return;

@@ -3,8 +3,8 @@ import type { ServerPayload } from "@kule/contract/schemas";
 type Payload = ServerPayload;
 
 /**
- * Which public addresses each VM may have, from what agents were told and nothing else: from the moment at which one is
- * told of an address, until another job of that server has ended without it.
+ * Which public addresses each VM may have, from the agents' payloads alone: from the moment at which an agent
+ * gets an address, until another job of that server has ended without it.
  */
 export class VmAddresses {
   readonly #mayHave = new Map<string, Set<string>>();
@@ -24,7 +24,7 @@ export class VmAddresses {
     });
   }
 
-  /** The job has succeeded: what it was told is what there is. */
+  /** The job has succeeded: its payload is the present state. */
   ended(payload: Payload): void {
     if (payload.kind === "ServerDestroy") this.#mayHave.delete(payload.server.id);
     else if ("public_interface" in payload)

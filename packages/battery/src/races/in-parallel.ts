@@ -1,4 +1,7 @@
-/** Does the work for 0 to count - 1 by so many clients, each of which takes the next number when it is done with one. */
+/**
+ * Does the work for 0 to count - 1 with so many clients, each of which takes the next number when it has
+ * finished one.
+ */
 export async function inParallel<T>(
   count: number,
   clients: number,

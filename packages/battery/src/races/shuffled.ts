@@ -1,4 +1,4 @@
-/** The same things in an order that the generator chooses. */
+/** The same items in a random order of the generator. */
 export function shuffled<T>(things: readonly T[], random: () => number): T[] {
   return things
     .map((thing) => ({ thing, key: random() }))

@@ -1,6 +1,6 @@
 import { worldCheck } from "@kule/testing/world-check/world-check";
 
-/** What world-check finds, as sentences. */
+/** The findings of world-check, as sentences. */
 export async function worldViolations(
   ownerUrl: string,
   when: string,

@@ -8,19 +8,19 @@ import { answerText } from "../races/answer-text.ts";
 import { worldViolations } from "../races/world-violations.ts";
 import type { RowResult, RowRun } from "../row.ts";
 import { type GatewayState, gatewayStates } from "./gateway-states.ts";
-import { applyGateways, edgeNetworks, pastTheProduct, routerMacs } from "./gateways.ts";
+import { applyGateways, beyondProductGeneration, edgeNetworks, routerMacs } from "./gateways.ts";
 import { rogueTricks } from "./outer-tricks.ts";
 import { accepted, outside, wiring } from "./packet-scene.ts";
 import { type PacketQuestion, questionsOf } from "./questions.ts";
-import { shootQuestions } from "./shoot-questions.ts";
-import { shootTricks } from "./shoot-tricks.ts";
-import type { Town, TownServer } from "./town.ts";
-import { type StandingTown, withTown } from "./with-town.ts";
+import { sendQuestions } from "./send-questions.ts";
+import { sendTricks } from "./send-tricks.ts";
+import type { Topology, TopologyServer } from "./topology.ts";
+import { type RunningTopology, withTopology } from "./with-topology.ts";
 
 /** By the API in every order and at once, past it, by the edge's state, and by packets. */
 export function runDataTier(run: RowRun): Promise<RowResult> {
-  return withTown(async (standing) => {
-    const { scene, town } = standing;
+  return withTopology(async (standing) => {
+    const { scene, topology } = standing;
     const byApi = await tryApi(standing, run.scale === "full" ? 10 : 2);
     run.progress(`${byApi.cases} requests`);
     const byEdge = await tryEdge(standing);
@@ -35,7 +35,7 @@ export function runDataTier(run: RowRun): Promise<RowResult> {
         ...(await worldViolations(scene.api.database.ownerUrl, "at the end")),
       ],
       figures: {
-        "data subnets": town.subnets.filter(({ tier }) => tier === "data").length,
+        "data subnets": topology.subnets.filter(({ tier }) => tier === "data").length,
         requests: byApi.cases,
         "states of the edge": byEdge.cases,
         packets: byPackets.cases,
@@ -46,11 +46,14 @@ export function runDataTier(run: RowRun): Promise<RowResult> {
 
 type Found = { readonly cases: number; readonly violations: readonly string[] };
 
-const inData = ({ servers, subnets }: Town): TownServer[] =>
+const inData = ({ servers, subnets }: Topology): TopologyServer[] =>
   servers.filter(({ subnetId }) => subnets.find(({ id }) => id === subnetId)?.tier === "data");
 
-/** An address that is free, held by another server, and asked for with the server; one after another and all at once. */
-async function tryApi({ scene, town }: StandingTown, rounds: number): Promise<Found> {
+/**
+ * An address that is free, attached to another server, and requested with the server; one after another and
+ * concurrently.
+ */
+async function tryApi({ scene, topology }: RunningTopology, rounds: number): Promise<Found> {
   const violations: string[] = [];
   let cases = 0;
   const judge = (what: string, answer: Answer) => {
@@ -59,15 +62,15 @@ async function tryApi({ scene, town }: StandingTown, rounds: number): Promise<Fo
       violations.push(`by the API: ${what} was answered ${answerText(answer)}`);
   };
   const found = new Map<string, { readonly free: string; readonly held: string }>();
-  for (const [organisation, api] of town.apis) {
+  for (const [organisation, api] of topology.apis) {
     const { items } = accepted(await api.get("/public-ips?limit=200"));
     const held = (items as Schemas["PublicIp"][]).find(({ attached_to: holder }) => holder !== null);
     const free = accepted(await api.post("/public-ips", { region: scene.region }));
     if (held === undefined) throw new Error(`${organisation} has no server with a public address`);
     found.set(organisation, { free: free.id, held: held.id });
   }
-  for (const server of inData(town)) {
-    const api = town.apis.get(server.organisation);
+  for (const server of inData(topology)) {
+    const api = topology.apis.get(server.organisation);
     const addresses = found.get(server.organisation);
     if (api === undefined || addresses === undefined) throw new Error(`nobody owns ${server.name}`);
     const { free, held } = addresses;
@@ -104,15 +107,17 @@ async function tryApi({ scene, town }: StandingTown, rounds: number): Promise<Fo
   return { cases, violations };
 }
 
-/** States that nobody should ever ask the edge for: whoever does is refused, and what was there stays. */
-async function tryEdge({ scene, town }: StandingTown): Promise<Found> {
+/**
+ * States that must never be requested of the edge: such a request is refused, and the present state stays.
+ */
+async function tryEdge({ scene, topology }: RunningTopology): Promise<Found> {
   const violations: string[] = [];
   let cases = 0;
-  const [, on] = gatewayStates(town);
+  const [, on] = gatewayStates(topology);
   if (on === undefined) throw new Error("no gateways");
-  await applyGateways(scene, town, on, pastTheProduct);
-  for (const [what, gateways] of forbidden(town, on.gateways))
-    for (const network of edgeNetworks(town, gateways, pastTheProduct + 1).filter(
+  await applyGateways(scene, topology, on, beyondProductGeneration);
+  for (const [what, gateways] of forbidden(topology, on.gateways))
+    for (const network of edgeNetworks(topology, gateways, beyondProductGeneration + 1).filter(
       ({ gateway }) => gateway !== null,
     )) {
       cases += 1;
@@ -125,7 +130,7 @@ async function tryEdge({ scene, town }: StandingTown): Promise<Found> {
       );
       if (!refused) violations.push(`by the edge: it took a state with ${what}`);
     }
-  for (const network of edgeNetworks(town, on.gateways, pastTheProduct + 1)) {
+  for (const network of edgeNetworks(topology, on.gateways, beyondProductGeneration + 1)) {
     cases += 1;
     const { seen } = await scene.edge.observe(network);
     violations.push(...pathsOfData(network, seen?.ruleset.objects ?? []));
@@ -133,13 +138,13 @@ async function tryEdge({ scene, town }: StandingTown): Promise<Found> {
   return { cases, violations };
 }
 
-function forbidden(town: Town, gateways: readonly IntentGateway[]): [string, IntentGateway[]][] {
+function forbidden(topology: Topology, gateways: readonly IntentGateway[]): [string, IntentGateway[]][] {
   const dataOf = ({ networkId }: IntentGateway) =>
-    town.subnets.find((each) => each.networkId === networkId && each.tier === "data");
+    topology.subnets.find((each) => each.networkId === networkId && each.tier === "data");
   const changed = (change: (gateway: IntentGateway, subnetId: string, address: string) => IntentGateway) =>
     gateways.map((gateway) => {
       const subnet = dataOf(gateway);
-      const server = inData(town).find(({ subnetId }) => subnetId === subnet?.id);
+      const server = inData(topology).find(({ subnetId }) => subnetId === subnet?.id);
       return change(gateway, subnet?.id ?? "", server?.address ?? "");
     });
   const forward = (targetAddress: string) => ({
@@ -183,17 +188,17 @@ function pathsOfData(network: EdgeNetwork, rules: readonly object[]): string[] {
 }
 
 /** With gateways, and without. */
-async function tryPackets({ scene, town, cabling, rogues }: StandingTown): Promise<Found> {
-  const [off, on] = gatewayStates(town);
+async function tryPackets({ scene, topology, cabling, rogues }: RunningTopology): Promise<Found> {
+  const [off, on] = gatewayStates(topology);
   const violations: string[] = [];
   let cases = 0;
   for (const [index, state] of [on, off].entries()) {
     if (state === undefined) throw new Error("no gateways");
-    const now = await applyGateways(scene, town, state, pastTheProduct + 2 + index);
+    const now = await applyGateways(scene, topology, state, beyondProductGeneration + 2 + index);
     const questions = questionsOf(now).filter((question) => isOutward(now, state, question));
-    const judged = await shootQuestions(scene.station, cabling, now, questions);
+    const judged = await sendQuestions(scene.station, cabling, now, questions);
     const tricks = rogueTricks(now, cabling, routerMacs(now), rogues);
-    const tricked = await shootTricks(scene.station, cabling, tricks);
+    const tricked = await sendTricks(scene.station, cabling, tricks);
     cases += questions.length + tricked.frames;
     violations.push(
       ...[...judged.violations, ...tricked.violations].map((text) => `by packets, ${state.name}: ${text}`),
@@ -203,12 +208,12 @@ async function tryPackets({ scene, town, cabling, rogues }: StandingTown): Promi
   return { cases, violations };
 }
 
-/** From a data subnet to where one would come by the internet, and from there to it. */
-function isOutward(town: Town, { gateways }: GatewayState, { sender, to }: PacketQuestion): boolean {
+/** From a data subnet to addresses of the internet, and from there to it. */
+function isOutward(topology: Topology, { gateways }: GatewayState, { sender, to }: PacketQuestion): boolean {
   const isPublic =
-    town.servers.some(({ publicAddresses }) => publicAddresses.includes(to)) ||
+    topology.servers.some(({ publicAddresses }) => publicAddresses.includes(to)) ||
     gateways.some(({ address }) => address === to) ||
     to === outside.beyond[4] ||
     to === outside.beyond[6];
-  return sender !== null && isPublic && inData(town).some(({ id }) => id === sender.id);
+  return sender !== null && isPublic && inData(topology).some(({ id }) => id === sender.id);
 }

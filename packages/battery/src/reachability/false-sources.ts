@@ -1,5 +1,5 @@
 import { echo, ethernet, icmp, ip, syn, tokenOf, udp } from "@kule/testing/packets/frames";
-import { datagram, nobodysMac, type Standpoint } from "./standpoint.ts";
+import { datagram, type Standpoint, unusedMac } from "./standpoint.ts";
 import type { Trick } from "./trick.ts";
 
 /** Packets from addresses that are not the sender's. */
@@ -24,10 +24,10 @@ export function falseSources(from: Standpoint): Trick[] {
   );
 }
 
-/** Its own bridge believes them, and leads nothing of it there any more until the true one speaks. */
+/** Its own bridge learns them, and forwards nothing for them there until the true owner sends a packet. */
 export function falseMacs(from: Standpoint): Trick[] {
   const lies = [
-    nobodysMac,
+    unusedMac,
     from.router,
     ...(from.neighbour === null ? [] : [from.cabling.macOf(from.neighbour.name)]),
   ];
@@ -42,7 +42,7 @@ export function falseMacs(from: Standpoint): Trick[] {
   );
 }
 
-/** What an honest one would be let through, cut so that it looks like something else on the way. */
+/** What an honest server would be allowed, fragmented so that it looks like something else on the way. */
 export function falseFragments(from: Standpoint): Trick[] {
   const cut = (flow: number, source: string, destination: string, overlap: boolean) => {
     const head = { source, destination };

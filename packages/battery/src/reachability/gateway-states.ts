@@ -1,22 +1,22 @@
 import type { IntentGateway } from "@kule/rules/networks/intent";
-import type { Town } from "./town.ts";
+import type { Topology } from "./topology.ts";
 
 /**
- * How the gateways of the networks are at one time. Ids and addresses are what the edge is told past the product; asked of
- * the API, gateways and forwarded ports have their own.
+ * The gateways of the networks at one time. Ids and addresses are for an edge that is configured without the
+ * product; requested of the API, gateways and forwarded ports have their own.
  */
 export type GatewayState = { readonly name: string; readonly gateways: readonly IntentGateway[] };
 
 /** Off; on, with ports forwarded to servers with a firewall and without; others served, none forwarded; off again. */
-export function gatewayStates(town: Town): GatewayState[] {
+export function gatewayStates(topology: Topology): GatewayState[] {
   const of = (name: string) => {
-    const server = town.servers.find((each) => each.name === name);
+    const server = topology.servers.find((each) => each.name === name);
     if (server === undefined) throw new Error(`there is no ${name}`);
     return server;
   };
   const [one, other] = [of("acme-one-app-1"), of("globex-one-app-1")];
   const subnet = (networkId: string, tier: string) =>
-    town.subnets.find((each) => each.networkId === networkId && each.tier === tier)?.id ?? "";
+    topology.subnets.find((each) => each.networkId === networkId && each.tier === tier)?.id ?? "";
   const forward = (protocol: "tcp" | "udp", listenPort: number, to: string, targetPort: number) => ({
     ...{ id: `pf_${protocol}${listenPort}`, protocol, listenPort, targetAddress: of(to).address, targetPort },
   });
@@ -39,7 +39,7 @@ export function gatewayStates(town: Town): GatewayState[] {
             forward("tcp", 8080, "acme-one-app-2", 80),
             forward("tcp", 8022, "acme-one-app-2", 22),
             forward("udp", 8053, "acme-one-app-3", 53),
-            // It has a public address, so it answers by that one and in vain.
+            // It has a public address, so its answers leave by that one and are lost.
             forward("tcp", 8081, "acme-one-app-1", 80),
           ],
         ),

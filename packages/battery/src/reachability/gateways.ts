@@ -5,21 +5,21 @@ import type { IntentGateway } from "@kule/rules/networks/intent";
 import type { GatewayState } from "./gateway-states.ts";
 import { outside, type PacketScene, wiring } from "./packet-scene.ts";
 import type { RouterMacs } from "./standpoint.ts";
-import type { Town } from "./town.ts";
+import type { Topology } from "./topology.ts";
 
-/** What the edge is to hold of each network. */
+/** The wanted state of each network at the edge. */
 export function edgeNetworks(
-  town: Town,
+  topology: Topology,
   gateways: readonly IntentGateway[],
   generation: number,
 ): EdgeNetwork[] {
-  const networkIds = [...new Set(town.subnets.map(({ networkId }) => networkId))];
+  const networkIds = [...new Set(topology.subnets.map(({ networkId }) => networkId))];
   return networkIds.map((networkId) => {
     const gateway = gateways.find((each) => each.networkId === networkId);
     return {
       networkId,
       generation,
-      subnets: town.subnets
+      subnets: topology.subnets
         .filter((each) => each.networkId === networkId)
         .map(({ id, tier, vlan, cidr, routerAddress }) => ({
           ...{ subnetId: id, tier, vlan, cidr, gatewayAddress: routerAddress },
@@ -36,29 +36,29 @@ function edgeGateway({ id, address, subnetIds, portForwards }: IntentGateway): E
   };
 }
 
-/** What the edge is told past the product is newer than all that the product has told it. */
-export const pastTheProduct = 1_000_000;
+/** A generation newer than all of the product's, for an edge that is configured without it. */
+export const beyondProductGeneration = 1_000_000;
 
-/** Brings the edge there past the product, and answers the town as it is then. */
+/** Brings the edge there past the product, and answers the topology as it is then. */
 export async function applyGateways(
   scene: PacketScene,
-  town: Town,
+  topology: Topology,
   { gateways }: GatewayState,
   generation: number,
-): Promise<Town> {
-  for (const network of edgeNetworks(town, gateways, generation)) await scene.converge(network);
-  return { ...town, intent: { ...town.intent, gateways } };
+): Promise<Topology> {
+  for (const network of edgeNetworks(topology, gateways, generation)) await scene.converge(network);
+  return { ...topology, intent: { ...topology.intent, gateways } };
 }
 
-/** The MACs that the edge gives itself, for those who want to speak to it past its addresses. */
-export function routerMacs(town: Town): RouterMacs {
-  const networks = edgeNetworks(town, town.intent.gateways, 1);
+/** The MACs that the edge generates, for frames to it that use none of its addresses. */
+export function routerMacs(topology: Topology): RouterMacs {
+  const networks = edgeNetworks(topology, topology.intent.gateways, 1);
   const links = networks.flatMap((network) =>
     desiredLinks(network, wiring).map((link) => ({ ...link, networkId: network.networkId })),
   );
   return {
     inside: new Map(
-      town.subnets.map(({ id, vlan }) => [
+      topology.subnets.map(({ id, vlan }) => [
         id,
         links.find(({ name }) => name === subnetLinkName(vlan))?.mac ?? "",
       ]),

@@ -4,12 +4,12 @@ import type { Command, Runner } from "@kule/edge/runner";
 import type { Shot } from "@kule/testing/packets/volley";
 import type { RowResult, RowRun } from "../row.ts";
 import { type GatewayState, gatewayStates } from "./gateway-states.ts";
-import { edgeNetworks, pastTheProduct } from "./gateways.ts";
+import { beyondProductGeneration, edgeNetworks } from "./gateways.ts";
 import { wiring } from "./packet-scene.ts";
 import { expectationOf, type PacketQuestion, questionsOf } from "./questions.ts";
-import { shootQuestions } from "./shoot-questions.ts";
-import type { Town } from "./town.ts";
-import { type StandingTown, withTown } from "./with-town.ts";
+import { sendQuestions } from "./send-questions.ts";
+import type { Topology } from "./topology.ts";
+import { type RunningTopology, withTopology } from "./with-topology.ts";
 
 /** From one state of a network's gateway to another; by their places in the list. */
 const changes = {
@@ -56,14 +56,20 @@ type Tally = {
   readonly seconds: number[];
 };
 
-/** Kills the change of a network between any two commands of it, and looks by packets at what is left. */
+/** Kills the change of a network between any two commands of it, and tests with packets what is left. */
 export function runKilledEdge(run: RowRun): Promise<RowResult> {
-  return withTown(async (standing) => {
-    const tally: Tally = { kills: 0, packets: 0, generation: pastTheProduct, violations: [], seconds: [] };
-    const { scene, town } = standing;
-    for (const network of edgeNetworks(town, [], tally.generation)) await scene.converge(network);
-    const networkId = town.servers.find(({ name }) => name === "acme-one-app-1")?.networkId;
-    const states = gatewayStates(town).map(({ name, gateways }) => ({
+  return withTopology(async (standing) => {
+    const tally: Tally = {
+      kills: 0,
+      packets: 0,
+      generation: beyondProductGeneration,
+      violations: [],
+      seconds: [],
+    };
+    const { scene, topology } = standing;
+    for (const network of edgeNetworks(topology, [], tally.generation)) await scene.converge(network);
+    const networkId = topology.servers.find(({ name }) => name === "acme-one-app-1")?.networkId;
+    const states = gatewayStates(topology).map(({ name, gateways }) => ({
       name,
       gateways: gateways.filter((each) => each.networkId === networkId),
     }));
@@ -85,15 +91,15 @@ export function runKilledEdge(run: RowRun): Promise<RowResult> {
 }
 
 async function killEverywhere(
-  standing: StandingTown,
+  standing: RunningTopology,
   before: GatewayState,
   after: GatewayState,
   tally: Tally,
 ): Promise<void> {
-  const { scene, town, cabling } = standing;
+  const { scene, topology, cabling } = standing;
   const [old, wanted] = [before, after].map(
-    ({ gateways }): Town => ({ ...town, intent: { ...town.intent, gateways } }),
-  ) as [Town, Town];
+    ({ gateways }): Topology => ({ ...topology, intent: { ...topology.intent, gateways } }),
+  ) as [Topology, Topology];
   for (let commands = 0; ; commands += 1) {
     await scene.converge(changing(old, tally));
     const network = changing(wanted, tally);
@@ -113,7 +119,7 @@ async function killEverywhere(
     await scene.converge(network);
     tally.seconds.push((performance.now() - began) / 1000);
     const questions = asked(wanted);
-    const judged = await shootQuestions(scene.station, cabling, wanted, questions);
+    const judged = await sendQuestions(scene.station, cabling, wanted, questions);
     tally.packets += between.packets + questions.length;
     tally.violations.push(
       ...between.violations.map((text) => `${where}: ${text}`),
@@ -123,10 +129,10 @@ async function killEverywhere(
 }
 
 /** The network that is changed, as a newer generation. */
-function changing({ servers, ...town }: Town, tally: Tally): EdgeNetwork {
+function changing({ servers, ...topology }: Topology, tally: Tally): EdgeNetwork {
   tally.generation += 1;
   const networkId = servers.find(({ name }) => name === "acme-one-app-1")?.networkId;
-  const network = edgeNetworks({ servers, ...town }, town.intent.gateways, tally.generation).find(
+  const network = edgeNetworks({ servers, ...topology }, topology.intent.gateways, tally.generation).find(
     (each) => each.networkId === networkId,
   );
   if (network === undefined) throw new Error("there is no such network");
@@ -134,14 +140,14 @@ function changing({ servers, ...town }: Town, tally: Tally): EdgeNetwork {
 }
 
 /** One packet of each server to each address, and those from outside to forwarded ports. */
-const asked = (town: Town): PacketQuestion[] =>
-  questionsOf(town).filter(
+const asked = (topology: Topology): PacketQuestion[] =>
+  questionsOf(topology).filter(
     ({ sender, by, port, bytes }) =>
       bytes === undefined && ((by === "udp" && port === 53) || (sender === null && by === "tcp")),
   );
 
-/** A packet may come where the old state or the new one lets it, and nowhere else. */
-async function shootBetween({ scene, cabling }: StandingTown, old: Town, wanted: Town) {
+/** A packet may arrive where the old state or the new one allows it, and nowhere else. */
+async function shootBetween({ scene, cabling }: RunningTopology, old: Topology, wanted: Topology) {
   const questions = asked(old).length > asked(wanted).length ? asked(old) : asked(wanted);
   const flows = scene.station.flows(questions.length);
   const shots = questions.map(({ place, by, to, port, from }, index): Shot => {
@@ -153,7 +159,7 @@ async function shootBetween({ scene, cabling }: StandingTown, old: Town, wanted:
   const asides = Map.groupBy(overheard, ({ flow }) => flow);
   const violations = questions.flatMap((question, index) => {
     const flow = flows[index] ?? 0;
-    const right = [old, wanted].map((town) => expectationOf(town, question).place);
+    const right = [old, wanted].map((topology) => expectationOf(topology, question).place);
     const way = cabling.mayPass(question.sender);
     return [
       ...(places.get(flow) ?? []).filter(({ place }) => !right.includes(place)),

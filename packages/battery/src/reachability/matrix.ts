@@ -1,16 +1,16 @@
 import type { RowResult, RowRun } from "../row.ts";
-import { askable, explainViolations } from "./ask-explain.ts";
-import { askGateways } from "./ask-gateways.ts";
+import { explainQuestions, explainViolations } from "./explain-questions.ts";
 import { gatewayStates } from "./gateway-states.ts";
 import { routerMacs } from "./gateways.ts";
 import { internetTricks, publicTricks, rogueTricks } from "./outer-tricks.ts";
 import { questionsOf } from "./questions.ts";
+import { requestGateways } from "./request-gateways.ts";
+import { sendQuestions } from "./send-questions.ts";
+import { sendTricks } from "./send-tricks.ts";
 import { serverTricks } from "./server-tricks.ts";
-import { shootQuestions } from "./shoot-questions.ts";
-import { shootTricks } from "./shoot-tricks.ts";
-import { type StandingTown, withTown } from "./with-town.ts";
+import { type RunningTopology, withTopology } from "./with-topology.ts";
 
-/** Which of the gateways' states are tried, and of how many packets in each `explain` is asked. */
+/** Which of the gateways' states are tried, and for how many packets in each `explain` is called. */
 const scales = {
   sample: { states: [1, 2], explained: 150 },
   full: { states: [0, 1, 2, 3], explained: 1500 },
@@ -27,28 +27,28 @@ type Totals = {
   readonly violations: string[];
 };
 
-/** Builds the town once and sends everything through it, in every state of its gateways. */
+/** Builds the topology once and sends everything through it, in every state of its gateways. */
 export async function runMatrix(run: RowRun): Promise<RowResult> {
-  return withTown(async ({ scene, town, rogues, cabling }) => {
-    run.progress(`${town.servers.length} servers stand`);
+  return withTopology(async ({ scene, topology, rogues, cabling }) => {
+    run.progress(`${topology.servers.length} servers stand`);
     const totals: Totals = {
       ...{ packets: 0, allowed: 0, denied: 0, repeated: 0, frames: 0, seconds: 0, explained: 0 },
       violations: [],
     };
     const { states } = scales[run.scale];
-    let now = town;
-    for (const [index, state] of gatewayStates(town).entries()) {
+    let now = topology;
+    for (const [index, state] of gatewayStates(topology).entries()) {
       if (!(states as readonly number[]).includes(index)) continue;
-      now = await askGateways(scene, now, state);
-      await tryTown({ scene, cabling, rogues, town: now }, state.name, totals, run);
+      now = await requestGateways(scene, now, state);
+      await tryTown({ scene, cabling, rogues, topology: now }, state.name, totals, run);
     }
     const { violations, packets, frames, seconds, ...more } = totals;
     return {
       cases: packets + frames,
       violations,
       figures: {
-        servers: town.servers.length,
-        "ordered pairs": town.servers.length * (town.servers.length - 1),
+        servers: topology.servers.length,
+        "ordered pairs": topology.servers.length * (topology.servers.length - 1),
         "packets by sockets": packets,
         "of them allowed": more.allowed,
         "of them denied": more.denied,
@@ -62,30 +62,30 @@ export async function runMatrix(run: RowRun): Promise<RowResult> {
 }
 
 async function tryTown(
-  { scene, cabling, rogues, town }: StandingTown,
+  { scene, cabling, rogues, topology }: RunningTopology,
   state: string,
   totals: Totals,
   run: RowRun,
 ): Promise<void> {
-  const questions = questionsOf(town);
-  const judged = await shootQuestions(scene.station, cabling, town, questions);
-  const routers = routerMacs(town);
-  const tricks = await shootTricks(scene.station, cabling, [
-    ...serverTricks(town, cabling, routers),
-    ...publicTricks(town, cabling, routers),
-    ...internetTricks(town, cabling, routers),
-    ...rogueTricks(town, cabling, routers, rogues),
+  const questions = questionsOf(topology);
+  const judged = await sendQuestions(scene.station, cabling, topology, questions);
+  const routers = routerMacs(topology);
+  const tricks = await sendTricks(scene.station, cabling, [
+    ...serverTricks(topology, cabling, routers),
+    ...publicTricks(topology, cabling, routers),
+    ...internetTricks(topology, cabling, routers),
+    ...rogueTricks(topology, cabling, routers, rogues),
   ]);
-  await scene.forgetNeighbours(town.servers.map(({ vmid }) => `vm${vmid}`));
+  await scene.forgetNeighbours(topology.servers.map(({ vmid }) => `vm${vmid}`));
   totals.packets += questions.length + judged.repeated;
   totals.allowed += judged.allowed;
   totals.denied += judged.denied;
   totals.repeated += judged.repeated;
   totals.frames += tricks.frames;
   totals.seconds += judged.seconds + tricks.seconds;
-  const asked = someOf(askable(town, questions), scales[run.scale].explained, run);
+  const asked = someOf(explainQuestions(topology, questions), scales[run.scale].explained, run);
   totals.explained += asked.length;
-  const found = [...judged.violations, ...tricks.violations, ...(await explainViolations(town, asked))];
+  const found = [...judged.violations, ...tricks.violations, ...(await explainViolations(topology, asked))];
   totals.violations.push(...found.map((text) => `${state}: ${text}`));
   run.progress(
     `${state}: ${questions.length} packets in ${judged.seconds.toFixed(1)} s, ${tricks.frames} frames in ${tricks.seconds.toFixed(1)} s, ${asked.length} answers of explain, ${found.length} violations`,

@@ -1,8 +1,8 @@
 import { arp, ethernet, ip, tokenOf, udp } from "@kule/testing/packets/frames";
-import { allNodes, datagram, everybody, nobodysMac, noMac, type Standpoint } from "./standpoint.ts";
+import { allNodes, datagram, everybody, noMac, type Standpoint, unusedMac } from "./standpoint.ts";
 import type { Trick } from "./trick.ts";
 
-/** What is said by ARP. */
+/** Messages of ARP. */
 export function arpTricks(from: Standpoint): Trick[] {
   const { self, neighbour } = from;
   const claims = [
@@ -24,7 +24,7 @@ export function arpTricks(from: Standpoint): Trick[] {
       ),
     ),
     from.trick("says its own address by ARP with a false MAC", (flow) =>
-      say(flow, nobodysMac, self.address, "reply"),
+      say(flow, unusedMac, self.address, "reply"),
     ),
     from.trick("says its own address by ARP", (flow) => say(flow, from.mac, self.address, "reply"), {
       within: from.own,
@@ -44,7 +44,7 @@ export function leaseTricks(from: Standpoint): Trick[] {
   return [
     from.trick("asks for a lease", (flow) => shout(flow, "0.0.0.0", 68, 67)),
     from.trick("offers leases as the router", (flow) => shout(flow, `${from.prefix}.1`, 67, 68)),
-    // Servers ask for none: it is a datagram like another, and goes no further.
+    // Servers request none: it is a datagram like another, and goes no further.
     from.trick("offers leases as itself", (flow) => shout(flow, self.address, 67, 68), { within: from.own }),
     from.trick("offers leases of IPv6 as another", (flow) => {
       const head = { source: "fe80::66", destination: allNodes.address };

@@ -3,7 +3,7 @@ import { outside } from "./packet-scene.ts";
 import { internetPlace } from "./questions.ts";
 import { type Cabling, publicSegment } from "./segments.ts";
 import { datagram, everybody, gatewayAddresses, noMac, type RouterMacs } from "./standpoint.ts";
-import type { Town } from "./town.ts";
+import type { Topology } from "./topology.ts";
 import type { Trick } from "./trick.ts";
 import { wrappedFromRogue } from "./wrapped-frames.ts";
 
@@ -14,9 +14,9 @@ const connection = (flow: number, source: string, destination: string, port = 80
 const frameOf = (from: string, to: string, packet: Buffer) =>
   ethernet({ from, to }, (packet[0] ?? 0) >> 4 === 4 ? "ip" : "ip6", packet);
 
-/** What a server does on its interface in the public network. */
-export function publicTricks(town: Town, cabling: Cabling, routers: RouterMacs): Trick[] {
-  const withPublic = town.servers.filter(({ publicAddresses }) => publicAddresses.length > 0);
+/** Frames that a server sends on its interface in the public network. */
+export function publicTricks(topology: Topology, cabling: Cabling, routers: RouterMacs): Trick[] {
+  const withPublic = topology.servers.filter(({ publicAddresses }) => publicAddresses.length > 0);
   return withPublic.flatMap((self) => {
     const mac = cabling.macOf(self.name, "eth1");
     const nextHop = cabling.macOf(internetPlace);
@@ -27,7 +27,7 @@ export function publicTricks(town: Town, cabling: Cabling, routers: RouterMacs):
     });
     const lies = [
       ...[self.address, "10.0.1.99", "203.0.113.77", outside.nextHops[4]],
-      ...[...gatewayAddresses(town), ...theirs],
+      ...[...gatewayAddresses(topology), ...theirs],
     ];
     const lies6 = ["fd00::5", "fe80::66", "2001:db8:7::77", outside.nextHops[6]];
     return [
@@ -59,7 +59,7 @@ export function publicTricks(town: Town, cabling: Cabling, routers: RouterMacs):
       ),
       ...[
         outside.nextHops[4],
-        ...gatewayAddresses(town),
+        ...gatewayAddresses(topology),
         ...theirs.filter((each) => !each.includes(":")),
       ].map((claim) =>
         trick(`claims ${claim} by ARP`, (flow) => [
@@ -82,7 +82,7 @@ export function publicTricks(town: Town, cabling: Cabling, routers: RouterMacs):
       ...self.publicAddresses
         .filter((own) => !own.includes(":"))
         .flatMap((own) =>
-          insideBy(town, routers).map(({ what, to, address }) =>
+          insideBy(topology, routers).map(({ what, to, address }) =>
             trick(what, (flow) => [frameOf(mac, to, datagram(flow, own, address))], publicSegment),
           ),
         ),
@@ -91,7 +91,7 @@ export function publicTricks(town: Town, cabling: Cabling, routers: RouterMacs):
 }
 
 /** Ways to inside addresses past the ports that are forwarded: by the MAC of a gateway's uplink. */
-function insideBy({ servers }: Town, { uplink }: RouterMacs) {
+function insideBy({ servers }: Topology, { uplink }: RouterMacs) {
   return [...uplink].flatMap(([networkId, to]) =>
     servers
       .filter((each) => each.networkId === networkId)
@@ -99,14 +99,14 @@ function insideBy({ servers }: Town, { uplink }: RouterMacs) {
   );
 }
 
-/** What somebody in the internet does who is on the gateways' own cable. */
-export function internetTricks(town: Town, cabling: Cabling, routers: RouterMacs): Trick[] {
+/** Frames that an attacker in the internet sends from the gateways' own segment. */
+export function internetTricks(topology: Topology, cabling: Cabling, routers: RouterMacs): Trick[] {
   const mac = cabling.macOf(internetPlace);
   const trick = (what: string, frames: Trick["frames"]): Trick => ({
     ...{ name: `the internet ${what}`, place: internetPlace, device: "eth0", frames, within: publicSegment },
   });
   return [
-    ...insideBy(town, routers).flatMap(({ what, to, address }) =>
+    ...insideBy(topology, routers).flatMap(({ what, to, address }) =>
       [outside.beyond[4], outside.nextHops[4], "10.0.1.2", "10.0.3.2", "203.0.113.16"].flatMap((source) => [
         trick(`${what} from ${source} by udp`, (flow) => [frameOf(mac, to, datagram(flow, source, address))]),
         trick(`${what} from ${source} by tcp`, (flow) => [
@@ -114,7 +114,7 @@ export function internetTricks(town: Town, cabling: Cabling, routers: RouterMacs
         ]),
       ]),
     ),
-    ...town.intent.gateways.flatMap(({ networkId, address, portForwards }) =>
+    ...topology.intent.gateways.flatMap(({ networkId, address, portForwards }) =>
       portForwards.flatMap(({ protocol, listenPort }) =>
         ["10.0.1.2", "10.0.2.3", "10.0.3.2"].map((source) =>
           trick(
@@ -130,37 +130,37 @@ export function internetTricks(town: Town, cabling: Cabling, routers: RouterMacs
   ];
 }
 
-/** A machine in a subnet's VLAN that no VM's firewall holds back: what the edge alone is there for. */
+/** A machine in a subnet's VLAN without any VM's firewall: only the edge can stop it. */
 export type Rogue = { readonly place: string; readonly subnetId: string };
 
 export function rogueTricks(
-  town: Town,
+  topology: Topology,
   cabling: Cabling,
   routers: RouterMacs,
   rogues: readonly Rogue[],
 ): Trick[] {
   return rogues.flatMap(({ place, subnetId }) => {
     const mac = cabling.macOf(place);
-    const subnet = town.subnets.find(({ id }) => id === subnetId);
+    const subnet = topology.subnets.find(({ id }) => id === subnetId);
     if (subnet === undefined) throw new Error(`${subnetId} is no subnet`);
     const router = routers.inside.get(subnetId) ?? noMac;
     const segment = cabling.segmentOf({ subnetId });
     const trick = (what: string, frames: Trick["frames"]): Trick => ({
       ...{ name: `${place} ${what}`, place, device: "eth0", frames, within: segment },
     });
-    const elsewhere = town.servers.filter(
+    const elsewhere = topology.servers.filter(
       (each) => each.networkId === subnet.networkId && each.subnetId !== subnetId,
     );
     const lies = [
       ...elsewhere.map(({ address }) => address),
       ...[outside.beyond[4], "127.0.0.1", "192.168.7.7", "10.0.9.9"],
-      ...gatewayAddresses(town),
+      ...gatewayAddresses(topology),
     ];
     const here = `${subnet.cidr.split(".").slice(0, 3).join(".")}.77`;
     const outward = [
       outside.beyond[4],
       outside.nextHops[4],
-      ...town.servers.flatMap((each) => each.publicAddresses),
+      ...topology.servers.flatMap((each) => each.publicAddresses),
     ];
     return [
       ...lies.flatMap((source) =>
@@ -190,7 +190,7 @@ export function rogueTricks(
       trick("with IPv6 by the router", (flow) => [
         frameOf(mac, router, datagram(flow, "2001:db8:7::66", outside.beyond[6])),
       ]),
-      ...wrappedFromRogue(town, cabling, { place, subnetId }),
+      ...wrappedFromRogue(topology, cabling, { place, subnetId }),
     ];
   });
 }

@@ -16,7 +16,7 @@ import pg from "pg";
 import { LocalAgent } from "../job-kinds/local-agent.ts";
 import { ROOM } from "../job-kinds/local-scene.ts";
 
-/** What stands in for the internet: the next hops of the public network, and somebody beyond them. */
+/** In place of the internet: the next hops of the public network, and a host beyond them. */
 export const outside = {
   nextHops: { 4: "203.0.113.1", 6: "2001:db8:7::1" },
   beyond: { 4: "198.51.100.1", 6: "2001:db8:ffff::1" },
@@ -104,14 +104,14 @@ export class PacketScene {
         "select kind, status, error, internal_error from job where status <> 'succeeded'",
       );
       if (rows.length > 0) throw new Error(`jobs that did not succeed: ${JSON.stringify(rows)}`);
-      // The firewall's round comes a turn of the loop after the call that asked for it.
+      // The firewall's run follows one turn of the event loop after the call that causes it.
       await new Promise((resolve) => setTimeout(resolve, 10));
       await this.wires.settled();
       return done;
     }
   }
 
-  /** A machine in a VLAN that is nobody's VM, with no firewall before it; it is called `eth0` there. */
+  /** A machine in a VLAN that is no VM of Kule's, with no firewall before it; it is called `eth0` there. */
   async plugIn(namespace: string, vlan: number): Promise<void> {
     const [bridge, port] = [`${wiring.trunk.interface}v${vlan}`, `rogue${vlan}`];
     const make = `ip link show dev ${bridge} >/dev/null 2>&1 || ip link add name ${bridge} type bridge; ip link set dev ${bridge} up`;
@@ -121,7 +121,7 @@ export class PacketScene {
       ["ip", "link", "add", "name", port, "type", "veth", "peer", "name", "eth0", "netns", namespace],
       ["ip", "link", "set", "dev", port, "master", bridge],
       ["ip", "link", "set", "dev", port, "up"],
-      // Nobody asks for it; what has no address is not seen from within.
+      // It is never contacted; without an address it is not visible from within.
       ["ip", "-n", namespace, "addr", "add", "192.0.2.1/32", "dev", "eth0"],
       ["ip", "-n", namespace, "link", "set", "dev", "eth0", "up"],
     ])
@@ -129,8 +129,8 @@ export class PacketScene {
   }
 
   /**
-   * Everybody asks anew where the others are. A bridge believes a false source MAC of the guest on it, whose own packets
-   * for the one it belongs to then go nowhere until that one speaks.
+   * Every machine resolves its neighbours again. A bridge learns a false source MAC of the guest on it;
+   * packets of that guest to the true owner then get lost until the owner sends one.
    */
   async forgetNeighbours(namespaces: readonly string[]): Promise<void> {
     for (const namespace of namespaces) await this.#atBridges("ip", "-n", namespace, "neigh", "flush", "all");

@@ -2,22 +2,22 @@ import type { NetworkIntent } from "@kule/rules/networks/intent";
 import { reach } from "@kule/rules/networks/reachability";
 import type { Endpoint, Question, Verdict } from "@kule/rules/networks/verdict";
 import { outside } from "./packet-scene.ts";
-import type { Town, TownServer } from "./town.ts";
+import type { Topology, TopologyServer } from "./topology.ts";
 
 /** The machine beyond the next hops. */
 export const internetPlace = "internet";
 
-/** What every machine answers at, by TCP and by UDP. */
+/** The ports at which every machine answers, by TCP and by UDP. */
 export const answeringPorts = [22, 53, 80] as const;
 
-/** Asked for by honest programs, one packet each. */
+/** The traffic of honest programs, one packet each. */
 export type PacketQuestion = {
-  /** In words, for what is said of it. */
+  /** In words, for reports. */
   readonly name: string;
   /** The sender's place. */
   readonly place: string;
   /** Null: the internet. */
-  readonly sender: TownServer | null;
+  readonly sender: TopologyServer | null;
   readonly by: "tcp" | "udp" | "icmp";
   readonly to: string;
   readonly port: number | null;
@@ -44,14 +44,14 @@ const kinds = [
   { by: "icmp", port: null, bytes: 4000 },
 ] as const;
 
-/** Of gateways, forwarded at some time: what was taken back is to be closed. */
+/** Of gateways, forwarded at some time: a deleted forward must be closed. */
 const oncePorts = [8022, 8053, 8080, 8081] as const;
 
-/** Nobody's, inside and out of every network's blocks. */
+/** Unused, inside and outside of every network's blocks. */
 const nobodys = ["10.0.1.99", "10.0.9.2", "10.77.0.2", "192.168.7.7"];
 
-/** Every server to every address that anybody has or had, and the internet to every public one. */
-export function questionsOf({ servers, subnets, intent }: Town): PacketQuestion[] {
+/** Every server to every address that is or was used, and the internet to every public one. */
+export function questionsOf({ servers, subnets, intent }: Topology): PacketQuestion[] {
   const gateways = intent.gateways.map(({ address }) => address);
   const everything = new Set([
     ...servers.flatMap(({ address, publicAddresses }) => [address, ...publicAddresses]),
@@ -61,7 +61,7 @@ export function questionsOf({ servers, subnets, intent }: Town): PacketQuestion[
     outside.beyond[6],
     ...nobodys,
   ]);
-  const ask = (place: string, sender: TownServer | null, to: string, how: object, from?: string) => {
+  const ask = (place: string, sender: TopologyServer | null, to: string, how: object, from?: string) => {
     const { by, port, bytes } = how as (typeof kinds)[number] & { readonly bytes?: number };
     const long = bytes === undefined ? "" : " in fragments";
     const name = `${place} to ${to} by ${by}${port === null ? "" : ` ${port}`}${long}`;
@@ -103,10 +103,10 @@ export function ruleQuestion({ sender, by, to, port, from }: PacketQuestion): Qu
   return { from: here, to: { kind: "address", address: to }, protocol: by, port };
 }
 
-/** What the intent says must become of it. */
-export function expectationOf(town: Town, question: PacketQuestion): Expectation {
-  const verdict = reach(town.intent, ruleQuestion(question));
-  const receiver = receiverOf(town, question);
+/** The packet's expected fate, by the intent. */
+export function expectationOf(topology: Topology, question: PacketQuestion): Expectation {
+  const verdict = reach(topology.intent, ruleQuestion(question));
+  const receiver = receiverOf(topology, question);
   if (verdict.isAllowed) return { verdict, place: receiver, mustArrive: receiver !== null, isAnswered: true };
   const last = verdict.checks.at(-1);
   // By the guest's own routes it goes another way than its question, or its answer does.
@@ -117,19 +117,19 @@ export function expectationOf(town: Town, question: PacketQuestion): Expectation
   return { verdict, place: null, mustArrive: false, isAnswered: false };
 }
 
-/** Whose the address is for the one who asks; null when no machine of the scene has it. */
-function receiverOf(town: Town, { sender, to, by, port }: PacketQuestion): string | null {
-  const inside = town.servers.find((each) => each.networkId === sender?.networkId && each.address === to);
+/** The owner of the address from the sender's point of view; null when no machine of the scene has it. */
+function receiverOf(topology: Topology, { sender, to, by, port }: PacketQuestion): string | null {
+  const inside = topology.servers.find((each) => each.networkId === sender?.networkId && each.address === to);
   if (inside !== undefined) return inside.name;
-  const holder = town.servers.find(({ publicAddresses }) => publicAddresses.includes(to));
+  const holder = topology.servers.find(({ publicAddresses }) => publicAddresses.includes(to));
   if (holder !== undefined) return holder.name;
-  const gateway = town.intent.gateways.find(({ address }) => address === to);
-  if (gateway !== undefined) return forwardedTo(town, gateway, by, port);
+  const gateway = topology.intent.gateways.find(({ address }) => address === to);
+  if (gateway !== undefined) return forwardedTo(topology, gateway, by, port);
   return to === outside.beyond[4] || to === outside.beyond[6] ? internetPlace : null;
 }
 
 function forwardedTo(
-  { servers }: Town,
+  { servers }: Topology,
   { networkId, portForwards }: NetworkIntent["gateways"][number],
   by: PacketQuestion["by"],
   port: number | null,

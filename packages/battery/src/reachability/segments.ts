@@ -1,22 +1,22 @@
 import type { PlaceSeen } from "@kule/testing/packets/volley";
-import type { Town, TownServer } from "./town.ts";
+import type { Topology, TopologyServer } from "./topology.ts";
 
-/** A cable or a VLAN: whoever is on it may overhear what a switch floods there. */
+/** A cable or a VLAN: every machine on it may receive what a switch floods there. */
 export type Segment = string;
 export const publicSegment: Segment = "public";
 export const segmentOfVlan = (vlan: number): Segment => `VLAN ${vlan}`;
 
-/** What is plugged in where, and with which MACs. */
+/** What is connected where, and with which MACs. */
 export class Cabling {
   readonly #seen: ReadonlyMap<string, PlaceSeen>;
   readonly #segments = new Map<string, Segment>();
-  readonly #town: Town;
+  readonly #topology: Topology;
 
   /** @param others places that are no servers, with the segment of their only device */
-  constructor(town: Town, seen: readonly PlaceSeen[], others: Readonly<Record<string, Segment>>) {
-    this.#town = town;
+  constructor(topology: Topology, seen: readonly PlaceSeen[], others: Readonly<Record<string, Segment>>) {
+    this.#topology = topology;
     this.#seen = new Map(seen.map((each) => [each.name, each]));
-    for (const server of town.servers) {
+    for (const server of topology.servers) {
       this.#segments.set(`${server.name} eth0`, this.segmentOf(server));
       this.#segments.set(`${server.name} eth1`, publicSegment);
     }
@@ -24,8 +24,8 @@ export class Cabling {
   }
 
   /** Of the server's private device. */
-  segmentOf({ subnetId }: Pick<TownServer, "subnetId">): Segment {
-    const subnet = this.#town.subnets.find(({ id }) => id === subnetId);
+  segmentOf({ subnetId }: Pick<TopologyServer, "subnetId">): Segment {
+    const subnet = this.#topology.subnets.find(({ id }) => id === subnetId);
     if (subnet === undefined) throw new Error(`${subnetId} is no subnet`);
     return segmentOfVlan(subnet.vlan);
   }
@@ -35,8 +35,8 @@ export class Cabling {
   }
 
   /** The segments that a packet of this sender may be on at all: its own network's, and the public one. */
-  mayPass(sender: TownServer | null): ReadonlySet<Segment> {
-    const own = this.#town.subnets.filter(
+  mayPass(sender: TopologyServer | null): ReadonlySet<Segment> {
+    const own = this.#topology.subnets.filter(
       ({ networkId }) => sender === null || networkId === sender.networkId,
     );
     return new Set([publicSegment, ...own.map(({ vlan }) => segmentOfVlan(vlan))]);

@@ -2,12 +2,12 @@ import { isAttached } from "@kule/rules/firewalls/firewall";
 import { ip, tokenOf, udp } from "@kule/testing/packets/frames";
 import { outside } from "./packet-scene.ts";
 import type { Cabling } from "./segments.ts";
-import type { Town, TownServer } from "./town.ts";
+import type { Topology, TopologyServer } from "./topology.ts";
 import type { Trick } from "./trick.ts";
 
 export const everybody = "ff:ff:ff:ff:ff:ff";
 export const allNodes = { mac: "33:33:00:00:00:01", address: "ff02::1" };
-export const nobodysMac = "02:00:00:00:00:66";
+export const unusedMac = "02:00:00:00:00:66";
 export const noMac = "00:00:00:00:00:00";
 
 /** A packet of UDP with the number, of either version. */
@@ -16,7 +16,7 @@ export function datagram(flow: number, source: string, destination: string, port
   return ip(head, 17, udp(head, { from: flow, to: port }, tokenOf(flow)));
 }
 
-/** The MACs that the edge gives itself. */
+/** The MACs that the edge generates. */
 export type RouterMacs = {
   /** By the subnet that it is the router of. */
   readonly inside: ReadonlyMap<string, string>;
@@ -25,42 +25,42 @@ export type RouterMacs = {
 };
 
 /** The gateways' addresses, or one that could be. */
-export function gatewayAddresses({ intent: { gateways } }: Town): string[] {
+export function gatewayAddresses({ intent: { gateways } }: Topology): string[] {
   return gateways.length === 0 ? ["203.0.113.40"] : gateways.map(({ address }) => address);
 }
 
-/** Whether it lets in what nobody has asked for. */
-const isOpen = ({ intent }: Town, { id }: TownServer): boolean => {
+/** Whether its firewall allows unsolicited packets. */
+const isOpen = ({ intent }: Topology, { id }: TopologyServer): boolean => {
   const server = intent.servers.find((each) => each.id === id);
   return server !== undefined && !intent.firewalls.some((firewall) => isAttached(firewall, server));
 };
 
-/** What a server knows of those around it when it means harm on its private interface. */
+/** What a server with root access knows of its neighbours on its private interface. */
 export class Standpoint {
-  readonly town: Town;
+  readonly topology: Topology;
   readonly cabling: Cabling;
   readonly routers: RouterMacs;
-  readonly self: TownServer;
+  readonly self: TopologyServer;
   readonly mac: string;
   /** Its router's. */
   readonly router: string;
   /** In its subnet; the first of those that let everything in, if there is one. */
-  readonly neighbour: TownServer | null;
+  readonly neighbour: TopologyServer | null;
   /** In another subnet of its network. */
-  readonly cousin: TownServer | null;
-  /** In other networks, whoever they belong to. */
-  readonly strangers: readonly TownServer[];
+  readonly cousin: TopologyServer | null;
+  /** In other networks, of any organisation. */
+  readonly strangers: readonly TopologyServer[];
 
-  constructor(town: Town, cabling: Cabling, routers: RouterMacs, self: TownServer) {
-    this.town = town;
+  constructor(topology: Topology, cabling: Cabling, routers: RouterMacs, self: TopologyServer) {
+    this.topology = topology;
     this.cabling = cabling;
     this.routers = routers;
     this.self = self;
     this.mac = cabling.macOf(self.name);
     this.router = routers.inside.get(self.subnetId) ?? noMac;
-    const openFirst = (all: readonly TownServer[]) =>
-      all.find((each) => isOpen(town, each)) ?? all[0] ?? null;
-    const others = town.servers.filter(({ id }) => id !== self.id);
+    const openFirst = (all: readonly TopologyServer[]) =>
+      all.find((each) => isOpen(topology, each)) ?? all[0] ?? null;
+    const others = topology.servers.filter(({ id }) => id !== self.id);
     this.neighbour = openFirst(others.filter(({ subnetId }) => subnetId === self.subnetId));
     this.cousin = openFirst(
       others.filter((each) => each.networkId === self.networkId && each.subnetId !== self.subnetId),
@@ -68,7 +68,7 @@ export class Standpoint {
     this.strangers = others.filter((each) => each.networkId !== self.networkId);
   }
 
-  /** One that must not leave its cable, when nothing else is said. */
+  /** By default one that must not leave its cable. */
   trick(
     what: string,
     frames: Trick["frames"],
@@ -88,7 +88,7 @@ export class Standpoint {
     return this.self.address.split(".").slice(0, 3).join(".");
   }
 
-  /** Who can be sent to, how: straight, or by the router. */
+  /** The possible receivers and the way to them: directly, or by the router. */
   get targets(): readonly { readonly how: string; readonly mac: string; readonly address: string }[] {
     const { neighbour, cousin, router } = this;
     return [
@@ -108,7 +108,7 @@ export class Standpoint {
 
   /** Addresses that are not its own. */
   get lies(): readonly string[] {
-    const { neighbour, cousin, prefix, self, town } = this;
+    const { neighbour, cousin, prefix, self, topology } = this;
     return [
       `${prefix}.77`,
       `${prefix}.1`,
@@ -116,8 +116,8 @@ export class Standpoint {
       ...(cousin === null ? [] : [cousin.address]),
       outside.beyond[4],
       outside.nextHops[4],
-      ...gatewayAddresses(town),
-      ...town.servers
+      ...gatewayAddresses(topology),
+      ...topology.servers
         .flatMap(({ publicAddresses }) => publicAddresses)
         .filter((address) => !address.includes(":") && !self.publicAddresses.includes(address))
         .slice(0, 1),

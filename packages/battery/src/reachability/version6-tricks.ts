@@ -3,7 +3,7 @@ import { outside } from "./packet-scene.ts";
 import { allNodes, type Standpoint } from "./standpoint.ts";
 import type { Trick } from "./trick.ts";
 
-/** Private networks know no IPv6: nobody there is reached by it, not even by the addresses of the link. */
+/** Private networks have no IPv6: no machine there is reached by it, not even by link-local addresses. */
 export function version6Tricks(from: Standpoint): Trick[] {
   const { cabling, self, neighbour } = from;
   const own = cabling.linkLocalOf(self.name);
@@ -14,7 +14,7 @@ export function version6Tricks(from: Standpoint): Trick[] {
   };
   const advertisement = (flow: number, source: string) => {
     const head = { source, destination: allNodes.address, hops: 255 };
-    // A router for half an hour, of high preference, with an option that nobody knows.
+    // A router for half an hour, of high preference, with an unknown option.
     const body = Buffer.concat([
       Buffer.from([64, 8, 7, 8]),
       Buffer.alloc(8),
@@ -27,7 +27,7 @@ export function version6Tricks(from: Standpoint): Trick[] {
   return [
     from.trick("with a router advertisement", (flow) => advertisement(flow, own)),
     from.trick("with a router advertisement of fe80::1", (flow) => advertisement(flow, "fe80::1")),
-    // The router speaks no IPv6, whoever asks.
+    // The router has no IPv6, for any sender.
     from.trick("with IPv6 to the internet", (flow) => datagram(flow, own, outside.beyond[6], from.router), {
       within: from.own,
     }),

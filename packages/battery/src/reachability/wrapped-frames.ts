@@ -1,11 +1,11 @@
 import { arp, ethernet, icmp, inSession, ip, type Tag, tokenOf } from "@kule/testing/packets/frames";
 import type { Cabling } from "./segments.ts";
 import { allNodes, datagram, everybody, noMac, type Standpoint } from "./standpoint.ts";
-import type { Town } from "./town.ts";
+import type { Topology } from "./topology.ts";
 import type { Trick } from "./trick.ts";
 
 /**
- * Tags that a guest takes for nothing, and that a node's firewall does not look behind: of a priority alone, one behind
+ * Tags that a guest ignores, and that a node's firewall does not look behind: of a priority alone, one behind
  * the other, and of the other standard.
  */
 const priorityTags: readonly (readonly [name: string, tags: readonly Tag[]])[] = [
@@ -16,11 +16,11 @@ const priorityTags: readonly (readonly [name: string, tags: readonly Tag[]])[] =
   ["a priority tag of 802.1ad", [{ is: "802.1ad", vlan: 0 }]],
 ];
 
-/** What is on a frame already when it comes out of the VM: nothing wrapped is for a guest to send. */
+/** Tags of a frame that comes out of the VM: a guest must not send any tagged frame. */
 export function wrappedFrames(from: Standpoint): Trick[] {
-  const { self, town } = from;
-  const own = town.subnets.find(({ id }) => id === self.subnetId);
-  const foreign = town.subnets.filter(({ id }) => id !== own?.id).map(({ vlan }) => vlan);
+  const { self, topology } = from;
+  const own = topology.subnets.find(({ id }) => id === self.subnetId);
+  const foreign = topology.subnets.filter(({ id }) => id !== own?.id).map(({ vlan }) => vlan);
   const strayed = [...foreign, 10].map((tag) =>
     from.trick(`with the tag of VLAN ${tag}`, (flow) => [
       ethernet(
@@ -53,7 +53,7 @@ function prioritized(from: Standpoint, name: string, tags: readonly Tag[]): Tric
       sources
         .filter((source) => source !== address)
         .flatMap((source) =>
-          // Who does not know where somebody is asks everybody.
+          // For an unknown receiver the frame is broadcast.
           [mac, everybody].map((to) =>
             from.trick(
               `with ${name} as ${source} ${how}${to === everybody ? " and everybody" : ""}`,
@@ -81,14 +81,14 @@ function prioritized(from: Standpoint, name: string, tags: readonly Tag[]): Tric
   ];
 }
 
-/** From a machine that nothing holds back, as on a node that filters nothing: a server is given none of it. */
+/** From a machine without any filter, as on an unfiltered node: no server receives any of them. */
 export function wrappedFromRogue(
-  town: Town,
+  topology: Topology,
   cabling: Cabling,
   { place, subnetId }: { readonly place: string; readonly subnetId: string },
 ): Trick[] {
   const mac = cabling.macOf(place);
-  const around = town.servers.filter((each) => each.subnetId === subnetId);
+  const around = topology.servers.filter((each) => each.subnetId === subnetId);
   return around.flatMap((server) =>
     priorityTags.map(([name, tags]): Trick => {
       const source = server.address.replace(/\d+$/, "77");

@@ -12,7 +12,7 @@ function slowestMs(pattern: RegExp, rounds = 1): number {
   return Math.max(...texts.map((_, index) => Math.min(...runs.map((times) => times[index] ?? 0))));
 }
 
-test("each part of a pattern that takes a character gives one", () => {
+test("each part of a pattern that accepts a character gives one", () => {
   expect(samplesOf(String.raw`^(?:ab|\d{2,3})[x-z.]+\x41\b\/$`)).toEqual(["a", "b", "0", "x", ".", "A", "/"]);
 });
 
@@ -36,7 +36,7 @@ test.each([/^[a-z0-9]([a-z0-9-]*[a-z0-9])?$/, /^[^@]+@[^.@]+(\.[^.@]+)+$/, /={1,
   },
 );
 
-test("a text has the length that was asked for, and its end", () => {
+test("a text has the requested length, and its end", () => {
   const text = attackText({ lead: "ab", pump: "xyz", end: "!" }, 20);
   expect(text).toHaveLength(20);
   expect(text).toMatch(/^abxyzxyz.*!$/);

@@ -2,10 +2,10 @@
 // among its parts in many ways and the end does not fit; so each text is: what leads up to a part, that part (or a
 // run of parts) over and over, and an end that does not fit.
 
-/** What no pattern is likely to want at its end; one of them fails it. */
+/** Characters that a pattern is unlikely to accept at its end; one of them makes it fail. */
 const ends = ["", "\0", "!", "\n", "@", "\uffff", "-", " "] as const;
 
-/** For patterns whose parts say nothing: what usually hurts. */
+/** For patterns whose parts give no hint: usual attacks. */
 const usualPumps = [
   "a",
   "A",

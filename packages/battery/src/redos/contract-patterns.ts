@@ -7,7 +7,7 @@ import type { Pattern } from "./source-patterns.ts";
 const root = resolve(import.meta.dirname, "../../../..");
 const file = "docs/api/openapi.yaml";
 
-/** Every `pattern` of the contract, wherever it stands in it, as the validators compile it. */
+/** Every `pattern` of the contract, at any path in it, as the validators compile it. */
 export function contractPatterns(): Pattern[] {
   const path = join(root, file);
   const text = patchSource(root, path, readFileSync(path, "utf8"), activePatches());

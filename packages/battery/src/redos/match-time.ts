@@ -7,8 +7,8 @@ const patienceMs = 500;
 export type MatchTimer = (pattern: RegExp, texts: readonly string[]) => number[];
 
 /**
- * Times searches as the product makes them: `test`, or all matches when the pattern is a global one. In a context of
- * its own, because V8 can be told there to give up in the middle of backtracking.
+ * Times searches as the product makes them: `test`, or all matches when the pattern is a global one. In a
+ * context of its own, because there V8 can be interrupted in the middle of backtracking.
  */
 export function matchTimer(): MatchTimer {
   const sandbox = {

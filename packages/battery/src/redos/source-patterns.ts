@@ -75,7 +75,7 @@ export function patternsIn(file: string, source: string): Omit<SourcePatterns, "
   return { patterns, unknown };
 }
 
-/** Null when it is not written down. What is put into a template counts as one plain character. */
+/** Null when it is not a literal. A template's expressions count as one plain character each. */
 function literalText(node: unknown): string | null {
   const { type, value, quasis } = node as {
     type: string;

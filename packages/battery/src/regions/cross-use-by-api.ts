@@ -5,7 +5,7 @@ import type { Regions, Side } from "./region-pair.ts";
 
 export type Tried = { readonly cases: number; readonly violations: readonly string[] };
 
-/** What is of one region, used for another one, in every way that a request can name it. */
+/** Resources of one region, used in another one, in every way that a request can name them. */
 export async function crossUseByApi(regions: Regions, here: Side, there: Side): Promise<Tried> {
   const { owner: acme } = regions.organisation;
   const operator = regions.api.operator;

@@ -29,7 +29,7 @@ function statements(org: string, here: Side, there: Side): readonly (readonly [w
       `update nic set region = '${there.region}' where id = '${here.nic}'`,
     ],
     [
-      // Whole but for that: the address moves along.
+      // Complete except for that: the address moves along.
       "an interface moved to a subnet of another region",
       `delete from address where nic_id = '${here.nic}';
        update nic set subnet_id = '${there.subnet}' where id = '${here.nic}';
@@ -80,12 +80,12 @@ export async function crossUseBySql(regions: Regions, here: Side, there: Side): 
         await client.query(
           `begin; select set_config('app.organisation', '${regions.organisation.id}', true); ${sql}`,
         );
-        // As COMMIT looks, without keeping what would pass.
+        // The checks of COMMIT, without keeping what would be accepted.
         await client.query("set constraints all immediate");
         violations.push(`${here.region} for ${there.region} by SQL: ${what} would be committed`);
       } catch (error) {
         if (!(error instanceof pg.DatabaseError)) throw error;
-        // A foreign key or a check at COMMIT; anything else would say nothing about regions.
+        // A foreign key or a check at COMMIT; any other error would prove nothing about regions.
         if (!["23503", "23514"].includes(error.code ?? ""))
           violations.push(
             `${here.region} for ${there.region} by SQL: ${what} was refused for another reason: ${error.message}`,

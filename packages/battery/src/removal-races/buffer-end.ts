@@ -25,7 +25,7 @@ export async function bufferEndRaces(scene: RemovalScene, count: number): Promis
         await delay(Math.max(0, endMs + fromMs + scene.random() * 2 * windowMs - Date.now()));
         return what();
       };
-      // One task comes too early, as with a worker whose clock is ahead, and one when it is due.
+      // One task runs too early, as with a worker whose clock is ahead, and one when it is due.
       const [cancel] = await Promise.all([
         at(-windowMs - scene.cancelLeadMs, () => scene.caller().post(`/servers/${id}/cancel-deletion`)),
         at(-earlyMs, () => scene.expire(id)),

@@ -69,7 +69,7 @@ export async function deleteTwice(scene: RemovalScene, count: number): Promise<v
   await finish(scene, servers);
 }
 
-/** A change, a delete and a cancel at once: whatever order they come in, the answers tell which. */
+/** A change, a delete and a cancel concurrently: the answers show their order. */
 export async function changeWhileDeleting(scene: RemovalScene, count: number): Promise<void> {
   const servers = await scene.running(count);
   await Promise.all(
@@ -138,7 +138,7 @@ export async function deleteWhileRetried(scene: RemovalScene, count: number): Pr
   );
 }
 
-/** Every server comes to rest. */
+/** Every server reaches a final state. */
 async function finish(scene: RemovalScene, servers: readonly string[]): Promise<void> {
   for (const [id, status] of await scene.settle(servers))
     if (!["running", "stopped", "error", "pending_deletion", "deleted"].includes(status))

@@ -4,11 +4,11 @@ import { sweepRemovalBuffers } from "@kule/api/worker/expire-removal-buffer";
 import { tasksOf } from "@kule/api/worker/run";
 import { inParallel } from "../races/in-parallel.ts";
 
-/** A server as the races look at it afterwards, by the rows themselves. */
+/** A server after the races, read from its rows. */
 export type Seen = {
   readonly status: string;
   readonly purgeAt: Date | null;
-  /** When each destroy job was written, also one that was cancelled: a server that was given up once stays so. */
+  /** When each destroy job was written, also a cancelled one: a server that was given up once stays so. */
   readonly destroys: readonly Date[];
 };
 
@@ -19,11 +19,14 @@ export class RemovalScene {
   readonly #random: () => number;
   readonly violations: string[] = [];
   readonly outcomes = new Map<string, number>();
-  /** Servers that came out of a race and run: the next one may have them. */
+  /** Servers that survived a race and run: the next race may use them. */
   readonly #survivors = new Set<string>();
-  /** What else is left, to be removed in the end. */
+  /** Other servers that are left, to be removed at the end. */
   readonly #leftovers = new Set<string>();
-  /** How long before its moment a cancel has to set off, so that both sides have a chance; learned from who wins. */
+  /**
+   * How long before its moment a cancel has to start, so that both sides have a chance; adapted to which side
+   * wins.
+   */
   cancelLeadMs = 5;
 
   private constructor(world: ServerWorld, second: ApiCaller["app"], random: () => number) {
@@ -93,7 +96,7 @@ export class RemovalScene {
     }
   }
 
-  /** Lets the buffer of a server end so many milliseconds from now by Postgres' clock. */
+  /** Ends the buffer of a server in so many milliseconds by Postgres' clock. */
   async endBufferIn(serverId: string, milliseconds: number): Promise<Date> {
     const [row] = await this.world.rows(
       `update server set purge_at = clock_timestamp() + make_interval(secs => $2) where id = $1 returning purge_at`,
@@ -132,7 +135,7 @@ export class RemovalScene {
       if (status !== "deleted") this.violations.push(`${id} could not be removed: ${status}`);
   }
 
-  /** Lets everything that is open come to its end, and says how the servers are then. */
+  /** Runs every open job to its end, and returns the state of the servers then. */
   async settle(serverIds: readonly string[]): Promise<ReadonlyMap<string, string>> {
     await this.world.passBackoff();
     await this.world.agent.work();

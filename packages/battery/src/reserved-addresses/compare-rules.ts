@@ -15,7 +15,7 @@ import {
 import { overlapping } from "../subnet-races/blocks.ts";
 import { mayBeNetwork, mayBeSubnet, readBlock, reservedOf } from "./oracle.ts";
 
-/** Where the product's arithmetic and the oracle's differ about a text, alone and beside another one. */
+/** Where the product's arithmetic and the oracle's differ for a text, alone and together with another one. */
 export function differences(text: string, other: string, network: string): string[] {
   const found: string[] = [];
   const agree = (what: string, product: unknown, oracle: unknown) => {
@@ -76,7 +76,9 @@ function placeDifferences(text: string): string[] {
   return found;
 }
 
-/** The next free block inside of one beside another one: tried one after the other, if there are few. */
+/**
+ * The next free block inside of one, with another one in use: tried one after the other, if there are few.
+ */
 function nextBlockDifferences(within: string, taken: string): string[] {
   const outer = readBlock(within);
   const other = readBlock(taken);

@@ -26,7 +26,10 @@ function written(version: 4 | 6, value: bigint): string {
   return `${prefix}::${third}:${low.toString(16)}`;
 }
 
-/** What nobody may have: the gateway; IPv4's network and broadcast addresses, IPv6's anycast address of the routers. */
+/**
+ * Addresses that cannot be allocated: the gateway; IPv4's network and broadcast addresses, IPv6's anycast
+ * address of the routers.
+ */
 function reservedIn(network: Network): Set<bigint> {
   const { version, length, first, gateway } = network;
   if (version === 6) return new Set([first, gateway]);
@@ -47,7 +50,10 @@ function randomNetwork(index: number, random: () => number): Network {
   return { version, length, first, gateway };
 }
 
-/** Takes the whole of random pools through the API, to the last address, and asks for those that nobody may have. */
+/**
+ * Reserves all of random pools through the API, to the last address, and requests the addresses that cannot
+ * be allocated.
+ */
 export async function fillPools(world: ApiWorld, run: RowRun, pools: number): Promise<Filled> {
   const filled = { allocations: 0, refusals: 0, violations: [] as string[] };
   for (let index = 0; index < pools; index += 1) {

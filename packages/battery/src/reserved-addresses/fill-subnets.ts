@@ -11,7 +11,10 @@ export type Filled = {
   readonly violations: string[];
 };
 
-/** Fills random subnets through the API to the last address, and asks for every address that nobody may have. */
+/**
+ * Fills random subnets through the API to the last address, and requests every address that cannot be
+ * allocated.
+ */
 export async function fillSubnets(run: RowRun, subnets: number): Promise<Filled> {
   const world = await ServerWorld.open();
   try {
@@ -70,7 +73,8 @@ async function fillOne(
 
   const isWide = block.length < 27;
   const places = isWide ? placesOf({ first: block.last - 6n, last: block.last }) : placesOf(block);
-  // In a wide one the search goes on from near the end: below, an address row for each would only take time.
+  // In a wide one the search continues from near the end: below, an address row for each would only take
+  // time.
   if (isWide)
     await world.owner.query("update subnet set lowest_free_hint = $2 where id = $1", [subnetId, places[0]]);
   const given = (await inParallel(places.length, 4, () => ask())).flatMap((answer) => {
@@ -89,7 +93,10 @@ async function fillOne(
     );
 }
 
-/** Blocks that have no room for a network, a gateway, a broadcast address and a server, and those of another family. */
+/**
+ * Blocks that are too small for a network, a gateway, a broadcast address and a server, and those of another
+ * family.
+ */
 async function refuseOdd(world: ServerWorld, networkId: string, filled: Counts): Promise<void> {
   const odd = [
     "10.250.0.0/30",

@@ -17,7 +17,7 @@ test("reads blocks in their canonical form and nothing else", () => {
     expect(readBlock(text), text).toBeNull();
 });
 
-test("knows which addresses of a /29 servers can have", () => {
+test("computes which addresses of a /29 servers can have", () => {
   const block = readBlock("192.168.7.8/29");
   if (block === null) throw new Error("not read");
   expect([...reservedOf(block)]).toEqual(["192.168.7.8", "192.168.7.9", "192.168.7.15"]);
@@ -30,7 +30,7 @@ test("knows which addresses of a /29 servers can have", () => {
   ]);
 });
 
-test("knows the sizes of networks and subnets", () => {
+test("computes the sizes of networks and subnets", () => {
   expect(["10.0.0.0/8", "10.0.0.0/29", "11.0.0.0/8", "172.16.0.0/11"].map(mayBeNetwork)).toEqual([
     true,
     false,

@@ -1,8 +1,9 @@
 import { type AddressRange, dotted, rangeOf } from "../subnet-races/blocks.ts";
 
 /*
- * What a subnet's addresses are for, said a second time: with BigInt, from the text, and without a look at
- * packages/rules. Two that were written apart and agree on ten thousand blocks are hardly wrong in the same way.
+ * The use of a subnet's addresses, implemented a second time: with BigInt, from the text, and without
+ * packages/rules. Two independent implementations that agree on ten thousand blocks are hardly wrong in the
+ * same way.
  */
 
 /** Null for a text that is no IPv4 block in its canonical form. */

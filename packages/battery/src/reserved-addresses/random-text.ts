@@ -1,6 +1,9 @@
 import { dotted } from "../subnet-races/blocks.ts";
 
-/** What somebody may send as a block: mostly IPv4 blocks of every size, many private, some with a flaw, some IPv6. */
+/**
+ * A text that a caller may send as a block: mostly IPv4 blocks of every size, many private, some with a flaw,
+ * some IPv6.
+ */
 export function randomBlockText(random: () => number): string {
   const pick = <T>(things: readonly T[], fallback: T): T =>
     things[Math.floor(random() * things.length)] ?? fallback;

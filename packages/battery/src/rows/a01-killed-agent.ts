@@ -1,6 +1,6 @@
 import { courseOfServer } from "../job-kinds/course.ts";
 import { killAtEach } from "../job-kinds/crash-batch.ts";
-import { batchesOf, holdsJob, someOfEachStep, traceCrashPlaces } from "../job-kinds/crash-places.ts";
+import { batchesOf, holdsJob, sampleOfEachStep, traceCrashPlaces } from "../job-kinds/crash-places.ts";
 import { ALWAYS_SAMPLED, kindsOf } from "../job-kinds/kinds-of.ts";
 import { RegionScene } from "../job-kinds/region-scene.ts";
 import { SubjectPool } from "../job-kinds/subject-pool.ts";
@@ -10,25 +10,28 @@ import { killAtNetworks } from "../network-jobs/killed-agents.ts";
 import { atEdge, bothParts } from "../network-jobs/without-edge.ts";
 import type { Row, RowResult, RowRun } from "../row.ts";
 
-/** Long enough that all agents of a batch come to their places before the first job may be taken over. */
+/** Long enough that all agents of a batch reach their crash points before the first job may be taken over. */
 const LEASE_SECONDS = 5;
 /** Agents that are killed side by side. */
 const BATCH = 20;
-/** Of the places of each step of the kind that mutants show in; of others it has one. The sample lets leases pass itself, too. */
+/**
+ * The share of the crash points of each step for the kind that shows mutants; other kinds have one. The
+ * sample expires leases itself, too.
+ */
 const SAMPLE_SHARE = 1 / 3;
 /** A program with fewer places than this has lost them. */
 const LEAST_PLACES = 10;
-/** A job that nobody holds is to be in hand again within two leases; the rest is for a slow machine. */
+/** A job without a holder must be claimed again within two leases; the rest is for a slow machine. */
 const SLOWEST_RECOVERY_LEASES = 6;
 
 export const row: Row = {
   id: "A1",
-  title: "An agent that is killed, wherever that is, costs a job some seconds and nothing else.",
+  title: "An agent killed at any point of a job delays the job by seconds and has no other effect.",
   minutes: 20,
   mutants: [
     {
       name: "blind-clone",
-      removes: "the look at what is there before the first step, and the VM number that is the job's alone",
+      removes: "the observation before the first step, and the VM number that only this job has",
       patches: [
         {
           file: "packages/programs/src/servers/create-server/program.ts",
@@ -51,10 +54,10 @@ export const row: Row = {
     },
     {
       name: "no-take-over",
-      removes: "the take-over of a job whose lease has passed",
+      removes: "the claim of a job whose lease has expired",
       patches: [
         {
-          file: "packages/database/src/migrations/0003-jobs.ts",
+          file: "packages/database/src/migrations/0001-baseline/job-queue.ts",
           find: "and kind = any (p_capabilities) and attempt < max_attempts",
           replace: "and kind = any (p_capabilities) and attempt < 0",
         },
@@ -122,7 +125,7 @@ function killAtServers(run: RowRun): Promise<RowResult> {
     const pool = new SubjectPool(scene);
     const kinds = kindsOf(run.scale, run.random);
     const all = await traceCrashPlaces(scene, kinds, courseOfServer);
-    // Places at which an agent has no job yet are those of every kind: one stands for them all.
+    // Crash points before an agent has a job are the same for every kind: one kind covers them all.
     const whole = kinds[Math.floor(run.random() * kinds.length)];
     let [cases, points] = [0, 0];
     for (const kind of kinds) {
@@ -132,7 +135,7 @@ function killAtServers(run: RowRun): Promise<RowResult> {
       const places =
         run.scale === "full"
           ? traced
-          : someOfEachStep(traced, kind === ALWAYS_SAMPLED ? SAMPLE_SHARE : 0, run.random);
+          : sampleOfEachStep(traced, kind === ALWAYS_SAMPLED ? SAMPLE_SHARE : 0, run.random);
       for (const batch of batchesOf(places, BATCH)) {
         const subjects = await takeSubjects(scene, pool, kind, batch.length);
         const result = await killAtEach(scene, courseOfServer(kind), batch, subjects, {
@@ -142,7 +145,7 @@ function killAtServers(run: RowRun): Promise<RowResult> {
         violations.push(...result.violations);
         recoverySeconds.push(...result.recoverySeconds);
         run.progress(`${kind}: ${cases} kills, ${violations.length} violations`);
-        // What one batch has broken, the next ones only find again.
+        // After a violation in one batch, the next ones would only find it again.
         if (result.violations.length > 0) return { cases, violations, recoverySeconds };
         pool.put(kind, subjects);
       }

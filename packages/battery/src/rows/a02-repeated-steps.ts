@@ -15,12 +15,12 @@ const REPEATS = { sample: 1, full: 3 };
 
 export const row: Row = {
   id: "A2",
-  title: "A step of a job that is applied twice leaves the world as if it had been applied once.",
+  title: "A step of a job that is applied twice has the same result as applied once.",
   minutes: 2,
   mutants: [
     {
       name: "clone-exists-is-failure",
-      removes: "the second look after a clone whose VM is already there",
+      removes: "the second observation after a clone whose VM exists already",
       patches: [
         {
           file: "packages/programs/src/outcome.ts",
@@ -49,7 +49,7 @@ export const row: Row = {
     },
     {
       name: "shutdown-believed",
-      removes: "the look that sees a guest off before it counts as rebooted",
+      removes: "the observation that a guest is off before it counts as rebooted",
       patches: [
         {
           file: "packages/programs/src/servers/power-server/plan.ts",
@@ -119,7 +119,7 @@ function repeatAtServers(run: RowRun): Promise<RowResult> {
   });
 }
 
-/** Once when it was made, and once by the job. */
+/** Once when it was created, and once by the job. */
 function startViolations({ lab }: LocalScene, vmid: number, kind: string): string[] {
   return (lab.effects(vmid)["vm-started"] ?? 0) > 1 ? [] : [`${kind} is done and has not started its guest`];
 }

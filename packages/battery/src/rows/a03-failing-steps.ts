@@ -1,7 +1,7 @@
 import type { ServerJobKind } from "@kule/contract/schemas";
 import { SERVER_JOB_KINDS } from "@kule/programs/registry";
-import { RegionLooker } from "../drift/region-looker.ts";
-import { remains, subjectFor, type Work } from "../job-kinds/course.ts";
+import { RegionScanner } from "../drift/region-scanner.ts";
+import { describeJob, remains, subjectFor, type Work } from "../job-kinds/course.ts";
 import { DETOURS, type Detour } from "../job-kinds/detours.ts";
 import { FAILURES, type Failure, failingCase, stepsOf } from "../job-kinds/failing-steps.ts";
 import { grownDiskViolations } from "../job-kinds/grown-disks.ts";
@@ -16,13 +16,13 @@ import { uncheckedCommits } from "../pools/unchecked-commits.ts";
 import { shuffled } from "../races/shuffled.ts";
 import type { Row, RowResult, RowRun } from "../row.ts";
 
-/** Steps of each kind that a sample lets fail, each in one way. */
+/** How many steps of each kind fail in a sample, each in one way. */
 const SAMPLED_STEPS = 2;
 
 export const row: Row = {
   id: "A3",
   title:
-    "A step that fails for good ends its job, which names it, and deleting the server then gives everything back.",
+    "A step that fails permanently ends its job, which names the step, and deleting the server then releases everything.",
   minutes: 6,
   mutants: [
     {
@@ -52,7 +52,7 @@ export const row: Row = {
     },
     {
       name: "grown-disk-not-told",
-      removes: "the disk's size from what a resize that failed reads back",
+      removes: "the disk's size from what a failed resize reads back",
       patches: [
         {
           file: "packages/programs/src/servers/existing-server.ts",
@@ -64,7 +64,7 @@ export const row: Row = {
     },
     {
       name: "grown-disk-not-followed",
-      removes: "the look at disks that have grown unseen",
+      removes: "the detection of disks that have grown outside of Kule",
       patches: [
         {
           file: "apps/api/src/products/inventory/observe-servers.ts",
@@ -76,7 +76,7 @@ export const row: Row = {
     },
     {
       name: "grown-disk-not-counted",
-      removes: "the division of usage when a resize that came to nothing has grown the disk",
+      removes: "the split of usage when a failed resize has grown the disk",
       patches: [
         {
           file: "packages/rules/src/servers/settle.ts",
@@ -98,7 +98,7 @@ function failAtServers(run: RowRun): Promise<RowResult> {
   return LocalScene.use(async (scene) => {
     const work: Work = (subject, kind) => scene.work(subject, kind);
     const violations: string[] = [];
-    const looker = new RegionLooker(scene);
+    const looker = new RegionScanner(scene);
     let cases = 0;
     const planned: { kind: ServerJobKind; detour: Detour; step: string; failure: Failure }[] = [];
     for (const kind of SERVER_JOB_KINDS) {
@@ -125,7 +125,8 @@ function failAtServers(run: RowRun): Promise<RowResult> {
       const what = `${kind} ${detour.name}, ${failure.name} at ${step}`;
       const subject = await subjectFor(scene, kind, work);
       const found = await failingCase(scene, subject, { kind, detour, step, failure });
-      // A region that could not be read has told nothing of what the job had done until then; its next look does.
+      // A region that could not be read has not reported what the job had done until then; its next scan
+      // does.
       if (step === "verify") {
         scene.lab.lab.faults.clear();
         await looker.look();
@@ -133,7 +134,12 @@ function failAtServers(run: RowRun): Promise<RowResult> {
       found.push(...(await brokenInvariants(scene)));
       scene.lab.lab.faults.clear();
       scene.lab.lab.faults.tasks.clear();
-      const { isPrivileged } = detour;
+      const { isPrivileged, takesMarker } = detour;
+      if (takesMarker) {
+        await SCENARIOS.ServerReconcile.cause(scene, subject);
+        const again = await scene.work(subject, "ServerReconcile");
+        if (again.status !== "succeeded") found.push(`the next reconcile ${describeJob(again)}`);
+      }
       const remove: Work = (each, of) => scene.work(each, of, { isPrivileged });
       const left = await removeServer(scene, subject, remove);
       if (left !== null) found.push(`the server cannot be removed: ${left}`);
@@ -152,7 +158,7 @@ function failAtServers(run: RowRun): Promise<RowResult> {
   });
 }
 
-/** A VM that was never taken over has outlived its server; whoever it belongs to takes it away now. */
+/** A VM that was never adopted has outlived its server; its owner removes it now. */
 async function takeAway(scene: LocalScene, subject: Subject): Promise<string[]> {
   const vmid = await vmidOf(scene, subject);
   if (!(await scene.vms()).some((vm) => vm.vmid === vmid))

@@ -5,7 +5,7 @@ import {
   batchesOf,
   type CrashPlace,
   holdsJob,
-  someOfEachStep,
+  sampleOfEachStep,
   traceCrashPlaces,
 } from "../job-kinds/crash-places.ts";
 import { kindsOf } from "../job-kinds/kinds-of.ts";
@@ -17,16 +17,16 @@ import { stopAtNetworks } from "../network-jobs/stopped-agents.ts";
 import { atEdge, bothParts } from "../network-jobs/without-edge.ts";
 import type { Row, RowResult, RowRun } from "../row.ts";
 
-/** Long enough that all agents of a batch come to their places before the first job may be taken over. */
+/** Long enough that all agents of a batch reach their crash points before the first job may be taken over. */
 const LEASE_SECONDS = 4;
 const BATCH = 20;
 const SAMPLE_SHARE = 0.1;
-/** If hardly any of those who came back was turned away, the row says nothing about the fence. */
+/** If hardly any of the continued agents was refused, the row proves nothing about the fence. */
 const LEAST_REFUSED_SHARE = 0.3;
 
 export const row: Row = {
   id: "A5",
-  title: "An agent that sleeps through its lease and comes back has none of its writes accepted.",
+  title: "Of an agent that is paused past its lease no write is accepted.",
   minutes: 18,
   mutants: [
     {
@@ -121,8 +121,8 @@ type Planned = {
 const SUCCESSORS = ["in the middle", "done"] as const;
 
 /**
- * Every place of every kind; by turns the successor is done or in the middle when the stopped agent comes back. A sample
- * has some places of each step, and one of the two for each kind.
+ * Every crash point of every kind; alternately the successor has finished or is in the middle when the
+ * stopped agent continues. A sample has some crash points of each step, and one of the two for each kind.
  */
 function plan(
   all: ReadonlyMap<ServerJobKind, readonly CrashPlace[]>,
@@ -133,7 +133,7 @@ function plan(
     const places = traced.filter(holdsJob);
     if (places.length === 0) throw new Error(`${kind} has no crash points`);
     if (scale === "sample") {
-      const some = someOfEachStep(places, SAMPLE_SHARE, random);
+      const some = sampleOfEachStep(places, SAMPLE_SHARE, random);
       return [{ kind, successor: SUCCESSORS[turn % 2] ?? "done", places: some.slice(0, BATCH) }];
     }
     return SUCCESSORS.flatMap((successor, index) =>

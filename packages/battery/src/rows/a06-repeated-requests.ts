@@ -8,12 +8,15 @@ import { ServerLives } from "../delivery/server-lives.ts";
 import { worldViolations } from "../races/world-violations.ts";
 import type { Row, RowRun } from "../row.ts";
 
-/** Copies that must have been delivered, and how many servers live at a time until then. */
+/** Copies that must have been delivered, and how many servers exist at a time until then. */
 const SCALE = { sample: { delivered: 400, servers: 6 }, full: { delivered: 10_000, servers: 40 } };
 const CONCURRENCY = 8;
 const SETTLES_WITHIN_SECONDS = 60;
 
-/** Every request is repeated, or overtaken by a later one; first the claims, whose late copies may hold a job in vain. */
+/**
+ * Every request is repeated, or overtaken by a later one; first the claims, whose late copies may hold a job
+ * needlessly.
+ */
 function disturb(proxy: HttpFaultProxy): void {
   const claims = { method: "POST", path: /\/agent\/jobs\/claim$/ };
   proxy.add({ ...claims, action: "duplicate", copies: 2, order: "at-once", probability: 0.6 });
@@ -44,7 +47,7 @@ export const row: Row = {
     },
     {
       name: "no-second-look",
-      removes: "the second look of a claim whose copy was faster",
+      removes: "the second lookup of a claim whose duplicate was faster",
       patches: [
         {
           file: "apps/api/src/agent/claim-job.ts",
@@ -136,7 +139,7 @@ async function live(run: RowRun, lives: ServerLives, exchanges: readonly Exchang
     run.progress(`${delivered} of ${wanted.delivered} requests delivered`);
     if (stuck.length > 0 || isBroken()) return stuck;
   }
-  // The last servers stay, so that the end of the run has something to hold against the region.
+  // The last servers stay, so that the end of the run has something to compare with the region.
   await lives.create(2);
   return settled();
 }

@@ -14,13 +14,15 @@ import { inParallel } from "../races/in-parallel.ts";
 import { worldViolations } from "../races/world-violations.ts";
 import type { Row, RowRun } from "../row.ts";
 
-/** Servers whose claims are repeated by their agent, and servers whose claimant is never heard of again. */
+/** Servers whose claims are repeated by their agent, and servers whose claimant never reports again. */
 const SCALE = { sample: { repeated: 8, abandoned: 4 }, full: { repeated: 80, abandoned: 24 } };
-/** An agent has one claim under way at a time. */
+/** An agent has one open claim at a time. */
 const AGENTS = ["one", "two", "three", "four"];
-/** An agent asks again after one to two seconds. */
+/** An agent repeats a claim after one to two seconds. */
 const LEASE_SECONDS = 6;
-/** An agent that is there takes over within its claim's next look, every two seconds; the reaper comes every minute. */
+/**
+ * A running agent takes over with its claim's next check, every two seconds; the reaper runs every minute.
+ */
 const TAKEN_OVER_WITHIN_SECONDS = 20;
 const SETTLES_WITHIN_SECONDS = 60;
 const claims = { method: "POST", path: /\/agent\/jobs\/claim$/ };
@@ -35,7 +37,7 @@ export const row: Row = {
       removes: "the lookup of the job that a claim was already given",
       patches: [
         {
-          file: "packages/database/src/migrations/0003-jobs.ts",
+          file: "packages/database/src/migrations/0001-baseline/job-queue.ts",
           find: "where region = p_region and claim_id = p_claim_id and status = 'running'",
           replace: "where region = p_region and claim_id = p_claim_id and status = 'lost'",
         },
@@ -44,10 +46,10 @@ export const row: Row = {
     },
     {
       name: "claims-held-jobs",
-      removes: "the test whether a lease has passed before a job is taken over",
+      removes: "the check that a lease has expired before a job is claimed again",
       patches: [
         {
-          file: "packages/database/src/migrations/0003-jobs.ts",
+          file: "packages/database/src/migrations/0001-baseline/job-queue.ts",
           find: "where region = p_region and status = 'running' and lease_until < clock_timestamp()",
           replace: "where region = p_region and status = 'running'",
         },
@@ -118,7 +120,7 @@ export const row: Row = {
   },
 };
 
-/** A claim asked by hand; null when the connection ended without a reply. */
+/** A claim sent by the test; null when the connection ended without a reply. */
 async function claim(
   world: RegionWorld,
   origin: string,
@@ -141,8 +143,8 @@ async function claim(
 }
 
 /**
- * Claims whose reply is lost. Half of them are asked once more while the lease lives, and must be answered the same
- * job under the same epoch; then nobody is heard of again.
+ * Claims whose reply is lost. Half of them are repeated while the lease is valid, and must be answered the
+ * same job under the same epoch; then no agent reports again.
  */
 async function abandonClaims(
   run: RowRun,
@@ -168,7 +170,8 @@ async function abandonClaims(
     if (index % 2 === 1) continue;
     const again = await claim(world, proxy.origin, claim_id);
     const isSame = again?.status === 200 && again.job === id;
-    // The lease may have passed meanwhile on a slow machine; then the same job comes under the next epoch.
+    // The lease may have expired in the meantime on a slow machine; then the same job is assigned under the
+    // next epoch.
     if (!isSame || again.epoch < epoch)
       violations.push(
         `claim ${claim_id}, asked again, was not answered the job ${id} (epoch ${epoch}) but ${JSON.stringify(again)}`,
@@ -186,7 +189,7 @@ function takenOver(
   const seconds: number[] = [];
   const claimed = changes.filter(({ before, after }) => before !== null && after.epoch > before.epoch);
   const byAgents = claimed.filter(({ after }) => after.agentName !== "by-hand");
-  /** Before that there was nobody to take anything over. */
+  /** Before that there was no agent that could take over. */
   const agentsThereAtMs = byAgents[0]?.atMs ?? 0;
   for (const job of jobs) {
     const abandoned = claimed.findLast((each) => each.job === job && each.after.agentName === "by-hand");
@@ -205,7 +208,7 @@ function takenOver(
   return { violations, seconds };
 }
 
-/** Agents lose replies to their claims and ask again by themselves. */
+/** Agents lose replies to their claims and repeat them by themselves. */
 async function loseReplies(
   run: RowRun,
   lives: ServerLives,
@@ -215,7 +218,7 @@ async function loseReplies(
   const wanted = SCALE[run.scale].repeated;
   const from = exchanges.length;
   const lost = () => lostClaims(exchanges.slice(from), LEASE_SECONDS);
-  /** A claim loses one reply, seldom two: then it still comes again before its lease has passed. */
+  /** A claim loses one reply, seldom two: then it is still repeated before its lease has expired. */
   const losses = new Map<string, number>();
   proxy.add({
     ...claims,

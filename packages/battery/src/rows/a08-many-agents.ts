@@ -5,7 +5,7 @@ import { judge, openScene, type Scene, untilQuiet } from "../many-agents/scene.t
 import { measureWork, type WorkRate } from "../many-agents/work-rate.ts";
 import type { Row, RowRun } from "../row.ts";
 
-const jobsMigration = "packages/database/src/migrations/0003-jobs.ts";
+const jobQueue = "packages/database/src/migrations/0001-baseline/job-queue.ts";
 
 /** How many of what: `jobs` are done in the end, the most of them while agents are stopped and killed. */
 const sizes = {
@@ -20,13 +20,14 @@ const sizes = {
     disturbMs: 1_500,
   },
 } as const;
-/** Far more than they take; what is not done by then is a violation. */
+/** Far more than they need; what is not done by then is a violation. */
 const limits = { sample: 60, full: 1_200 } as const;
 
 /**
- * Here the agents run on the cores of the control plane, so how fast twenty of them are beside one is mostly a matter of
- * what twenty processes cost. What the promise is about is the control plane: a job may not cost it much more when
- * many ask for jobs. Measured on two quiet cores: 9.2 ms and 12.0 ms a job, at 112 and 95 jobs a second.
+ * Here the agents run on the cores of the control plane, so the speed of twenty of them compared with one
+ * mostly depends on the cost of twenty processes. The promise is about the control plane: a job may not cost
+ * it much more when many agents claim. Measured on two quiet cores: 9.2 ms and 12.0 ms a job, at 112 and 95
+ * jobs a second.
  */
 const mostOfOne = 2;
 
@@ -34,7 +35,7 @@ export const row: Row = {
   id: "A8",
   title: "Twenty agents with one region's token hold each job one at a time, and end it once",
   minutes: 6,
-  // It takes all there is of the machine.
+  // It uses the whole machine.
   alone: true,
   mutants: [
     {
@@ -42,7 +43,7 @@ export const row: Row = {
       removes: "the lock on the job that a claim has chosen",
       patches: [
         {
-          file: jobsMigration,
+          file: jobQueue,
           find: `     order by j.priority, j.run_at, j.id
      for update skip locked limit 1;`,
           replace: `     order by j.priority, j.run_at, j.id
@@ -53,10 +54,10 @@ export const row: Row = {
     },
     {
       name: "claim-of-living-leases",
-      removes: "the look at the lease before a running job is taken over",
+      removes: "the check of the lease before a running job is claimed again",
       patches: [
         {
-          file: jobsMigration,
+          file: jobQueue,
           find: `where region = p_region and status = 'running' and lease_until < clock_timestamp()
        and kind`,
           replace: `where region = p_region and status = 'running'
@@ -67,10 +68,10 @@ export const row: Row = {
     },
     {
       name: "claim-beside-a-running-job",
-      removes: "the look for a running job of the same server",
+      removes: "the check for a running job of the same server",
       patches: [
         {
-          file: jobsMigration,
+          file: jobQueue,
           find: `
        and not exists (select 1 from job r where r.resource_id = j.resource_id and r.status = 'running')`,
           replace: "",
@@ -132,7 +133,10 @@ export const row: Row = {
   },
 };
 
-/** Keeps the queue full until the condition holds, for so long at most, or until something is broken beyond doubt. */
+/**
+ * Keeps the queue full until the condition holds, for so long at most, or until something is definitely
+ * broken.
+ */
 async function feedUntil(
   scene: Scene,
   run: RowRun,
@@ -153,8 +157,8 @@ async function feedUntil(
 }
 
 /**
- * Jobs that end in a second while the queue is never empty and every agent has worked for as long as that already, so
- * that none is slow because it is new; null when nobody measures.
+ * Jobs that end in a second while the queue is never empty and every agent has worked for as long as that
+ * already, so that none is slow because it is new; null without a measurement.
  */
 async function rate(scene: Scene, run: RowRun, fleet: Fleet, seconds: number): Promise<WorkRate | null> {
   if (seconds === 0) return null;

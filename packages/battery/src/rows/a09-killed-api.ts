@@ -10,7 +10,7 @@ export const row: Row = {
   mutants: [
     {
       name: "audit-outside-the-transaction",
-      removes: "the audit row from the transaction of what it tells of",
+      removes: "the audit row from the transaction of its change",
       patches: [
         {
           file: "apps/api/src/platform/mutation.ts",
@@ -43,7 +43,7 @@ export const row: Row = {
     },
     {
       name: "idempotency-record-outside-the-transaction",
-      removes: "the idempotency record from the transaction of what it stands for",
+      removes: "the idempotency record from the transaction of its request",
       patches: [
         {
           file: "apps/api/src/platform/mutation.ts",

@@ -20,7 +20,7 @@ type Size = {
   readonly pace: MonkeyPace;
 };
 
-/** It ends when so many creates were accepted and so many restarts survived; what takes longer is given up. */
+/** It ends after so many accepted creates and survived restarts; what takes longer is aborted. */
 const SCALE: { readonly [scale in RowRun["scale"]]: Size } = {
   sample: {
     creates: 60,
@@ -37,9 +37,9 @@ const SCALE: { readonly [scale in RowRun["scale"]]: Size } = {
     pace: { terminateEveryMs: 200, upSeconds: [5, 10], downSecondsAtMost: 2 },
   },
 };
-/** So many answers that must never be given say enough. */
+/** This many wrong answers are enough. */
 const ENOUGH_WRONG = 10;
-/** Their first subnet has room for 253, and creates go on, a second apart, while restarts are waited for. */
+/** Their first subnet has 253 addresses, and creates continue, a second apart, during restarts. */
 const SERVERS_OF_AN_ORGANISATION = 120;
 /** For the API to serve again after Postgres takes connections, with connections still dying all the time. */
 const RECOVERS_WITHIN_SECONDS = 10;
@@ -47,7 +47,7 @@ const RECOVERS_WITHIN_SECONDS = 10;
 export const row: Row = {
   id: "A10",
   title:
-    "While Postgres is killed and restarted, what was accepted stays, once, and the API comes back by itself.",
+    "While Postgres is killed and restarted, accepted requests are kept, once each, and the API recovers by itself.",
   minutes: 2,
   mutants: [
     {
@@ -117,7 +117,7 @@ async function underMonkey(run: RowRun, cluster: PostgresCluster, world: RegionW
     () => run.progress(`${creates.length} creates, ${monkey.restarts.length} restarts of Postgres`),
     10_000,
   );
-  /** Each client goes on until there were enough creates and enough restarts. */
+  /** Each client continues until there were enough creates and enough restarts. */
   let asked = 0;
   let wrong = 0;
   const client = async () => {
@@ -155,7 +155,7 @@ async function underMonkey(run: RowRun, cluster: PostgresCluster, world: RegionW
   if (monkey.restarts.length < size.restarts)
     violations.push(`Postgres was restarted ${monkey.restarts.length} times, not ${size.restarts}`);
   if (api.running()) violations.push(...(await servesAgain(accounts)));
-  // Its jobs go back, so that nothing moves while the world is looked at.
+  // Its jobs are released, so that nothing changes while the world is checked.
   await agent.end();
   const recovery = recoveries(monkey.restarts, creates);
   violations.push(
@@ -205,7 +205,7 @@ function recoveries(
   const violations: string[] = [];
   for (const [index, { upAtMs, mode }] of restarts.entries()) {
     const first = successes.find((atMs) => atMs > upAtMs);
-    // The clients may have had enough by then; what follows is asked by `servesAgain`.
+    // The clients may have ended by then; what follows is checked by `servesAgain`.
     if (first === undefined) continue;
     const waited = (first - upAtMs) / 1000;
     seconds.push(waited);
@@ -217,7 +217,10 @@ function recoveries(
   return { seconds, violations };
 }
 
-/** With Postgres at peace the same API process must answer: at once, or as soon as it has thrown dead connections away. */
+/**
+ * With Postgres undisturbed the same API process must answer: at once, or as soon as it has dropped broken
+ * connections.
+ */
 async function servesAgain([account]: readonly Account[]): Promise<string[]> {
   if (account === undefined) return ["there is no organisation to look into"];
   const deadline = performance.now() + RECOVERS_WITHIN_SECONDS * 1000;
@@ -238,7 +241,7 @@ async function servesAgain([account]: readonly Account[]): Promise<string[]> {
   return [];
 }
 
-/** What the database has more or less of than the clients were told. */
+/** How the database differs from the clients' answers. */
 async function wronglyThere(
   ownerUrl: string,
   history: History,

@@ -10,14 +10,17 @@ import type { Row, RowRun } from "../row.ts";
 
 /** Creates whose COMMIT is done and whose reply is lost, and ones whose COMMIT never arrives. */
 const SCALE = { sample: { done: 30, undone: 6 }, full: { done: 200, undone: 50 } };
-/** What is asked again after a lost reply commits nothing new, so many clients can lose theirs at the same time. */
+/**
+ * A request that is repeated after a lost reply commits nothing new, so many clients can lose theirs at the
+ * same time.
+ */
 const CLIENTS = { "cut-reply": 4, "cut-before": 1 };
 /** The transactions of creates, and no others. */
 const ofCreates = { at: "commit", matches: /insert into "server"/ } as const;
 
 export const row: Row = {
   id: "A11",
-  title: "A create whose COMMIT nobody heard of is told as unknown, and asked again it is there once.",
+  title: "A create whose COMMIT is not confirmed is reported as unknown, and a retry finds it created once.",
   minutes: 0.4,
   mutants: [
     {
@@ -103,7 +106,7 @@ type Create = {
   readonly name: string;
 };
 
-/** Creates a server whose commit meets this fault, asks again with the same key, and once more. */
+/** Creates a server whose commit meets this fault, repeats the request with the same key, and again. */
 async function createWithoutCommit(
   run: RowRun,
   proxy: PostgresFaultProxy,
@@ -143,7 +146,7 @@ async function createWithoutCommit(
 
 const idsOf = ({ body }: Answer) => `${body.server.id} with ${body.job.id}`;
 
-/** What the database has more or less than what was acknowledged. */
+/** How the database differs from what was acknowledged. */
 async function wronglyThere(world: ServerWorld, history: History): Promise<string[]> {
   const rows = (await world.rows(
     `select s.name, s.id, v.vmid, (select count(*)::int from job j where j.resource_id = s.id) as jobs,

@@ -3,7 +3,8 @@ import type { Row } from "../row.ts";
 
 export const row: Row = {
   id: "A13",
-  title: "Wrong, fast and stepping clocks of agents and control plane decide nothing: Postgres' does",
+  title:
+    "Wrong, fast and stepping clocks of agents and control plane have no effect: only Postgres' clock decides",
   minutes: 3,
   mutants: [
     {

@@ -14,7 +14,7 @@ import { lossesAtNetworks } from "../network-jobs/lost-edges.ts";
 import { atEdge, bothParts } from "../network-jobs/without-edge.ts";
 import type { Row, RowResult, RowRun } from "../row.ts";
 
-/** The whole world is looked at after so many cases. */
+/** The whole world is checked after so many cases. */
 const BATCH = 10;
 /** Reads do not touch a region; one that takes this long waited for something that does. */
 const SLOW_READ_MILLISECONDS = 1_000;
@@ -23,12 +23,12 @@ const ALWAYS = new Set(["a task that ends OK and has done nothing", "tasks that 
 
 export const row: Row = {
   id: "A14",
-  title: "Whatever a region answers, or does not, a job ends: done, or failed with a reason that has a name.",
+  title: "Whatever a region answers, or does not, a job ends: succeeded, or failed with a known error code.",
   minutes: 10,
   mutants: [
     {
       name: "no-verify",
-      removes: "the look at the region after the last step",
+      removes: "the observation of the region after the last step",
       patches: [
         {
           file: "packages/programs/src/run-program.ts",
@@ -41,7 +41,7 @@ export const row: Row = {
     },
     {
       name: "task-result-not-read",
-      removes: "the look at how a task ended",
+      removes: "the check of a task's result",
       patches: [
         {
           file: "packages/proxmox/src/task.ts",
@@ -53,7 +53,7 @@ export const row: Row = {
     },
     {
       name: "lost-networks-not-told",
-      removes: "telling an edge again of networks that it has lost",
+      removes: "the re-apply of networks that an edge has lost",
       patches: [
         {
           file: "apps/api/src/products/networks/apply-lost.ts",
@@ -65,7 +65,7 @@ export const row: Row = {
     },
     {
       name: "late-reports-believed",
-      removes: "the age of a report that says what an edge has",
+      removes: "the age check of a report of an edge's networks",
       patches: [
         {
           file: "apps/api/src/products/networks/apply-lost.ts",
@@ -77,7 +77,7 @@ export const row: Row = {
     },
     {
       name: "stranded-jobs-left",
-      removes: "the end of jobs that no agent takes, since there is no edge",
+      removes: "the end of jobs that no agent claims, since there is no edge",
       patches: [
         {
           file: "apps/api/src/products/networks/edge-gone.ts",
@@ -89,7 +89,7 @@ export const row: Row = {
     },
     {
       name: "stranded-networks-left",
-      removes: "telling an edge that is back of what was not brought for want of it",
+      removes: "the re-apply of missed networks once an edge is back",
       patches: [
         {
           file: "apps/api/src/products/networks/edge-gone.ts",

@@ -15,29 +15,29 @@ import type { Row, RowResult, RowRun } from "../row.ts";
 /** Healthy jobs that wait behind the poisonous ones. */
 const NORMAL_JOBS = 6;
 const ROUNDS = { sample: 1, full: 4 };
-/** A parked claim looks again this often by itself. */
+/** A waiting claim checks again at this interval. */
 const POLL_SECONDS = 2;
 /** Healthy jobs are waited for so long. */
 const PATIENCE_MILLISECONDS = 12_000;
-/** A job that was given up is looked at again after this: it must still be given up. */
+/** A failed job is read again after this: it must still have failed. */
 const AFTERWARDS_MILLISECONDS = 1_500;
 
 export const row: Row = {
   id: "A15",
-  title: "A job that cannot be done is seen and given up, and the jobs behind it do not wait.",
+  title: "A job that cannot succeed is detected and ended, and the jobs behind it do not wait.",
   minutes: 2,
   mutants: [
     {
       name: "capabilities-ignored",
-      removes: "the choice of jobs by what the agent can do",
+      removes: "the choice of jobs by the agent's capabilities",
       patches: [
         {
-          file: "packages/database/src/migrations/0003-jobs.ts",
+          file: "packages/database/src/migrations/0001-baseline/job-queue.ts",
           find: "and kind = any (p_capabilities) and attempt < max_attempts",
           replace: "and attempt < max_attempts",
         },
         {
-          file: "packages/database/src/migrations/0003-jobs.ts",
+          file: "packages/database/src/migrations/0001-baseline/job-queue.ts",
           find: "and j.kind = any (p_capabilities)",
           replace: "",
         },
@@ -51,7 +51,7 @@ export const row: Row = {
       patches: [
         {
           file: "apps/api/src/agent/claim-job.ts",
-          find: "return new NotGiven(job, unrenderable(error), error);",
+          find: "return new NotAssigned(job, unrenderable(error), error);",
           replace: "throw error;",
         },
       ],
@@ -59,7 +59,7 @@ export const row: Row = {
     },
     {
       name: "stranded-for-ever",
-      removes: "the end of a network's job that no agent takes for want of an edge",
+      removes: "the end of a network's job that no agent claims without an edge",
       patches: [
         {
           file: "apps/api/src/products/networks/edge-gone.ts",
@@ -123,7 +123,10 @@ function poisonAtServers(run: RowRun): Promise<RowResult> {
   });
 }
 
-/** Seconds from when an agent asks for jobs that have been waiting to the start of the last of the healthy ones. */
+/**
+ * Seconds from an agent's first claim until the last of the healthy jobs, which have been waiting, has
+ * started.
+ */
 async function startSeconds(
   scene: RegionScene,
   insertBefore: () => Promise<void>,
@@ -148,7 +151,7 @@ async function startSeconds(
   return { seconds: (Math.max(...starts) - releasedAt) / 1_000, agent };
 }
 
-/** An agent from before a kind was made is given the other jobs, and leaves this one to a newer agent. */
+/** An agent from before a kind existed is assigned the other jobs, and leaves this one to a newer agent. */
 async function oldAgentViolations(scene: RegionScene): Promise<string[]> {
   const { rows } = await scene.owner.query<{ id: string; organisation_id: string }>(
     `select id, organisation_id from server s where status = 'running'

@@ -31,7 +31,7 @@ export const row: Row = {
     },
     {
       name: "cancel-without-look",
-      removes: "the cancel's look at the server's status",
+      removes: "the check of the server's status by cancel-deletion",
       patches: [
         {
           file: "apps/api/src/products/servers/cancel-server-deletion.ts",
@@ -43,7 +43,7 @@ export const row: Row = {
     },
     {
       name: "expiry-before-its-time",
-      removes: "the look at the clock before a server is given up",
+      removes: "the check of the time before a server is destroyed",
       patches: [
         {
           file: "apps/api/src/worker/expire-removal-buffer.ts",

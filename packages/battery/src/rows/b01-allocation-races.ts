@@ -44,7 +44,7 @@ export const row: Row = {
     },
     {
       name: "reserved-twice",
-      removes: "the look at whether somebody keeps an address that is asked for",
+      removes: "the check that a requested address is not reserved",
       patches: [
         {
           file: "apps/api/src/products/networks/addresses.ts",
@@ -56,7 +56,7 @@ export const row: Row = {
     },
     {
       name: "no-vmid-lock",
-      removes: "the lock on the free VM number that is taken",
+      removes: "the lock on the free VM number that is allocated",
       patches: [
         {
           file: "apps/api/src/products/servers/allocations.ts",
@@ -69,7 +69,7 @@ export const row: Row = {
     },
     {
       name: "no-vlan-lock",
-      removes: "the lock on the free VLAN that is taken",
+      removes: "the lock on the free VLAN that is allocated",
       patches: [
         {
           file: subnetStore,
@@ -85,7 +85,7 @@ export const row: Row = {
       removes: "the unique index on the names of live servers",
       patches: [
         {
-          file: "packages/database/src/migrations/0002-resources.ts",
+          file: "packages/database/src/migrations/0001-baseline/servers.ts",
           find: "create unique index server_name on",
           replace: "create index server_name on",
         },
@@ -94,7 +94,7 @@ export const row: Row = {
     },
     {
       name: "no-public-address-lock",
-      removes: "the lock on the free public address that is taken",
+      removes: "the lock on the free public address that is reserved",
       patches: [
         {
           file: "apps/api/src/products/public-ips/allocation.ts",
@@ -111,7 +111,7 @@ export const row: Row = {
     },
     {
       name: "no-public-ip-lock",
-      removes: "the lock on an address that is attached or given back",
+      removes: "the lock on an address that is attached or released",
       patches: [
         {
           file: "apps/api/src/products/public-ips/store.ts",

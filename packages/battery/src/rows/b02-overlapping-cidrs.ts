@@ -8,12 +8,13 @@ import type { Row, RowRun } from "../row.ts";
 import { overlapping, randomBlocks, rangeOf } from "../subnet-races/blocks.ts";
 
 const clients = 25;
-/** Fewer: without the API's lock, three that overlap soon wait for each other, and each such knot takes a second. */
+/** Fewer: without the API's lock, three that overlap soon deadlock, and each deadlock takes a second. */
 const sqlClients = 6;
 
 export const row: Row = {
   id: "B2",
-  title: "Of overlapping blocks that are asked for at once in a network, none that exist overlap",
+  title:
+    "Of overlapping blocks that are requested concurrently in a network, no two that are created overlap",
   minutes: 0.5,
   mutants: [
     {
@@ -21,7 +22,7 @@ export const row: Row = {
       removes: "the exclusion constraint on the blocks of a network",
       patches: [
         {
-          file: "packages/database/src/migrations/0002-resources.ts",
+          file: "packages/database/src/migrations/0001-baseline/networks.ts",
           find: `,
   constraint subnet_cidr_overlap exclude using gist (network_id with =, cidr inet_ops with &&)`,
           replace: "",
@@ -34,7 +35,7 @@ export const row: Row = {
       removes: "the lock on the network's row, and the exclusion constraint behind it",
       patches: [
         {
-          file: "packages/database/src/migrations/0002-resources.ts",
+          file: "packages/database/src/migrations/0001-baseline/networks.ts",
           find: `,
   constraint subnet_cidr_overlap exclude using gist (network_id with =, cidr inet_ops with &&)`,
           replace: "",
@@ -65,7 +66,7 @@ export const row: Row = {
           await newNetwork(world.owned, `sql-${round}`, world.region),
           await newNetwork(world.owned, `other-${round}`, world.region),
         ];
-        // The very same block in another network is no conflict, at the same moment as little as ever.
+        // The same block in another network is no conflict, also not concurrently.
         const [answers, copies] = await Promise.all([
           inParallel(100, clients, (index) =>
             (index % 2 === 0 ? world.owned : world.owned.at(second)).post(
@@ -126,7 +127,10 @@ function judge(what: string, blocks: readonly string[], made: readonly boolean[]
   return violations;
 }
 
-/** Past the API's own look and lock: what is left is the database. Every block gets a VLAN, as the API would give it. */
+/**
+ * Without the API's own check and lock, only the database refuses. Every block gets a VLAN, as the API would
+ * allocate it.
+ */
 async function insertAtOnce(
   world: ServerWorld,
   networkId: string,

@@ -11,7 +11,8 @@ const manyBlocks = 10_000;
 
 export const row: Row = {
   id: "B3",
-  title: "Network, gateway and broadcast addresses are no server's, in blocks and pools of every size",
+  title:
+    "Network, gateway and broadcast addresses are never assigned to a server, in blocks and pools of every size",
   minutes: 0.3,
   mutants: [
     {
@@ -47,7 +48,7 @@ export const row: Row = {
     },
     {
       name: "half-overlap",
-      removes: "the look at both sides of an overlap",
+      removes: "the check of both sides of an overlap",
       patches: [
         {
           file: rules,
@@ -59,7 +60,7 @@ export const row: Row = {
     },
     {
       name: "public-broadcast-handed-out",
-      removes: "the broadcast address from those of a pool that nobody can have",
+      removes: "the broadcast address from the reserved ones of a pool",
       patches: [
         {
           file: "packages/rules/src/public-ips/addresses.ts",
@@ -71,7 +72,7 @@ export const row: Row = {
     },
     {
       name: "public-gateway-handed-out",
-      removes: "the gateway from those of an IPv6 pool that nobody can have",
+      removes: "the gateway from the reserved ones of an IPv6 pool",
       patches: [
         {
           file: "packages/rules/src/public-ips/addresses.ts",

@@ -5,10 +5,10 @@ import { shuffled } from "../races/shuffled.ts";
 import { worldViolations } from "../races/world-violations.ts";
 import type { Mutant, Row, RowRun } from "../row.ts";
 
-const file = "packages/database/src/migrations/0005-commit-checks.ts";
-const reservationFile = "packages/database/src/migrations/0031-reservations.ts";
-const networkFile = "packages/database/src/migrations/0021-network-apply.ts";
-const gatewayFile = "packages/database/src/migrations/0022-gateways.ts";
+const file = "packages/database/src/migrations/0001-baseline/server-checks.ts";
+const reservationFile = "packages/database/src/migrations/0001-baseline/address-checks.ts";
+const networkFile = "packages/database/src/migrations/0001-baseline/network-checks.ts";
+const gatewayFile = "packages/database/src/migrations/0001-baseline/gateway-checks.ts";
 /** The check finds nothing, whatever there is. */
 const blind = (
   name: string,
@@ -56,16 +56,17 @@ export const row: Row = {
       "create constraint trigger subnet_kept after insert on subnet deferrable initially deferred",
       "create constraint trigger subnet_kept after insert on subnet deferrable initially deferred for each row when (false) execute function kule_subnet_at_commit(); create constraint trigger subnet_unkept after insert on token deferrable initially deferred",
       /a subnet without a VLAN was committed/,
+      networkFile,
     ),
     {
       name: "reservations-not-kept",
-      removes: "the look at a reservation's address at COMMIT",
+      removes: "the check of a reservation's address at COMMIT",
       patches: [{ file: reservationFile, find: "if v_problem is not null then", replace: "if false then" }],
       expects: /a reservation (without|whose|of) .* was committed/,
     },
     {
       name: "kept-for-nobody",
-      removes: "the look at addresses that are kept for nobody at COMMIT",
+      removes: "the check for reserved addresses without a reservation at COMMIT",
       patches: [
         {
           file: reservationFile,
@@ -186,7 +187,7 @@ type Refused = {
   readonly message: string;
 };
 
-/** One transaction as the API's role; `check` looks as COMMIT would and undoes it. */
+/** One transaction as the API's role; `check` runs the checks of COMMIT and rolls back. */
 async function transact(
   api: pg.Client,
   sql: string,
@@ -209,7 +210,7 @@ async function transact(
   }
 }
 
-/** What the API, an agent and the worker do: none of it may be refused. */
+/** The usual work of the API, an agent and the worker: none of it may be refused. */
 async function ordinaryLife({ world, ids }: Scene): Promise<string[]> {
   const { owned, agent } = world;
   const violations: string[] = [];

@@ -13,7 +13,7 @@ const OPERATIONS = 100;
 
 export const row: Row = {
   id: "B6",
-  title: "However jobs end, free, used and resting numbers and addresses add up to what there is.",
+  title: "However jobs end, free, used and quarantined numbers and addresses add up to the total.",
   minutes: 2,
   mutants: [
     {
@@ -36,7 +36,7 @@ export const row: Row = {
         uncheckedCommits,
         {
           file: "apps/api/src/products/servers/settle.ts",
-          find: 'await restVmid(tx, server, (await wasNeverTakenOver(tx, server)) ? "quarantined" : "tombstone");',
+          find: 'await retireVmid(tx, server, (await wasNeverTakenOver(tx, server)) ? "quarantined" : "tombstone");',
           replace: "",
         },
       ],
@@ -44,7 +44,7 @@ export const row: Row = {
     },
     {
       name: "moved-before-it-has-left",
-      removes: "the memory of which VM still has an address that is moved, and the refusal of such a commit",
+      removes: "the record of which VM still has an address that is moved, and the refusal of such a commit",
       patches: [
         uncheckedCommits,
         {

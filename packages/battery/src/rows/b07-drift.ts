@@ -1,20 +1,20 @@
 import { adoptionViolations } from "../drift/adoptions.ts";
-import { MEDDLINGS } from "../drift/meddling.ts";
-import { meddlingViolations } from "../drift/meddling-violations.ts";
-import { inWords, RegionLooker } from "../drift/region-looker.ts";
+import { manualChangeViolations } from "../drift/manual-change-violations.ts";
+import { MANUAL_CHANGES } from "../drift/manual-changes.ts";
+import { inWords, RegionScanner } from "../drift/region-scanner.ts";
 import { subjectFor, type Work } from "../job-kinds/course.ts";
 import { LocalScene } from "../job-kinds/local-scene.ts";
 import { vmidOf } from "../job-kinds/scene.ts";
 import { worldViolations } from "../races/world-violations.ts";
 import type { Row, RowRun } from "../row.ts";
 
-/** How often everything is done, and looks at a region in which nobody does anything. */
+/** How often everything is done, and scans of an undisturbed region. */
 const SCALES = { sample: { rounds: 1, clean: 6 }, full: { rounds: 3, clean: 120 } } as const;
 
 export const row: Row = {
   id: "B7",
   title:
-    "Whatever somebody does to VMs behind Kule's back is told within three looks for what it is, nothing is done about it, and one operation puts it right.",
+    "Every manual change of VMs is reported within three scans with its kind, nothing is changed automatically, and one operation reconciles it.",
   minutes: 2,
   mutants: [
     {
@@ -31,7 +31,7 @@ export const row: Row = {
     },
     {
       name: "unknown-interfaces-not-told",
-      removes: "the look at interfaces that nobody asked for",
+      removes: "the check for unknown interfaces",
       patches: [
         {
           file: "packages/rules/src/inventory/differences.ts",
@@ -43,7 +43,7 @@ export const row: Row = {
     },
     {
       name: "extra-addresses-allowed",
-      removes: "the look at addresses that a guest may use besides its own",
+      removes: "the check for additional addresses that a guest may use",
       patches: [
         {
           file: "packages/rules/src/inventory/differences.ts",
@@ -79,7 +79,7 @@ export const row: Row = {
     },
     {
       name: "links-changed-while-connected",
-      removes: "the cable's being out while an interface is put right",
+      removes: "the disconnection of an interface while it is reconciled",
       patches: [
         {
           file: "packages/programs/src/servers/reconcile-server/links.ts",
@@ -103,7 +103,7 @@ export const row: Row = {
     },
     {
       name: "drift-of-the-dead-queued",
-      removes: "the refusal to put right what is gone",
+      removes: "the refusal to reconcile a missing VM",
       patches: [
         {
           file: "packages/rules/src/servers/reconcile.ts",
@@ -115,7 +115,7 @@ export const row: Row = {
     },
     {
       name: "pool-not-joined",
-      removes: "the pool from what a taking over brings",
+      removes: "the pool from what an import sets",
       patches: [
         {
           file: "packages/programs/src/servers/adopt-server/plan.ts",
@@ -127,7 +127,7 @@ export const row: Row = {
     },
     {
       name: "pool-not-left",
-      removes: "leaving the pool when a taking over was called off",
+      removes: "leaving the pool when an import was cancelled",
       patches: [
         {
           file: "packages/programs/src/servers/destroy-server/plan.ts",
@@ -139,7 +139,7 @@ export const row: Row = {
     },
     {
       name: "marks-left-behind",
-      removes: "taking the marks off a VM whose taking over was called off",
+      removes: "removing the marks of a VM whose import was cancelled",
       patches: [
         {
           file: "packages/programs/src/servers/destroy-server/program.ts",
@@ -155,14 +155,14 @@ export const row: Row = {
 
 async function rowOf(scene: LocalScene, run: RowRun) {
   const { rounds, clean } = SCALES[run.scale];
-  const looker = new RegionLooker(scene);
+  const looker = new RegionScanner(scene);
   const work: Work = (subject, kind) => scene.work(subject, kind);
   const violations: string[] = [];
   const seconds: number[] = [];
-  /** Numbers of servers whose VMs are gone for good: that is told for ever. */
+  /** Numbers of servers whose VMs are permanently gone: that is reported forever. */
   const lost = new Set<number>();
   let cases = 0;
-  // With private interfaces only, and nobody touches it.
+  // With private interfaces only, and never changed manually.
   await subjectFor(scene, "ServerStop", work);
   for (let round = 0; round < rounds && violations.length === 0; round += 1) {
     const { server, organisation, ...rest } = await subjectFor(scene, "PublicIpDetach", work);
@@ -170,10 +170,16 @@ async function rowOf(scene: LocalScene, run: RowRun) {
     for (let look = 0; look < clean / rounds; look += 1) await looker.look();
     const untouched = (await looker.told()).filter((each) => !lost.has(each.vmid));
     if (untouched.length > 0) violations.push(`in an untouched region is told: ${inWords(untouched)}`);
-    for (const meddling of violations.length > 0 ? [] : MEDDLINGS) {
+    for (const manualChange of violations.length > 0 ? [] : MANUAL_CHANGES) {
       const began = performance.now();
-      const found = await meddlingViolations(scene, looker, { server, organisation, vmid }, meddling, lost);
-      violations.push(...found.map((text) => `A VM ${meddling.name}: ${text}`));
+      const found = await manualChangeViolations(
+        scene,
+        looker,
+        { server, organisation, vmid },
+        manualChange,
+        lost,
+      );
+      violations.push(...found.map((text) => `A VM ${manualChange.name}: ${text}`));
       seconds.push((performance.now() - began) / 1000);
       cases += 1;
     }
@@ -186,6 +192,6 @@ async function rowOf(scene: LocalScene, run: RowRun) {
     cases: cases + 2,
     violations,
     recoverySeconds: seconds,
-    figures: { "kinds of meddling": MEDDLINGS.length, looks: looker.looks },
+    figures: { "kinds of meddling": MANUAL_CHANGES.length, looks: looker.looks },
   };
 }

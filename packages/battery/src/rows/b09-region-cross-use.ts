@@ -5,12 +5,13 @@ import { openRegions } from "../regions/region-pair.ts";
 import type { Row, RowRun } from "../row.ts";
 
 /*
- * Images and SSH keys are of no region in Kule: the catalogue is the installation's, keys are the organisation's. What
- * of a region can be named are its networks, subnets, addresses, numbers, jobs, agents' tokens, and its sealing key.
+ * Images and SSH keys belong to no region in Kule: the catalogue is the installation's, keys are the
+ * organisation's. The resources of a region that can be named are its networks, subnets, addresses, numbers,
+ * jobs, agents' tokens, and its sealing key.
  */
 export const row: Row = {
   id: "B9",
-  title: "Nothing of one region is used in another, by the API or past it",
+  title: "Nothing of one region is used in another, by the API or by SQL",
   minutes: 0.3,
   mutants: [
     {
@@ -30,7 +31,7 @@ export const row: Row = {
       removes: "the region in the foreign key from an interface to its subnet",
       patches: [
         {
-          file: "packages/database/src/migrations/0002-resources.ts",
+          file: "packages/database/src/migrations/0001-baseline/servers.ts",
           find: "foreign key (organisation_id, subnet_id, region) references subnet (organisation_id, id, region)",
           replace: "foreign key (organisation_id, subnet_id) references subnet (organisation_id, id)",
         },

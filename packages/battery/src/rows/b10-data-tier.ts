@@ -26,7 +26,7 @@ export const row: Row = {
       removes: "the commit check on public addresses of data subnets",
       patches: [
         {
-          file: "packages/database/src/migrations/0011-public-ip-waiting.ts",
+          file: "packages/database/src/migrations/0001-baseline/public-ip-checks.ts",
           find: "u.tier = 'data')",
           replace: "u.tier = 'nothing')",
         },

@@ -8,7 +8,7 @@ import type { Row, RowRun } from "../row.ts";
 const atOnce = 50;
 const sizes = ["vcpu", "memory_mb", "disk_gb"] as const;
 type Quota = "servers" | (typeof sizes)[number];
-/** What one server of the package `m` takes. */
+/** What one server of the package `m` uses. */
 const perServer: { readonly [quota in Quota]: number } = {
   servers: 1,
   vcpu: 2,
@@ -18,7 +18,7 @@ const perServer: { readonly [quota in Quota]: number } = {
 
 export const row: Row = {
   id: "B11",
-  title: "Of fifty creates at one below an organisation's limit, of whatever, one is accepted",
+  title: "Of fifty concurrent creates at one below an organisation's limit, of any kind, one is accepted",
   minutes: 0.4,
   mutants: [
     {
@@ -72,7 +72,7 @@ export const row: Row = {
     },
     {
       name: "cancel-without-quota",
-      removes: "the second look at the quotas when a server is taken out of the removal buffer",
+      removes: "the second check of the quotas when a deletion is cancelled",
       patches: [
         {
           file: "apps/api/src/products/servers/cancel-server-deletion.ts",
@@ -99,7 +99,7 @@ export const row: Row = {
         // How many there are already, and how many more there is room for: one, and in some rounds a few.
         const there = Math.floor(run.random() * 4);
         const room = round % 3 === 0 ? 1 + Math.floor(run.random() * 5) : 1;
-        // Every second round is about servers; the others take turns.
+        // Every second round is about servers; the others alternate.
         const quota = round % 2 === 1 ? "servers" : sizes[(round / 2 - 1) % sizes.length];
         violations.push(
           ...(await raceForRoom(world, second, `round-${round}`, there, room, quota ?? "servers")),
@@ -118,7 +118,10 @@ export const row: Row = {
   },
 };
 
-/** A new organisation with some servers and room for some more; its neighbour without a limit asks at the same time. */
+/**
+ * A new organisation with some servers and quota for some more; another one without a limit creates at the
+ * same time.
+ */
 async function raceForRoom(
   world: ServerWorld,
   second: ServerWorld["world"]["app"],
@@ -160,8 +163,8 @@ async function raceForRoom(
 }
 
 /**
- * Of fifty who are added or invited at one below the limit of members one is; those who accept the invitations that
- * there are take no place, so that at no time more are there than may be.
+ * Of fifty who are added or invited at one below the limit of members one is; those who accept existing
+ * invitations need no place, so that the limit is never exceeded.
  */
 async function placesRace(
   world: ServerWorld,
@@ -206,7 +209,9 @@ async function placesRace(
   return violations;
 }
 
-/** A server in the removal buffer keeps its room, and taking it out of the buffer needs none; a destroyed one gives it up. */
+/**
+ * A server in the removal buffer keeps its quota, and restoring it needs none; a destroyed one releases it.
+ */
 async function bufferCounts(world: ServerWorld): Promise<string[]> {
   const { id, owner } = await world.world.addOrganisation("buffer");
   const { agent } = world;
@@ -233,8 +238,8 @@ async function bufferCounts(world: ServerWorld): Promise<string[]> {
 }
 
 /**
- * Servers in the removal buffer gave up their vCPUs, and others took them; of cancels and creates at the same time only
- * as many are let through as there is room for, and the rest has a way out.
+ * Servers in the removal buffer released their vCPUs, and others use them; of concurrent cancels and creates
+ * only as many are accepted as the quota allows, and the rest get a fix.
  */
 async function cancelsRace(world: ServerWorld): Promise<string[]> {
   const { id, owner } = await world.world.addOrganisation("cancels");
@@ -279,7 +284,7 @@ async function limit(
   if (answer.status !== 200) throw new Error(JSON.stringify(answer.body));
 }
 
-/** On a machine that is short of time, fifty that wait for one lock may be told to try again. */
+/** On a slow machine, fifty requests that wait for one lock may be told to retry. */
 async function untilNotBusy(ask: () => Promise<Answer>): Promise<Answer> {
   for (let tries = 1; ; tries += 1) {
     const answer = await ask();

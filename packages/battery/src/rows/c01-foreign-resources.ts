@@ -1,6 +1,6 @@
 import {
   emptyIdentifiers,
-  listsWhileTheOtherGrows,
+  listsDuringForeignGrowth,
   loginsAtForeignOrganisations,
 } from "@kule/api/testing/proofs/isolation-answers";
 import { runIsolationMatrix } from "@kule/api/testing/proofs/isolation-matrix";
@@ -13,12 +13,12 @@ import { withTwoOrganisations } from "../tenancy/with-two-organisations.ts";
 /** The matrix is far larger than this; fewer cells mean that its places were lost. */
 const LEAST_CELLS = { full: 9_000, sample: 1_500 };
 const inSample = /nobody|admin of A|agent of A/;
-/** Of five texts that are no ids, the one that databases refuse. */
+/** Of five texts that are not ids, the one that databases refuse. */
 const sampledMalformed = "malformed: with a NUL";
 
 export const row: Row = {
   id: "C1",
-  title: "What belongs to another organisation answers byte for byte like what never was.",
+  title: "A resource of another organisation answers byte for byte like one that never existed.",
   minutes: 0.4,
   mutants: unfilteredProducts,
   run: (run) =>
@@ -31,7 +31,7 @@ export const row: Row = {
       });
       run.progress(`${matrix.cellsRun} of ${matrix.cellsInSpec} cells`);
       const others = [
-        await listsWhileTheOtherGrows(all),
+        await listsDuringForeignGrowth(all),
         await loginsAtForeignOrganisations(all),
         await emptyIdentifiers(all),
       ];

@@ -4,21 +4,24 @@ import { withoutTenantGuard } from "../tenancy/organisation-filters.ts";
 import { timedOperations } from "../tenancy/timed-operations.ts";
 import { withTwoOrganisations } from "../tenancy/with-two-organisations.ts";
 
-/** Rounds of three calls: what is of others, what never was, and what never was once more. */
+/** Rounds of three calls: others' objects, absent ones, and absent ones a second time. */
 const rounds: { readonly [scale in Scale]: { readonly reads: number; readonly mutations: number } } = {
   full: { reads: 4_000, mutations: 1_500 },
   sample: { reads: 400, mutations: 150 },
 };
 
-/** What nobody could make use of. A shorter measurement cannot see so finely: chance alone makes more of a difference. */
+/**
+ * A difference that no attacker could use. A shorter measurement is less precise: chance alone makes more of
+ * a difference.
+ */
 const TOLERANCE = 0.05;
 const STANDARD_ERRORS = 4;
-/** A busy machine may disturb one measurement; what tells the two apart does so in each of them. */
+/** A busy machine may disturb one measurement; a real difference shows in each of them. */
 const ATTEMPTS = 3;
 
 export const row: Row = {
   id: "C2",
-  title: "What belongs to another organisation takes as long to be absent as what never was.",
+  title: "The answer for another organisation's resource takes as long as for one that never existed.",
   minutes: 1,
   alone: true,
   mutants: [

@@ -12,13 +12,13 @@ import { withTwoOrganisations } from "../tenancy/with-two-organisations.ts";
 const mutants: readonly Mutant[] = [
   {
     name: "blind-guard",
-    removes: "the tenant guard's look at a query",
+    removes: "the tenant guard's check of a query",
     patches: [{ file: "apps/api/src/platform/tenant-guard.ts", find: "walk(node as Node);", replace: "" }],
     expects: /the guard lets a query with .* pass/,
   },
   {
     name: "guard-takes-an-or",
-    removes: "the rule that a filter inside of an OR is none",
+    removes: "the rule that a filter inside of an OR does not count",
     patches: [
       {
         file: "apps/api/src/platform/tenant-guard.ts",

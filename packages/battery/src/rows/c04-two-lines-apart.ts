@@ -7,7 +7,7 @@ const LEAST_CASES = { full: 5_000, sample: 500 };
 
 export const row: Row = {
   id: "C4",
-  title: "Each of the two lines between organisations holds without the other.",
+  title: "Each of the two defences between organisations holds without the other.",
   minutes: 0.4,
   mutants: [
     {
@@ -15,9 +15,9 @@ export const row: Row = {
       removes: "row-level security on one table",
       patches: [
         {
-          file: "packages/database/src/migrations/0004-rights.ts",
-          find: "TENANT_TABLES.map(",
-          replace: 'TENANT_TABLES.filter((each) => each !== "ssh_key").map(',
+          file: "packages/database/src/migrations/0001-baseline/ssh-keys.ts",
+          find: `isolateTenants("ssh_key")`,
+          replace: `""`,
         },
       ],
       expects: /without any filter, admin of A changed rows .* in ssh_key/,
@@ -51,7 +51,7 @@ export const row: Row = {
   run: (run) =>
     withTwoOrganisations(async (all) => {
       const actors = run.scale === "full" ? /./ : /^(admin of A|the agent of A's region)$/;
-      // What is no id at all reaches no query; C1 has it.
+      // A text that is not an id reaches no query; C1 has it.
       const first = await filtersAlone(
         all,
         actors,

@@ -9,7 +9,7 @@ import { withTwoOrganisations } from "../tenancy/with-two-organisations.ts";
 
 export const row: Row = {
   id: "C5",
-  title: "Row-level security is on for every table of organisations, and nobody gets around it.",
+  title: "Row-level security is on for every table of organisations, and cannot be bypassed.",
   minutes: 0.1,
   mutants: [
     {
@@ -17,7 +17,7 @@ export const row: Row = {
       removes: "row-level security for the tables' owner",
       patches: [
         {
-          file: "packages/database/src/migrations/0004-rights.ts",
+          file: "packages/database/src/migrations/tenant-isolation.ts",
           find: " force row level security;",
           replace: " no force row level security;",
         },
@@ -26,10 +26,10 @@ export const row: Row = {
     },
     {
       name: "policy-without-check",
-      removes: "the check of what a policy lets be written",
+      removes: "the WITH CHECK of a policy",
       patches: [
         {
-          file: "packages/database/src/migrations/0004-rights.ts",
+          file: "packages/database/src/migrations/tenant-isolation.ts",
           find: "  with check (",
           replace: "  with check (true or ",
         },
@@ -38,7 +38,7 @@ export const row: Row = {
     },
     {
       name: "organisation-of-the-session",
-      removes: "the end of acting as an organisation with its transaction",
+      removes: "the end of a transaction's organisation with the transaction",
       patches: [
         {
           file: "apps/api/src/platform/mutation.ts",
@@ -53,7 +53,7 @@ export const row: Row = {
       removes: "the pinned search path of a function with its owner's rights",
       patches: [
         {
-          file: "packages/database/src/migrations/0003-jobs.ts",
+          file: "packages/database/src/migrations/0001-baseline/job-queue.ts",
           find: "set search_path = public, pg_temp as $$\n  delete from",
           replace: "as $$\n  delete from",
         },
@@ -71,7 +71,7 @@ export const row: Row = {
       const audit = await auditCatalogue(owner);
       const acting = await connectionsAfterMutations(world);
       const early = [...audit.violations, ...acting.violations];
-      // On connections that act as somebody nothing else can be set up.
+      // On connections that still act for an organisation nothing else can be prepared.
       if (acting.violations.length > 0) return { cases: audit.checks + acting.cases, violations: early };
       run.progress(`${audit.secured.length} of ${audit.tables} tables are under row-level security`);
       return await withTwoOrganisations(async (all) => {

@@ -5,27 +5,29 @@ import { tenantForeignKeys, tryToCross } from "../tenancy/foreign-keys.ts";
 import { unkeyedReferences } from "../tenancy/unkeyed-references.ts";
 import { withTwoOrganisations } from "../tenancy/with-two-organisations.ts";
 
-const mutant = (name: string, child: string, find: string, replace: string): Mutant => ({
+const mutant = (name: string, child: string, file: string, find: string, replace: string): Mutant => ({
   name,
   removes: `the organisation in a foreign key of ${child}`,
-  patches: [{ file: "packages/database/src/migrations/0002-resources.ts", find, replace }],
+  patches: [{ file: `packages/database/src/migrations/0001-baseline/${file}`, find, replace }],
   expects: new RegExp(`row of ${child} .* was let through`),
 });
 
 export const row: Row = {
   id: "C6",
-  title: "No row of an organisation can hang under a row of another one.",
+  title: "No row of an organisation can have a parent row of another one.",
   minutes: 0.1,
   mutants: [
     mutant(
       "bare-key-address-nic",
       "address",
+      "addresses.ts",
       "foreign key (organisation_id, nic_id) references nic (organisation_id, id)",
       "foreign key (nic_id) references nic (id)",
     ),
     mutant(
       "bare-key-subnet-network",
       "subnet",
+      "networks.ts",
       "foreign key (organisation_id, network_id, region) references network (organisation_id, id, region)",
       "foreign key (network_id) references network (id)",
     ),

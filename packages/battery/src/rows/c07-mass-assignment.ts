@@ -4,7 +4,7 @@ import { withTwoOrganisations } from "../tenancy/with-two-organisations.ts";
 
 export const row: Row = {
   id: "C7",
-  title: "No body sets what it does not name, and no answer shows what the contract does not name.",
+  title: "No body sets fields that the contract does not have, and no answer shows any.",
   minutes: 0.2,
   mutants: [
     {

@@ -13,12 +13,12 @@ import { withTwoOrganisations } from "../tenancy/with-two-organisations.ts";
 
 const LEAST_ACTORS = { full: 15, sample: 3 };
 const inSample = /nobody|owner of A|viewer of A|agent of A/;
-/** Members are whom these are kept from. */
+/** The actors that are refused these. */
 const inSampleInside = /owner of A|member of A/;
 
 export const row: Row = {
   id: "C8",
-  title: "Every operation serves exactly those who may, and no route escapes the checks.",
+  title: "Every operation serves exactly the callers with its permission, and no route bypasses the checks.",
   minutes: 0.6,
   mutants: [
     {
@@ -36,7 +36,7 @@ export const row: Row = {
     },
     {
       name: "viewer-may-delete",
-      removes: "the line between looking and changing in the table of permissions",
+      removes: "the distinction between read and write in the table of permissions",
       patches: [
         {
           file: "packages/rules/src/identity/permissions.ts",
@@ -48,7 +48,7 @@ export const row: Row = {
     },
     {
       name: "agent-on-the-user-api",
-      removes: "the line between agents and people",
+      removes: "the distinction between agents and people",
       patches: [
         {
           file: "packages/rules/src/identity/permissions.ts",
@@ -60,7 +60,7 @@ export const row: Row = {
     },
     {
       name: "members-unprotect",
-      removes: "the permission that taking a server's protection off asks for",
+      removes: "the permission that is needed to remove a server's protection",
       patches: [
         {
           file: "apps/api/src/products/servers/update-server.ts",
@@ -72,7 +72,7 @@ export const row: Row = {
     },
     {
       name: "unchecked-route",
-      removes: "the error of a route that checked nobody's rights, in test builds",
+      removes: "the error of a route without a permission check, in test builds",
       patches: [
         {
           file: "apps/api/src/app.ts",
@@ -108,7 +108,7 @@ export const row: Row = {
     },
     {
       name: "grants-past-scopes",
-      removes: "the look at the scopes of who hands on access",
+      removes: "the check of the scopes of a caller who grants access",
       patches: [
         {
           file: "packages/rules/src/identity/grants.ts",
@@ -121,10 +121,10 @@ export const row: Row = {
     },
     {
       name: "removes-who-stands-above",
-      removes: "the look at what a member has who is removed",
+      removes: "the check of the role of a member who is removed",
       patches: [
         {
-          file: "apps/api/src/products/identity/remove-member.ts",
+          file: "apps/api/src/products/members/remove-member.ts",
           find: "await requireStillGrantable(request, tx, ...memberships(member.role));",
           replace: "await requireStillGrantable(request, tx);",
         },

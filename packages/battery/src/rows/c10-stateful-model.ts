@@ -12,7 +12,7 @@ const plan = {
 };
 const lanes = 2;
 
-/** Answers that the sequences must come to; without them the model would agree with anything. */
+/** Answers that the sequences must reach; without them the model would agree with anything. */
 const often = ["200", "201", "202", "204", "404", "invalid_state", "resource_deleting"];
 const reached = {
   sample: often,
@@ -28,7 +28,7 @@ const actions = "packages/rules/src/servers/lifecycle.ts";
 
 export const row: Row = {
   id: "C10",
-  title: "Whatever two organisations and an agent do in whatever order, the API answers as its model.",
+  title: "Whatever two organisations and an agent do, in any order, the API answers like its model.",
   minutes: 6,
   mutants: [
     {
@@ -37,7 +37,7 @@ export const row: Row = {
       patches: [
         {
           file: actions,
-          find: 'case "update":\n      return onItsWayOut(state.status) ?? allowed;',
+          find: 'case "update":\n      return isBeingDeleted(state.status) ?? allowed;',
           replace: 'case "update":\n      return allowed;',
         },
       ],
@@ -45,7 +45,7 @@ export const row: Row = {
     },
     {
       name: "restore-of-nothing",
-      removes: "the rule that a server which was never made has nothing to be restored",
+      removes: "the rule that a server which was never created has nothing to restore",
       patches: [
         {
           file: actions,
@@ -60,7 +60,7 @@ export const row: Row = {
       removes: "the refusal to leave an organisation without an owner",
       patches: [
         {
-          file: "apps/api/src/products/identity/update-member.ts",
+          file: "apps/api/src/products/members/update-member.ts",
           find: "(await countOwners(tx, organisationId)) <= 1",
           replace: "(await countOwners(tx, organisationId)) < 1",
         },
@@ -81,7 +81,7 @@ export const row: Row = {
     },
     {
       name: "unsettled-cancel",
-      removes: "what the cancelling of a waiting job means for its server",
+      removes: "the effect of cancelling a waiting job on its server",
       patches: [
         {
           file: "apps/api/src/products/jobs/cancel-job.ts",
@@ -93,7 +93,7 @@ export const row: Row = {
     },
     {
       name: "deletion-not-undone",
-      removes: "the way back to the state in which a server was deleted",
+      removes: "the restore of the state in which a server was deleted",
       patches: [
         {
           file: "apps/api/src/products/servers/cancel-server-deletion.ts",
@@ -114,7 +114,7 @@ export const row: Row = {
     },
     {
       name: "stop-waits-for-guest",
-      removes: "the stop that does not wait for a guest that was asked",
+      removes: "the stop that does not wait for a guest's shutdown",
       patches: [
         {
           file: "packages/rules/src/servers/power.ts",
@@ -127,7 +127,7 @@ export const row: Row = {
     },
     {
       name: "quota-kept-by-deleted-server",
-      removes: "the end of a destroyed server's place in the quotas",
+      removes: "the release of a destroyed server's quota",
       patches: [
         {
           file: "apps/api/src/products/quotas/used.ts",
@@ -139,7 +139,7 @@ export const row: Row = {
     },
     {
       name: "rename-not-unique",
-      removes: "the look at other servers' names before one is renamed",
+      removes: "the check of other servers' names before one is renamed",
       patches: [
         {
           file: "apps/api/src/products/servers/update-server.ts",
@@ -147,7 +147,7 @@ export const row: Row = {
           replace: "",
         },
         {
-          file: "packages/database/src/migrations/0002-resources.ts",
+          file: "packages/database/src/migrations/0001-baseline/servers.ts",
           find: "create unique index server_name on",
           replace: "create index server_name on",
         },

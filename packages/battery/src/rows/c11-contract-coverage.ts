@@ -18,7 +18,7 @@ import { withTwoOrganisations } from "../tenancy/with-two-organisations.ts";
 
 export const row: Row = {
   id: "C11",
-  title: "Every answer that the contract names is given, and none that it does not name.",
+  title: "Every answer in the contract occurs, and no other.",
   minutes: 0.3,
   mutants: [
     {
@@ -40,7 +40,7 @@ export const row: Row = {
     },
     {
       name: "if-match-ignored",
-      removes: "the answer 412 to a change of what has changed meanwhile",
+      removes: "the answer 412 to a change of a resource that has changed meanwhile",
       patches: [
         {
           file: "apps/api/src/platform/api-request.ts",
@@ -92,7 +92,7 @@ async function provokeAll(
   const provoke = new Provocations(all);
   const gone: string[] = [];
   const operations = allOperations();
-  // What cannot even be tried is a finding like any other, so that a broken API ends in sentences.
+  // A failed attempt is a finding like any other, so that a broken API leads to sentences.
   const attempt = (what: string, work: () => Promise<unknown>) =>
     work().catch((error: unknown) => gone.push(`${what}: ${error instanceof Error ? error.message : error}`));
   for (const info of operations) {

@@ -14,7 +14,7 @@ import type { Row, RowResult, RowRun } from "../row.ts";
 import { HttpCaller } from "../served-api/http-call.ts";
 import { type ServedApi, startServedApi } from "../served-api/served-api.ts";
 
-/** The process looks once a second, and a busy machine is late. */
+/** The process checks once a second, and a busy machine is late. */
 const slackSeconds = 4;
 const headersSeconds = 10;
 const requestSeconds = 30;
@@ -28,12 +28,12 @@ const authorise = "apps/api/src/platform/authorise.ts";
 
 export const row: Row = {
   id: "C12",
-  title: "Nobody gets more than their share of the API, and agents get theirs whatever users do",
+  title: "No caller exceeds its share of the API, and agents keep theirs under any load of users",
   minutes: 0.8,
   mutants: [
     {
       name: "limiter-off",
-      removes: "the end of a bucket",
+      removes: "the limit of a bucket",
       patches: [
         {
           file: "apps/api/src/platform/rate-limit.ts",
@@ -85,7 +85,7 @@ export const row: Row = {
       patches: [
         {
           file: "apps/api/src/platform/request-body.ts",
-          find: 'if (permission === "public") return ofStrangers;',
+          find: 'if (permission === "public") return withoutToken;',
           replace: "",
         },
       ],
@@ -175,7 +175,7 @@ async function run({ scale, random, progress }: RowRun): Promise<RowResult> {
   }
 }
 
-/** Whoever dawdles is cut off in time, and nobody waits for them. */
+/** A slow client is disconnected in time, and delays no other. */
 async function judgeSlow(api: ServedApi, kind: SlowKind, senders: number): Promise<Found> {
   const limit =
     (kind === "slow body" || kind === "slow chunks" ? requestSeconds : headersSeconds) + slackSeconds;

@@ -11,7 +11,7 @@ import {
 import { type Sink, searchSecrets, secretViolations } from "../secret-search/secret-search.ts";
 
 const roundsOf = { sample: 1, full: 3 } as const;
-/** What hashes of ours begin with: a place that has one holds something to guess passwords by. */
+/** The beginnings of our hashes: a place that contains one lets an attacker guess passwords. */
 const hashes = [
   /\$6\$rounds=\d+\$[./0-9A-Za-z]{16}\$/,
   /\$argon2id\$v=19\$m=\d+,t=\d+,p=\d+\$[A-Za-z0-9+/]{20}/,
@@ -19,12 +19,12 @@ const hashes = [
 
 export const row: Row = {
   id: "C14",
-  title: "No secret is anywhere but where it belongs, however loud the processes log and whatever breaks",
+  title: "No secret is stored or logged outside of its place, at any log level and after any fault",
   minutes: 1.5,
   mutants: [
     {
       name: "headers-in-the-log",
-      removes: "the silence of the log about headers",
+      removes: "the removal of headers from the log",
       patches: [
         {
           file: "apps/api/src/platform/operation.ts",
@@ -46,6 +46,25 @@ export const row: Row = {
         },
       ],
       expects: /holds the console password of linux/,
+    },
+    {
+      name: "windows-password-on-the-drive",
+      removes: "the absence of a Windows password from the config and the cloud-init drive",
+      patches: [
+        {
+          file: "packages/programs/src/servers/create-server/desired-vm.ts",
+          find: "    config: { ...hardware(job, settings), ...housekeeping(job), ...cloudInit(job, settings) },",
+          replace: `    config: {
+      ...hardware(job, settings),
+      ...housekeeping(job),
+      ...cloudInit(job, settings),
+      ...(payload.os_family === "windows"
+        ? { cipassword: guestUser(payload, world.openSecret)?.password ?? null }
+        : {}),
+    },`,
+        },
+      ],
+      expects: /the lab's files holds the console password of windows/,
     },
     {
       name: "secret-left-after-its-job",

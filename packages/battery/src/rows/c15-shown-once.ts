@@ -21,7 +21,7 @@ const losses: readonly Loss[] = ["on the way", "caller gone", "none"];
 
 export const row: Row = {
   id: "C15",
-  title: "A secret is answered once, is repeated to nobody, and rests nowhere",
+  title: "A secret is answered once, is never repeated, and is not stored",
   minutes: 0.7,
   mutants: [
     {
@@ -135,7 +135,7 @@ async function run({ scale, random, progress }: RowRun): Promise<RowResult> {
   }
 }
 
-/** Of each name there is one, however often it was asked for; of a caller who was gone, one at most. */
+/** Of each name there is one, however often it was requested; after a disconnected caller, one at most. */
 async function madeOnce(operation: SecretOperation, shown: readonly ShownOnce[]): Promise<string[]> {
   const names: unknown[] = [];
   for (let cursor: string | null = ""; cursor !== null; ) {

@@ -15,13 +15,13 @@ const counts = {
   sample: { random: 20_000, rounds: 1, overHttp: 100 },
   full: { random: 1_000_000, rounds: 5, overHttp: 2_000 },
 } as const;
-/** More of them say nothing new, and each is a query. */
+/** More of them prove nothing new, and each is a query. */
 const maxLookups = 200;
 const characterOfSecret = 38;
 
 export const row: Row = {
   id: "D1",
-  title: "A mistyped or guessed token is refused without a look-up, and no stored token can be used",
+  title: "A mistyped or guessed token is refused without a query, and no stored token can be used",
   minutes: 0.3,
   mutants: [
     {
@@ -65,8 +65,8 @@ async function run({ scale, random, progress }: RowRun): Promise<RowResult> {
     if (lookups.taken() === 0) violations.push("no look-up of a right token was seen: the counter is blind");
 
     const refused = async (text: string, what: string): Promise<boolean> => {
-      // What was remembered of the real token must not stand in for a look-up.
-      tokens.forgetCallers();
+      // The cached result of the real token must not replace a query.
+      tokens.dropCallers();
       if ((await tokens.callerOf(text)) !== null)
         violations.push(`${what} came in: ${text.length} characters`);
       const times = lookups.taken();
@@ -90,7 +90,7 @@ async function run({ scale, random, progress }: RowRun): Promise<RowResult> {
     }
     const asked = Math.min(overHttp, typos.length);
     for (let call = 0; call < asked; call += 1) {
-      tokens.forgetCallers();
+      tokens.dropCallers();
       violations.push(...(await refusedOverHttp(world, lookups, typos[Math.floor(random() * typos.length)])));
     }
     const stored = await storedTokens(world, minted);
@@ -112,7 +112,7 @@ async function run({ scale, random, progress }: RowRun): Promise<RowResult> {
   }
 }
 
-/** The control of all that follows: what is right does come in. */
+/** The control of all that follows: valid tokens are accepted. */
 async function refusedThatAreRight(world: ApiWorld, minted: readonly MintedToken[]): Promise<string[]> {
   const violations: string[] = [];
   for (const { kind, secret } of minted) {
@@ -169,7 +169,7 @@ async function storedTokens(world: ApiWorld, minted: readonly MintedToken[]) {
   return { violations: [...violations, ...secretViolations(result)], bytes: result.bytes };
 }
 
-/** What is published for secret scanners. */
+/** The pattern that is published for secret scanners. */
 function scannerPattern(): RegExp {
   const file = resolve(join(import.meta.dirname, "../../../../docs/products/identity.md"));
   const published = /`(\\bkule_[^`]+)`/.exec(readFileSync(file, "utf8"))?.[1];

@@ -17,7 +17,7 @@ const rounds = { sample: 1, full: 8 } as const;
 export const row: Row = {
   id: "D2",
   title:
-    "An agent's token reaches its own region and nothing else, every attempt is in the audit trail, and it gets neither a password nor words to a tenant there",
+    "An agent's token reaches only its own region, every other attempt is in the audit trail, and with it no password can be read and no text shown to a tenant",
   minutes: 0.4,
   mutants: [
     {
@@ -46,7 +46,7 @@ export const row: Row = {
     },
     {
       name: "any-key-is-believed",
-      removes: "the wait of another key for an operator",
+      removes: "the approval of another key by an operator",
       patches: [
         {
           file: "packages/rules/src/regions/agent-key.ts",
@@ -70,7 +70,7 @@ export const row: Row = {
     },
     {
       name: "region-speaks-in-reasons",
-      removes: "our words for the reason of a record",
+      removes: "our own texts for the reason of a record",
       patches: [
         {
           file: "apps/api/src/agent/end-attempt.ts",
@@ -84,7 +84,7 @@ export const row: Row = {
   run,
 };
 
-/** What a step can say; the place of the epoch is filled in. */
+/** The reports about a step; the epoch is filled in. */
 const reports: readonly (readonly [string, object])[] = [
   ["progress", { phase: "apply", progress: 90 }],
   ["a step", { phase: "apply", step: { name: "clone", status: "running" }, irreversible: true }],
@@ -193,7 +193,7 @@ function attempt(sentence: string, status: number, make: Attempt["make"], isNote
   return { sentence, status, isNoted, requestId: `d2-${randomUUID()}`, make };
 }
 
-/** Reports on jobs of r2 by the agent of r1, under epochs that are right, old and to come. */
+/** Reports on jobs of r2 by the agent of r1, under right, old and future epochs. */
 function reportsFrom(agent: ApiCaller, jobs: readonly ForeignJob[], random: () => number): Attempt[] {
   return jobs.flatMap(({ state, id, epoch }) =>
     reports.flatMap(([what, report]) =>

@@ -10,7 +10,7 @@ const rounds = { sample: 1, full: 5 } as const;
 export const row: Row = {
   id: "D5",
   title:
-    "A session of the panel is bound to its host and to nobody's script, and ends with its sign-out, its password, its organisation and its time, whoever has copied it",
+    "A session of the panel is bound to its host, is not readable by scripts, and ends with sign-out, a new password, another organisation and its time, for copies too",
   minutes: 1,
   mutants: [
     {
@@ -43,8 +43,8 @@ export const row: Row = {
       patches: [
         {
           file: "apps/console/src/products/sign-in/routes.tsx",
-          find: "if (session !== null)\n      // The cookie goes",
-          replace: "if (session === undefined)\n      // The cookie goes",
+          find: "if (session !== null)\n      // The cookie is deleted",
+          replace: "if (session === undefined)\n      // The cookie is deleted",
         },
       ],
       expects: /a copy of a cookie whose owner has signed out still opens/,
@@ -54,7 +54,7 @@ export const row: Row = {
       removes: "the end of other sessions with a changed password",
       patches: [
         {
-          file: "apps/api/src/products/identity/change-password.ts",
+          file: "apps/api/src/products/account/change-password.ts",
           find: "const revoked = await revokeSessionsOfUser(tx, id, sessionId);",
           replace: "const revoked = 0;",
         },
@@ -66,7 +66,7 @@ export const row: Row = {
       removes: "the end of the session that was switched away from",
       patches: [
         {
-          file: "apps/api/src/products/identity/switch-organisation.ts",
+          file: "apps/api/src/products/sign-in/switch-organisation.ts",
           find: "      await revokeTokenRow(tx, tokenId);\n",
           replace: "",
         },
@@ -75,7 +75,7 @@ export const row: Row = {
     },
     {
       name: "never-idle",
-      removes: "the end of a session that nobody uses",
+      removes: "the end of an idle session",
       patches: [
         {
           file: "apps/api/src/platform/caller.ts",

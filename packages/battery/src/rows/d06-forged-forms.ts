@@ -10,14 +10,14 @@ const startPages = [
   ...["/members", "/tokens", "/audit", "/quotas", "/account/security", "/switch-organisation"],
 ];
 const operatorsPages = [...startPages, "/operator", "/organisations", "/ip-pools"];
-/** What can be sent from these pages; with fewer kinds the row would prove nothing. */
+/** Kinds of forms on these pages; with fewer the row would prove nothing. */
 const fewestKinds = 50;
 /** These change nothing but the visitor's own cookies, and are what a test of effects cannot see. */
 const inCookiesAlone = new Set(["/preferences"]);
 
 export const row: Row = {
   id: "D6",
-  title: "No form of the panel can be sent by another site, by another session's page or by another way",
+  title: "No form of the panel can be sent by another site, from another session's page or in another way",
   minutes: 1,
   mutants: [
     {
@@ -34,7 +34,7 @@ export const row: Row = {
     },
     {
       name: "any-origin",
-      removes: "the look at where a form comes from",
+      removes: "the check of a form's origin",
       patches: [
         {
           file: "apps/console/src/request-guard.ts",
@@ -123,7 +123,7 @@ export const row: Row = {
     }),
 };
 
-/** How often somebody has changed something: what people do is in the trail, and what agents do is not theirs. */
+/** How many changes people made: theirs are in the trail, without those of agents. */
 async function mutationsIn(scene: RegionScene): Promise<number> {
   const { rows } = await scene.owner.query<{ acts: number }>(
     "select count(*)::integer as acts from audit where actor_type in ('user', 'operator', 'token')",

@@ -4,7 +4,7 @@ import { visitPanel } from "../panel-scripts/visits.ts";
 import type { Mutant, Row } from "../row.ts";
 
 const without = mutantsIn("apps/console");
-/** What a script of the panel puts into its page is taken for markup there. */
+/** Text that a script of the panel adds to its page is parsed as markup there. */
 const asMarkup = (
   name: string,
   removes: string,
@@ -32,7 +32,7 @@ const rawPlace = (
     new RegExp(`${where}: a text has become markup`),
   );
 
-/** Every answer has the one nonce, in its policy and in its page: whoever has seen a page knows that of all others. */
+/** Every answer has the same nonce, in its policy and in its page: it can be read on any page. */
 const oneNonce: Mutant = {
   name: "one-nonce",
   removes: "the nonce of each answer",
@@ -58,7 +58,7 @@ const oneNonce: Mutant = {
 
 export const row: Row = {
   id: "D7",
-  title: "A text is a text on every page of the panel, whoever wrote it and however it came there",
+  title: "A text is never executed on a page of the panel, whoever wrote it and by whatever path",
   minutes: 5,
   needs: { part: "chromium", probe: probeChromium },
   mutants: [
@@ -106,7 +106,7 @@ export const row: Row = {
     rawPlace(
       "raw-name-in-quotes",
       "the escape of a server's name in an attribute of its page",
-      "servers/server-head.tsx",
+      "servers/head-part.tsx",
       "<h1>{server.name}</h1>",
       // biome-ignore lint/suspicious/noTemplateCurlyInString: it is the source
       '<h1 dangerouslySetInnerHTML={{ __html: `<span title="${server.name}"></span>` }}></h1>',
@@ -115,7 +115,7 @@ export const row: Row = {
     rawPlace(
       "raw-name-cut-off",
       "the escape of a subnet's name on a network's map, which shows its first letters",
-      "networks/map-subnet.tsx",
+      "networks/map-subnet-part.tsx",
       "        {fitted(subnet.name, room - tagWidth - 8, 7.6)}\n",
       "        <tspan dangerouslySetInnerHTML={{ __html: fitted(subnet.name, room - tagWidth - 8, 7.6) }}></tspan>\n",
       "/networks/\\*",
@@ -123,7 +123,7 @@ export const row: Row = {
     rawPlace(
       "raw-message-of-a-step",
       "the escape of a step's message in a job's timeline",
-      "jobs/timeline.tsx",
+      "jobs/timeline-part.tsx",
       '<span class="step-message">{step.message}</span>',
       '<span class="step-message" dangerouslySetInnerHTML={{ __html: step.message }}></span>',
       "/(jobs|servers)/\\*",

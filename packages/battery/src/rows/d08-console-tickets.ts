@@ -10,7 +10,7 @@ const without = mutantsIn("apps/api/src/products/consoles");
 export const row: Row = {
   id: "D8",
   title:
-    "A console ticket opens one console, once, for who asked, and what it opened ends with the right to it",
+    "A console ticket opens one console, once, for its requester, and the session ends with the permission",
   minutes: 0.5,
   mutants: [
     without(
@@ -113,7 +113,7 @@ export const row: Row = {
           violations.push(...(await each(consoles)));
           await consoles.endSessions();
         } catch (error) {
-          // What is broken already may keep a later case from being carried out.
+          // An earlier violation may keep a later case from being carried out.
           if (violations.length === 0) throw error;
           break;
         }

@@ -1,10 +1,15 @@
 import { ConsoleWorld } from "@kule/api/testing/console-world";
-import { diesTogether, refusesFloods, refusesOtherWords, refusesOversize } from "../console-streams/ends.ts";
+import {
+  endsTogether,
+  refusesFloods,
+  refusesOversize,
+  refusesUnknownMessages,
+} from "../console-streams/ends.ts";
 import {
   hostileBytes,
-  keepsToTheWindow,
   makesWritersWait,
   passesHostileBytes,
+  respectsWindow,
   type StreamCase,
   type StreamFigures,
 } from "../console-streams/streams.ts";
@@ -15,11 +20,11 @@ const rounds = { sample: 1, full: 5 } as const;
 
 const cases: readonly StreamCase[] = [
   passesHostileBytes,
-  keepsToTheWindow,
+  respectsWindow,
   refusesOversize,
-  refusesOtherWords,
+  refusesUnknownMessages,
   refusesFloods,
-  diesTogether,
+  endsTogether,
   ...makesWritersWait,
 ];
 
@@ -28,7 +33,7 @@ const without = mutantsIn("apps/api/src/products/consoles");
 export const row: Row = {
   id: "D9",
   title:
-    "What goes through a console is bytes to everybody on the way, nobody keeps more of it than a few megabytes, and neither side outlives the other",
+    "A console's data are only bytes for every hop, no hop buffers more than a few megabytes, and both sides end together",
   minutes: 1,
   alone: true,
   mutants: [

@@ -1,20 +1,25 @@
+import {
+  distance,
+  questionsOf,
+  replyDifferences,
+  timingDifferences,
+} from "../guessing/answer-differences.ts";
 import { guessedTooOften, guessings, lockedByGuesses, mailedTooOften } from "../guessing/guess-limits.ts";
 import { GuessWorld } from "../guessing/guess-world.ts";
-import { distance, questionsOf, toldByReply, toldByTime } from "../guessing/told-apart.ts";
 import type { Row, RowResult, RowRun } from "../row.ts";
 
-const identity = "apps/api/src/products/identity";
+const products = "apps/api/src/products";
 
 export const row: Row = {
   id: "D11",
   title:
-    "Whoever guesses learns neither who is there nor more than ten wrong answers in a quarter of an hour, and locks nobody out for good",
+    "Guessing does not show which accounts exist, is limited to ten failures in a quarter of an hour, and locks nobody out permanently",
   minutes: 1.5,
   alone: true,
   mutants: [
     {
       name: "no-work-for-nobody",
-      removes: "the hash that is worked out for an e-mail that nobody has",
+      removes: "the hash that is computed for an unknown e-mail",
       patches: [
         {
           file: "apps/api/src/platform/passwords.ts",
@@ -26,10 +31,10 @@ export const row: Row = {
     },
     {
       name: "nobody-is-said",
-      removes: "the one answer to an unknown e-mail and a wrong password",
+      removes: "the same answer to an unknown e-mail and a wrong password",
       patches: [
         {
-          file: `${identity}/login.ts`,
+          file: `${products}/sign-in/login.ts`,
           find: "if (user === null || proof === null) throw wrong();",
           replace:
             'if (user === null) throw new Unauthorized("nobody has this e-mail");\n  if (proof === null) throw wrong();',
@@ -39,10 +44,10 @@ export const row: Row = {
     },
     {
       name: "withdrawn-is-said",
-      removes: "the one answer to every secret that opens nothing",
+      removes: "the same answer to every invalid secret",
       patches: [
         {
-          file: `${identity}/invitation-store.ts`,
+          file: `${products}/members/invitation-store.ts`,
           find: 'if (row === undefined || row.status !== "open") return null;',
           replace:
             'if (row === undefined) return null;\n  if (row.status !== "open") throw new Error("it is over");',
@@ -52,10 +57,10 @@ export const row: Row = {
     },
     {
       name: "mailed-is-said",
-      removes: "the one answer to who asks for a link, whether there is such an account or not",
+      removes: "the same answer to a request for a link, with or without an account",
       patches: [
         {
-          file: `${identity}/request-password-reset.ts`,
+          file: `${products}/sign-in/request-password-reset.ts`,
           find: "await countResetRequest(request, email);",
           replace:
             'await countResetRequest(request, email);\n  if ((await request.db.selectFrom("app_user").select("id").where("email", "=", email).execute()).length === 0) return reply(204, null);',
@@ -65,10 +70,10 @@ export const row: Row = {
     },
     {
       name: "mails-not-counted",
-      removes: "the count of links that are mailed for one e-mail",
+      removes: "the limit of links that are mailed for one e-mail",
       patches: [
         {
-          file: `${identity}/login-limit.ts`,
+          file: `${products}/account/login-limit.ts`,
           find: "failures >= (subject === byEmail ? maxResets.email : maxResets.address)",
           replace: "subject !== byEmail && failures >= maxResets.address",
         },
@@ -77,10 +82,10 @@ export const row: Row = {
     },
     {
       name: "endless-guesses",
-      removes: "the end of guesses at one e-mail",
+      removes: "the limit of guesses at one e-mail",
       patches: [
         {
-          file: `${identity}/login-limit.ts`,
+          file: `${products}/account/login-limit.ts`,
           find: "(count) => count.failures >= maxFailures",
           replace: "(count) => count.failures >= maxFailures * 1_000",
         },
@@ -89,10 +94,10 @@ export const row: Row = {
     },
     {
       name: "counted-afterwards",
-      removes: "the turn that guesses at one e-mail take",
+      removes: "the lock that serialises guesses at one e-mail",
       patches: [
         {
-          file: `${identity}/login-limit.ts`,
+          file: `${products}/account/login-limit.ts`,
           find: "select pg_advisory_xact_lock(hashtextextended(",
           replace: "select (hashtextextended(",
         },
@@ -101,10 +106,10 @@ export const row: Row = {
     },
     {
       name: "each-sign-in-anew",
-      removes: "the count of wrong codes by person",
+      removes: "the limit of wrong codes by person",
       patches: [
         {
-          file: `${identity}/complete-login.ts`,
+          file: `${products}/sign-in/complete-login.ts`,
           find: "beginAttempt(request, `second",
           replace: "beginAttempt(request, secret + `second",
         },
@@ -113,10 +118,10 @@ export const row: Row = {
     },
     {
       name: "invitations-not-counted",
-      removes: "the count of passwords that are tried with an invitation",
+      removes: "the limit of passwords that are tried with an invitation",
       patches: [
         {
-          file: `${identity}/accept-invitation.ts`,
+          file: `${products}/members/accept-invitation.ts`,
           find: "const attempt = await beginLogin(request, invitation.email, known?.id ?? null);",
           replace: "const attempt = { succeeded: async () => {} };",
         },
@@ -125,10 +130,10 @@ export const row: Row = {
     },
     {
       name: "addresses-not-counted",
-      removes: "the count of guesses from one address",
+      removes: "the limit of guesses from one address",
       patches: [
         {
-          file: `${identity}/login-limit.ts`,
+          file: `${products}/account/login-limit.ts`,
           find: "const subjects = byAddress === null ? [subject] : [byAddress, subject];",
           replace: "const subjects = [subject];",
         },
@@ -137,10 +142,10 @@ export const row: Row = {
     },
     {
       name: "locked-out-by-strangers",
-      removes: "the way in from where a person has signed in of late",
+      removes: "the exception for addresses from which a person has signed in lately",
       patches: [
         {
-          file: `${identity}/login-limit.ts`,
+          file: `${products}/account/login-limit.ts`,
           find: "&& !(isKnown && count.subject === subject)",
           replace: "",
         },
@@ -152,7 +157,7 @@ export const row: Row = {
       removes: "the end of the time for which failures count",
       patches: [
         {
-          file: `${identity}/login-limit.ts`,
+          file: `${products}/account/login-limit.ts`,
           find: "const windowSeconds = 900;",
           replace: "const windowSeconds = 900_000_000;",
         },
@@ -166,7 +171,7 @@ export const row: Row = {
 async function guess({ scale, progress }: RowRun, guesses: GuessWorld): Promise<RowResult> {
   const violations: string[] = [];
   const questions = await questionsOf(guesses);
-  for (const question of questions) violations.push(...(await toldByReply(question)));
+  for (const question of questions) violations.push(...(await replyDifferences(question)));
   const ways = await guessings(guesses);
   for (const way of ways) {
     violations.push(...(await guessedTooOften(guesses, way)));
@@ -176,7 +181,7 @@ async function guess({ scale, progress }: RowRun, guesses: GuessWorld): Promise<
   violations.push(...(await lockedByGuesses(guesses)));
   const areas: number[] = [];
   for (const question of questions.filter(({ isTimed }) => isTimed)) {
-    const { area, violations: told } = await toldByTime(question, scale);
+    const { area, violations: told } = await timingDifferences(question, scale);
     progress(`${question.name}: AUC ${area.toFixed(3)}`);
     areas.push(area);
     violations.push(...told);

@@ -4,9 +4,9 @@ import { providerCases } from "../sign-in/provider-cases.ts";
 import { ProviderWorld } from "../sign-in/provider-world.ts";
 import { runSignInCases } from "../sign-in/run-cases.ts";
 
-const without = mutantsIn("apps/api/src/products/identity");
+const without = mutantsIn("apps/api/src/products");
 
-const client = "apps/api/src/products/identity/oidc-client.ts";
+const client = "apps/api/src/products/account/oidc-client.ts";
 const noSignature = {
   file: client,
   find: "  oidc.enableNonRepudiationChecks(configuration);\n",
@@ -14,8 +14,8 @@ const noSignature = {
 };
 
 /**
- * The library holds these claims, and cannot be told not to: what it is shown is rewritten to what it looks for, and the
- * signature, which that breaks, is not looked at.
+ * The library checks these claims, and cannot be configured not to: the token is rewritten to the expected
+ * claims, and the signature, which that breaks, is not checked.
  */
 const claimNotHeld = (
   name: string,
@@ -51,7 +51,7 @@ const claimNotHeld = (
 export const row: Row = {
   id: "D16",
   title:
-    "A provider of sign-ins opens a session for whom it vouches in the sign-in that was begun, once, and for nothing else",
+    "A sign-in provider opens one session, for the person that it identifies, in the sign-in that was begun, and nothing else",
   minutes: 1,
   mutants: [
     {
@@ -59,7 +59,7 @@ export const row: Row = {
       removes: "the comparison of the state",
       patches: [
         {
-          file: "apps/api/src/products/identity/oidc-flow.ts",
+          file: "apps/api/src/products/account/oidc-flow.ts",
           find: '  if (new URLSearchParams(answer.response).get("state") !== flow.state) throw doesNotHold();\n',
           replace: "",
         },
@@ -94,14 +94,14 @@ export const row: Row = {
     ),
     {
       name: "any-signature",
-      removes: "the look at an ID token's signature",
+      removes: "the check of an ID token's signature",
       patches: [noSignature],
       expects: /signed by somebody else has opened a session/,
     },
     without(
       "any-issuer",
       "the comparison of the issuer that an answer names",
-      "oidc-client.ts",
+      "account/oidc-client.ts",
       "  place.search = response;\n",
       '  place.search = response;\n  place.searchParams.set("iss", provider.issuer.replace(/\\/$/, ""));\n',
       /in the name of another issuer has opened a session/,
@@ -109,7 +109,7 @@ export const row: Row = {
     without(
       "one-verifier",
       "the PKCE verifier of each sign-in",
-      "oidc-client.ts",
+      "account/oidc-client.ts",
       "verifier: oidc.randomPKCECodeVerifier(),",
       'verifier: "x".repeat(43),',
       /two sign-ins have the same code_challenge/,
@@ -117,7 +117,7 @@ export const row: Row = {
     without(
       "verifier-not-said",
       "the PKCE verifier with the code",
-      "oidc-client.ts",
+      "account/oidc-client.ts",
       "pkceCodeVerifier: secrets.verifier,",
       'pkceCodeVerifier: "x".repeat(43),',
       /a right link to the real provider is answered/,
@@ -125,7 +125,7 @@ export const row: Row = {
     without(
       "used-again",
       "the note of a way that was used",
-      "oidc-flow.ts",
+      "account/oidc-flow.ts",
       "if (!(await spendChallenge(db, flow.state))) throw doesNotHold();",
       "void spendChallenge;",
       /was brought to it \d times/,
@@ -133,7 +133,7 @@ export const row: Row = {
     without(
       "anybodys-way",
       "the person and the session that a way belongs to",
-      "oidc-flow.ts",
+      "account/oidc-flow.ts",
       // biome-ignore lint/suspicious/noTemplateCurlyInString: it is the source
       "`oidc ${purpose.of} ${purpose.userId} ${purpose.sessionId}`;",
       // biome-ignore lint/suspicious/noTemplateCurlyInString: it is the source
@@ -143,7 +143,7 @@ export const row: Row = {
     without(
       "any-purpose",
       "what a way was begun for",
-      "oidc-flow.ts",
+      "account/oidc-flow.ts",
       'purpose.of === "login" ? "oidc login" :',
       'purpose.of !== undefined ? "oidc login" :',
       /a way to (sign in has linked|prove something has opened)/,
@@ -153,12 +153,12 @@ export const row: Row = {
       removes: "the proof of a session that links an account",
       patches: [
         {
-          file: "apps/api/src/products/identity/link-identity.ts",
+          file: "apps/api/src/products/account/link-identity.ts",
           find: "  await requireProofNow(request);\n",
           replace: "",
         },
         {
-          file: "apps/api/src/products/identity/link-identity.ts",
+          file: "apps/api/src/products/account/link-identity.ts",
           find: "      await requireProof(request, tx);\n",
           replace: "",
         },
@@ -168,7 +168,7 @@ export const row: Row = {
     without(
       "link-begun-without-proof",
       "the proof of a session that begins to link",
-      "begin-identity.ts",
+      "account/begin-identity.ts",
       'if (purpose === "link") await requireProofNow(request);',
       "void requireProofNow;",
       /begun by a session that has not proven itself/,
@@ -176,7 +176,7 @@ export const row: Row = {
     without(
       "anybodys-proof",
       "the look at whose account proves a person",
-      "prove-identity.ts",
+      "account/prove-identity.ts",
       "if (identity?.user_id !== userId || !isAnew) throw notProven();",
       "if (identity === null || !isAnew) throw notProven();",
       /somebody else's account has proven/,
@@ -184,7 +184,7 @@ export const row: Row = {
     without(
       "remembered-proof",
       "the look at when a provider has asked a person",
-      "prove-identity.ts",
+      "account/prove-identity.ts",
       "if (identity?.user_id !== userId || !isAnew) throw notProven();",
       "if (identity?.user_id !== userId || isAnew === null) throw notProven();",
       /only remembers a person has proven/,
@@ -192,14 +192,14 @@ export const row: Row = {
     without(
       "subject-of-any-issuer",
       "the issuer that a person is known by",
-      "identity-store.ts",
+      "account/identity-store.ts",
       '    .where("issuer", "=", issuer)\n',
       '    .where("issuer", "!=", issuer.toUpperCase())\n',
       /the same name at another house has opened a session/,
     ),
     {
       name: "any-domain-once-known",
-      removes: "the limit of domains for those who are known",
+      removes: "the limit of domains for known people",
       patches: [
         {
           file: "packages/rules/src/identity/oidc.ts",
@@ -211,7 +211,7 @@ export const row: Row = {
     },
     {
       name: "any-email",
-      removes: "the look at whether an e-mail is verified",
+      removes: "the check that an e-mail is verified",
       patches: [
         {
           file: "packages/rules/src/identity/oidc.ts",
@@ -224,14 +224,14 @@ export const row: Row = {
     without(
       "provider-is-enough",
       "the second factor behind a provider",
-      "login-with-oidc.ts",
+      "sign-in/login-with-oidc.ts",
       "const isAsked = hasSecondFactor(factors) && !providerAskedForSecondFactor(person, provider);",
       "const isAsked = hasSecondFactor(factors) && providerAskedForSecondFactor(person, provider);",
       /a provider's word was enough/,
     ),
     {
       name: "any-provider-is-trusted",
-      removes: "the operators' word on whom to trust with second factors",
+      removes: "the operators' setting of providers trusted with second factors",
       patches: [
         {
           file: "packages/rules/src/identity/oidc.ts",

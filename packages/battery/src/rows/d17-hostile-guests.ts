@@ -6,13 +6,16 @@ import type { Row } from "../row.ts";
 
 const rounds = { sample: 1, full: 5 } as const;
 
-/** Each gives a guest what nobody has given it: the console's scripts are safe by what they do not listen to. */
+/**
+ * Each gives a guest an ability that it must not have: the console's scripts are safe by what they do not
+ * react to.
+ */
 const withMore = mutantsIn("apps/console/browser");
 
 export const row: Row = {
   id: "D17",
   title:
-    "What a guest sends to a console stays on its screen: no clipboard, no title and no word that is typed is its own",
+    "What a guest sends to a console only changes its screen: not the clipboard, not the title, not the input",
   minutes: 1,
   needs: { part: "chromium", probe: probeChromium },
   mutants: [

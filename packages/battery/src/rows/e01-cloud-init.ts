@@ -4,7 +4,7 @@ import type { Row, RowResult, RowRun } from "../row.ts";
 
 export const row: Row = {
   id: "E1",
-  title: "Whatever an owner writes, a guest's cloud-init reads what was meant and nothing else",
+  title: "Whatever an owner writes, a guest's cloud-init reads exactly that text and nothing else",
   minutes: 0.7,
   mutants: [
     {

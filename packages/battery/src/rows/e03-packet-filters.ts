@@ -4,13 +4,14 @@ import { runRuleInput } from "../rule-input/run-rule-input.ts";
 
 export const row: Row = {
   id: "E3",
-  title: "Whatever an owner writes about networks and firewalls, the rules are those asked for and no others",
+  title:
+    "Whatever an owner writes into networks and firewalls, the rules are the requested ones and no others",
   minutes: 2,
   needs: { part: "wires", probe: probeWires },
   mutants: [
     {
       name: "descriptions-in-rules",
-      removes: "that a rule on a VM has its id for a comment, by the payload and by the agent's own look",
+      removes: "that a rule on a VM has its id as comment, by the payload and by the agent's own check",
       patches: [
         {
           file: "apps/api/src/products/firewalls/intent.ts",
@@ -28,7 +29,7 @@ export const row: Row = {
     },
     {
       name: "networks-by-name",
-      removes: "that a network's namespace is named by its id, by the payload and by the edge's own look",
+      removes: "that a network's namespace is named by its id, by the payload and by the edge's own check",
       patches: [
         {
           file: "apps/api/src/products/networks/payload.ts",
@@ -50,7 +51,7 @@ export const row: Row = {
     },
     {
       name: "ports-open-the-uplink",
-      removes: "that a forwarded port lets in nothing but itself",
+      removes: "that a forwarded port opens only itself",
       patches: [
         {
           file: "packages/edge/src/render-ruleset.ts",

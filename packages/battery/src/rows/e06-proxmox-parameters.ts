@@ -7,7 +7,7 @@ import type { Row, RowResult, RowRun } from "../row.ts";
 export const row: Row = {
   id: "E6",
   title:
-    "Whatever an owner writes, a VM has no parameter that another has not, its marks read back, and the hypervisor takes what the API took",
+    "Whatever an owner writes, every VM has the same parameters, its marks can be read back, and the hypervisor accepts what the API accepted",
   minutes: 0.7,
   mutants: [
     {
@@ -24,7 +24,7 @@ export const row: Row = {
     },
     {
       name: "name-in-the-description",
-      removes: "a description that is the mark alone",
+      removes: "a description that is only the marker",
       patches: [
         {
           file: "packages/programs/src/servers/create-server/desired-vm.ts",
@@ -37,7 +37,7 @@ export const row: Row = {
     },
     {
       name: "everybody-in-a-set",
-      removes: "that everybody of one IP version has a rule of its own",
+      removes: "that any address of one IP version is a rule of its own",
       patches: [
         {
           file: "packages/rules/src/firewalls/peer-lists.ts",
@@ -49,7 +49,7 @@ export const row: Row = {
     },
     {
       name: "peers-of-both-versions",
-      removes: "that icmp and icmpv6 take the peers of their own IP version",
+      removes: "that icmp and icmpv6 have peers of their own IP version",
       patches: [
         {
           file: "packages/rules/src/firewalls/peer-lists.ts",

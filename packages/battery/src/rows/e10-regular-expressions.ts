@@ -6,7 +6,7 @@ import type { Row, RowResult, RowRun } from "../row.ts";
 
 const limitMs = 5;
 const longLength = 100_000;
-/** Long enough that a quadratic pattern stands out from a linear one by a factor of hundreds. */
+/** Long enough that a quadratic pattern differs from a linear one by a factor of hundreds. */
 const shortLength = 3_000;
 /** Exponential ones are known by a text that is hardly longer than the pattern. */
 const tinyLength = 40;

@@ -9,7 +9,7 @@ const gatewayPayload = "apps/api/src/products/gateways/payload.ts";
 const nodeFilter = "packages/proxmox/src/node-filter.ts";
 const edgeLinks = "packages/edge/src/desired-links.ts";
 
-/** Behind the rules about sources the kernel has a look at them as well. */
+/** In addition to the rules about sources the kernel checks them as well. */
 const believesSources = [
   {
     file: edgeLinks,
@@ -26,13 +26,13 @@ const believesSources = [
 export const row: Row = {
   id: "G1",
   title:
-    "Between two organisations' servers with the same addresses a packet comes where the intent says, and nowhere else",
+    "Between two organisations' servers with the same addresses a packet arrives where the intent says, and nowhere else",
   minutes: 3,
   needs: { part: "wires", probe: probeWires },
   mutants: [
     {
       name: "any-source",
-      removes: "the addresses that a guest's interface is held to",
+      removes: "the limit of a guest's interface to its addresses",
       patches: [
         {
           file: "packages/programs/src/servers/public-interface.ts",
@@ -44,7 +44,7 @@ export const row: Row = {
     },
     {
       name: "any-source-outside",
-      removes: "the public addresses that a guest's interface is held to",
+      removes: "the limit of a guest's interface to its public addresses",
       patches: [
         {
           file: "packages/programs/src/servers/public-interface.ts",
@@ -60,7 +60,7 @@ export const row: Row = {
       patches: [
         {
           file: "packages/programs/src/servers/public-interface.ts",
-          find: "? own : [...own, nobodysIpv4]",
+          find: "? own : [...own, unassignedIpv4]",
           replace: "? own : own",
         },
       ],
@@ -68,7 +68,7 @@ export const row: Row = {
     },
     {
       name: "any-mac",
-      removes: "the MAC address that a guest is held to",
+      removes: "the limit of a guest to its MAC address",
       patches: [
         {
           file: vmFirewall,
@@ -88,7 +88,7 @@ export const row: Row = {
     },
     {
       name: "guests-lease-addresses",
-      removes: "the filter of what guests say about leases",
+      removes: "the filter of DHCP answers from guests",
       patches: [{ file: vmFirewall, find: "ipfilter: true,", replace: "ipfilter: true, dhcp: true," }],
       expects: /asks for a lease: came to/,
     },
@@ -106,7 +106,7 @@ export const row: Row = {
     },
     {
       name: "guests-get-tags",
-      removes: "the nodes' filter of what guests get that is neither IPv4, IPv6 nor ARP",
+      removes: "the nodes' filter of what guests receive that is neither IPv4, IPv6 nor ARP",
       patches: [
         {
           file: nodeFilter,
@@ -118,7 +118,7 @@ export const row: Row = {
     },
     {
       name: "addresses-of-the-link",
-      removes: "the rule against addresses of the link",
+      removes: "the rule against link-local addresses",
       patches: [
         {
           file: "packages/programs/src/firewalls/desired-firewall.ts",
@@ -145,12 +145,12 @@ export const row: Row = {
     },
     {
       name: "firewalls-let-in",
-      removes: "that a filtered server lets nothing in which no rule allows",
+      removes: "that a filtered server denies inbound traffic by default",
       patches: [
         {
           file: "packages/programs/src/firewalls/desired-firewall.ts",
-          find: "const last = filter?.is_filtered === true ? [] : [letAllIn];",
-          replace: "const last = [letAllIn];",
+          find: "const last = filter?.is_filtered === true ? [] : [allowAllInbound];",
+          replace: "const last = [allowAllInbound];",
         },
         oneReader,
       ],
@@ -158,7 +158,7 @@ export const row: Row = {
     },
     {
       name: "rules-only-allow",
-      removes: "the denying of rules that deny",
+      removes: "the effect of rules that deny",
       patches: [
         {
           file: "packages/programs/src/firewalls/desired-firewall.ts",
@@ -171,7 +171,7 @@ export const row: Row = {
     },
     {
       name: "router-passes-all",
-      removes: "that an edge's router passes nothing which no rule allows",
+      removes: "that an edge's router denies by default",
       patches: [
         {
           file: ruleset,
@@ -183,7 +183,7 @@ export const row: Row = {
     },
     {
       name: "router-believes-subnets",
-      removes: "the edge's look at the sources that come from a subnet, and the kernel's behind it",
+      removes: "the edge's check of sources from a subnet, and the kernel's behind it",
       patches: [
         {
           file: ruleset,
@@ -196,7 +196,7 @@ export const row: Row = {
     },
     {
       name: "router-believes-uplink",
-      removes: "the edge's look at inside sources that come from outside, and the kernel's behind it",
+      removes: "the edge's check of private sources from outside, and the kernel's behind it",
       patches: [
         {
           file: ruleset,
@@ -209,7 +209,7 @@ export const row: Row = {
     },
     {
       name: "inside-addresses-go-out",
-      removes: "that a gateway lets nothing out for an inside address",
+      removes: "that a gateway drops outbound packets to private addresses",
       patches: [
         {
           file: ruleset,
@@ -223,7 +223,7 @@ export const row: Row = {
     },
     {
       name: "subnets-that-left",
-      removes: "that the edge is told to serve no subnet which was taken off its gateway",
+      removes: "that a detached subnet is removed from the edge",
       patches: [
         {
           file: gatewayPayload,
@@ -236,7 +236,7 @@ export const row: Row = {
     },
     {
       name: "ports-that-left",
-      removes: "that the edge is told to forward no port of UDP which was taken back",
+      removes: "that a deleted UDP forward is removed from the edge",
       patches: [
         {
           file: gatewayPayload,
@@ -262,10 +262,10 @@ export const row: Row = {
     },
     {
       name: "explain-forgets-gateways",
-      removes: "the gateways from what explain goes by",
+      removes: "the gateways from what explain uses",
       patches: [
         {
-          file: "apps/api/src/products/networks/explain-network.ts",
+          file: "apps/api/src/products/reachability/explain-network.ts",
           find: "const verdict = reach(intent, {",
           replace: "const verdict = reach({ ...intent, gateways: [] }, {",
         },
@@ -274,10 +274,10 @@ export const row: Row = {
     },
     {
       name: "explain-forgets-firewalls",
-      removes: "the firewalls from what explain goes by",
+      removes: "the firewalls from what explain uses",
       patches: [
         {
-          file: "apps/api/src/products/networks/explain-network.ts",
+          file: "apps/api/src/products/reachability/explain-network.ts",
           find: "const verdict = reach(intent, {",
           replace: "const verdict = reach({ ...intent, firewalls: [] }, {",
         },
@@ -298,7 +298,7 @@ export const row: Row = {
     },
     {
       name: "routers-answer-for-themselves-alone",
-      removes: "that a subnet's router answers for what is in the network's other subnets",
+      removes: "that a subnet's router answers ARP for the network's other subnets",
       patches: [
         {
           file: edgeLinks,
@@ -310,12 +310,12 @@ export const row: Row = {
     },
     {
       name: "guests-told-of-everything",
-      removes: "the private networks from what a running guest's public interface does not lead to",
+      removes: "the exclusion of private networks from the routes of a running guest's public interface",
       patches: [
         {
           file: "packages/programs/src/public-ips/guest-network.ts",
-          find: "return blocksBeside(left).map(formatCidr);",
-          replace: "return blocksBeside(left.slice(left.length)).map(formatCidr);",
+          find: "return remainingBlocks(left).map(formatCidr);",
+          replace: "return remainingBlocks(left.slice(left.length)).map(formatCidr);",
         },
       ],
       expects:
@@ -323,7 +323,7 @@ export const row: Row = {
     },
     {
       name: "intent-forgets-routes",
-      removes: "from the rules that a guest answers by the interface of its public address",
+      removes: "from the rules that a guest replies by the interface of its public address",
       patches: [
         {
           file: "packages/rules/src/networks/reachability.ts",

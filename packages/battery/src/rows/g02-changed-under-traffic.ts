@@ -8,7 +8,7 @@ const difference = "packages/proxmox/src/vm-firewall-difference.ts";
 export const row: Row = {
   id: "G2",
   title:
-    "While a server's firewall or a network's rules on the edge are replaced, no flow that both states allow loses a packet, and nothing comes that both forbid",
+    "While a server's firewall or a network's rules on the edge are replaced, no flow that both states allow loses a packet, and no packet arrives that both deny",
   minutes: 3,
   needs: { part: "wires", probe: probeWires },
   mutants: [
@@ -59,7 +59,7 @@ export const row: Row = {
     },
     {
       name: "old-rules-from-the-first",
-      removes: "that a firewall's old rules go from the last to the first",
+      removes: "that a firewall's old rules are removed from the last to the first",
       patches: [
         {
           file: difference,
@@ -71,7 +71,7 @@ export const row: Row = {
     },
     {
       name: "old-rules-go-first",
-      removes: "that a firewall's new rules are there before the old ones go",
+      removes: "that a firewall's new rules are in force before the old ones are removed",
       patches: [
         {
           file: difference,
@@ -83,7 +83,7 @@ export const row: Row = {
     },
     {
       name: "policy-opened-first",
-      removes: "that a firewall lets nothing else in while its rules are replaced",
+      removes: "that a firewall allows nothing else in while its rules are replaced",
       patches: [
         {
           file: "packages/programs/src/firewalls/program.ts",

@@ -5,7 +5,7 @@ import type { Row } from "../row.ts";
 export const row: Row = {
   id: "G3",
   title:
-    "An agent killed between any two commands to the edge leaves the old rules or the new ones, and the next run goes on",
+    "An agent killed between any two commands to the edge leaves the old rules or the new ones, and the next run continues",
   minutes: 2,
   needs: { part: "wires", probe: probeWires },
   mutants: [
@@ -31,7 +31,7 @@ export const row: Row = {
     },
     {
       name: "port-not-read-back",
-      removes: "the look whether the uplink's bridge was told at which port a gateway is",
+      removes: "the check that the uplink's bridge has the forwarding entry of a gateway",
       patches: [
         {
           file: "packages/edge/src/plan.ts",

@@ -1,9 +1,9 @@
 import { ServerWorld } from "@kule/api/testing/server-world";
 import { worldViolations } from "../races/world-violations.ts";
 import type { Row, RowRun } from "../row.ts";
-import { liveThrough } from "../usage/live-through.ts";
 import { lyingRegion } from "../usage/lying-region.ts";
 import { secondsOff } from "../usage/seconds-off.ts";
+import { runLifecycle } from "../usage/usage-lifecycle.ts";
 
 const scales = {
   sample: { servers: 24, moves: 40, organisations: 3 },
@@ -13,7 +13,7 @@ const scales = {
 export const row: Row = {
   id: "H4",
   title:
-    "For every server the sum of its usage is its lifetime: no second off, none twice, none after its removal",
+    "For every server the sum of its usage is its lifetime: no second missing, none twice, none after its removal",
   minutes: 1,
   mutants: [
     {
@@ -34,7 +34,7 @@ export const row: Row = {
       removes: "the end of the segment when a server stops",
       patches: [
         {
-          file: "packages/database/src/migrations/0010-usage-quotas.ts",
+          file: "packages/database/src/migrations/0001-baseline/usage.ts",
           find: "when 'server.stopped' then perform kule_usage_close(p_event, 'compute');",
           replace: "when 'server.stopped' then null;",
         },
@@ -67,7 +67,7 @@ export const row: Row = {
     },
     {
       name: "disk-of-the-largest-package",
-      removes: "what was ordered for this server from the bound of its disk",
+      removes: "the ordered size from the bound of a server's disk",
       patches: [
         {
           file: "packages/rules/src/servers/disk.ts",
@@ -82,7 +82,7 @@ export const row: Row = {
       removes: "the new quantity of a segment that was corrected",
       patches: [
         {
-          file: "packages/database/src/migrations/0051-region-bounds.ts",
+          file: "packages/database/src/migrations/0001-baseline/usage.ts",
           find: "set quantity = new.quantity",
           replace: "set quantity = quantity",
         },
@@ -98,7 +98,7 @@ export const row: Row = {
       const owners = [];
       for (let index = 0; index < size.organisations; index += 1)
         owners.push(await world.world.addOrganisation(`usage-${index}`));
-      const moves = await liveThrough(world, owners, size, run);
+      const moves = await runLifecycle(world, owners, size, run);
       run.progress("comparing");
       const { violations, servers, worst } = await secondsOff(world, owners);
       violations.push(...(await lyingRegion(world)));

@@ -2,7 +2,7 @@ import { output, type Runner } from "@kule/edge/runner";
 import type { PacketScene } from "../reachability/packet-scene.ts";
 import type { RuleWorld, Written } from "./rule-world.ts";
 
-/** Everything that may stand in a rule of a VM, by its key; what is not here must not be there. */
+/** Every allowed value in a rule of a VM, by its key; other keys are not allowed. */
 const ruleWords: Readonly<Record<string, RegExp>> = {
   type: /^(in|out)$/,
   action: /^(ACCEPT|DROP)$/,
@@ -18,7 +18,7 @@ const ruleWords: Readonly<Record<string, RegExp>> = {
 
 const jobNote = /^kule:job job_[0-9a-z]+( turn=\d+)?$/;
 
-/** The rules of the target's VM are those that were asked for, one each, and the platform's. */
+/** The rules of the target's VM are the requested ones, one each, and the platform's. */
 export async function vmViolations(
   { lab }: PacketScene,
   { target }: RuleWorld,
@@ -28,7 +28,7 @@ export async function vmViolations(
   const machines = await lab.client.call("GET /cluster/resources", { type: "vm" });
   const node = machines.find((each) => Number(each.vmid) === vmid)?.node ?? "";
   const listed = await lab.client.call("GET /nodes/{node}/qemu/{vmid}/firewall/rules", { node, vmid });
-  // The last one says which job was there: it is never on, and nothing that somebody wrote is in it.
+  // The last one names the job: it is never enabled, and contains no text of a user.
   const last = listed.at(-1);
   const isNote = Number(last?.enable ?? 0) === 0 && jobNote.test(String(last?.comment ?? "").trimEnd());
   const rules = isNote ? listed.slice(0, -1) : listed;
@@ -49,7 +49,7 @@ export async function vmViolations(
   return violations;
 }
 
-/** What is in one and not in the other, however often. */
+/** The differences of two lists, with repetitions. */
 function differences(what: string, said: readonly string[], meant: readonly string[]): string[] {
   const count = (all: readonly string[], text: string) => all.filter((each) => each === text).length;
   return [...new Set([...said, ...meant])]
@@ -57,7 +57,7 @@ function differences(what: string, said: readonly string[], meant: readonly stri
     .map((text) => `${what} "${text}" ${count(said, text)} times, and not ${count(meant, text)} times`);
 }
 
-/** Words of nft's and of Kule's own; an interface's, an address's or a number's otherwise. */
+/** nft's own keywords and Kule's; otherwise names of interfaces, addresses or numbers. */
 const rulesetWords = new RegExp(
   `^(${[
     "kule|generation_\\d+|arriving|to_router|through|inside|forwards|leaving|left|s\\d+|up",
@@ -68,7 +68,10 @@ const rulesetWords = new RegExp(
   ].join("|")})$`,
 );
 
-/** The rules of every network at the edge: as many of each chain as its subnets and forwarded ports ask for, and no text. */
+/**
+ * The rules of every network at the edge: as many of each chain as its subnets and forwarded ports need, and
+ * no text.
+ */
 export async function edgeViolations(
   { runner, owner }: PacketScene,
   world: RuleWorld,
@@ -93,7 +96,7 @@ export async function edgeViolations(
     if (!ours.includes(name)) continue;
     const isServed = id === world.network;
     const wanted = rulesWanted(Number(subnets), isServed ? written.length : null);
-    // Those of other organisations have been looked at when they were written.
+    // Those of other organisations were checked when they were written.
     const hasOthersGateway = !isServed && (await chainCounts(runner, name)).has("forwards");
     if (hasOthersGateway) continue;
     const text = await output(runner, inside(name, "nft", "-j", "list", "ruleset"));
@@ -139,7 +142,7 @@ async function chainCounts(runner: Runner, namespace: string): Promise<Map<strin
   return counts;
 }
 
-/** What nft prints is read by nft again; it proves little, and costs nothing. */
+/** The output of nft is read by nft again; it proves little, and costs nothing. */
 async function refusedByNft(runner: Runner, namespace: string): Promise<string[]> {
   const input = await output(runner, inside(namespace, "nft", "list", "ruleset"));
   const { code, stderr } = await runner.run({

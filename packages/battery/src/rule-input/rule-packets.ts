@@ -2,12 +2,12 @@ import type { Shot } from "@kule/testing/packets/volley";
 import { outside, type PacketScene } from "../reachability/packet-scene.ts";
 import type { RuleWorld, Written } from "./rule-world.ts";
 
-/** Ports beside those that were asked for, by so many: nobody has asked for one of them. */
+/** Ports that differ from the requested ones by so many: none of them was requested. */
 const beside = 400;
 
 /**
- * The neighbour reaches the ports that the rules are about and none beside them, and so does the internet by the ports
- * that are forwarded.
+ * The neighbour reaches the ports that the rules allow and none of the others, and so does the internet with
+ * the forwarded ports.
  */
 export async function packetViolations(
   { station }: PacketScene,

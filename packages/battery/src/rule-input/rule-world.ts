@@ -12,7 +12,7 @@ export type RuleWorld = {
   readonly neighbour: { readonly vmid: number };
 };
 
-/** The pool that all organisations' gateways have their addresses of; asked for once. */
+/** The pool for the addresses of all organisations' gateways; created once. */
 export async function makePool({ api: { operator }, region }: PacketScene): Promise<string> {
   const network = { gateway: outside.nextHops[4], prefix_length: 24 };
   const pool = accepted(await operator.post("/ip-pools", { region, name: "public", ...network }));
@@ -63,12 +63,12 @@ export async function makeRuleWorld(scene: PacketScene, pool: string, slug: stri
   };
 }
 
-/** What became of one text in all the places where an owner can write it. */
+/** The result of one text in every field where an owner can write it. */
 export type Written = {
   readonly accepted: readonly string[];
   readonly refused: number;
   readonly violations: readonly string[];
-  /** The port that its rule is about, and the one that is forwarded to it. */
+  /** The port that its rule is about, and the forwarded one. */
   readonly port: number;
   readonly listenPort: number;
 };
@@ -83,7 +83,7 @@ export async function write(
   text: string,
   index: number,
 ): Promise<Written> {
-  // Below those by which a packet is told from others.
+  // Below those by which packets are distinguished.
   const [port, listenPort] = [2_000 + index, 4_000 + index];
   const taken: string[] = [];
   const violations: string[] = [];
@@ -126,7 +126,7 @@ export async function write(
   ] as const;
   for (const [field, body] of strange) {
     const answer = await api.post(`${own}/rules`, body);
-    // What is a port or a block after all is a rule like another, and would only be counted.
+    // A valid port or block is a rule like any other, and would only be counted.
     if (isTaken(field, answer)) accepted(await api.delete(`${own}/rules/${newest(answer, firewall)}`));
   }
   accepted(await api.post(`${own}/attachments`, { server_id: target.id }));

@@ -10,7 +10,7 @@ import { makePool, makeRuleWorld, type Written, write } from "./rule-world.ts";
 const together = 80;
 /** Of a sample. */
 const fewest = 25;
-/** What ends a word, a line or a rule where one is read as text. */
+/** Texts that end a word, a line or a rule where one is parsed as text. */
 const breakingOut = [
   '" ; ip saddr 0.0.0.0/0 accept comment "y',
   '"; flush ruleset; #',

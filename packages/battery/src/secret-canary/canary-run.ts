@@ -9,13 +9,14 @@ import pg from "pg";
 import { type CanaryWorld, learnSealingKey, tableSinks } from "./canary-world.ts";
 import { ConsoleVisitor } from "./console-visitor.ts";
 
-// Everything that goes through secrets, each way that it can go wrong included. It notes every secret it comes by.
+// Everything that handles secrets, including each way in which it can fail. It records every secret that it
+// receives.
 
 const openJobs = "server_secret while jobs are open";
 
 const marked = (what: string) => `canary-${what}-${randomBytes(12).toString("hex")}`;
 
-/** @returns what did not go as it should; a mutant may break things in its own way */
+/** @returns what did not go as expected; a mutant may break things in its own way */
 export async function runCanary(world: CanaryWorld, rounds: number, progress: (text: string) => void) {
   const problems: string[] = [];
   const attempt = async (what: string, work: () => Promise<void>) => {
@@ -93,7 +94,9 @@ async function people(world: CanaryWorld, round: number): Promise<void> {
   await admin.get("/me");
 }
 
-/** Somebody links an account at a provider and signs in by it, and every answer that does not hold is tried. */
+/**
+ * A person links an account at a provider and signs in with it, and every kind of invalid answer is tried.
+ */
 async function byProvider(world: CanaryWorld, admin: ApiCaller, round: number): Promise<void> {
   const { api, secrets } = world;
   const provider = await sharedProvider();
@@ -116,10 +119,10 @@ async function byProvider(world: CanaryWorld, admin: ApiCaller, round: number): 
     if (opened.status === 200)
       secrets.learnToken(`a session's token by a provider (${round})`, opened.body.token);
   }
-  // They count as failed logins of this machine, from which others are still to come.
+  // They count as failed logins of this machine, which has more to send.
   await withOwner(world, (client) => client.query("delete from login_failure"));
   for (const [index, flow] of flows.entries()) secrets.learn(`flow ${index} (${round})`, flow);
-  // Codes, verifiers and tokens, as the provider saw them; its client's secret is there from the start.
+  // Codes, verifiers and tokens, as the provider saw them; its client's secret exists from the start.
   const seen = provider.secrets.filter((each) => each.length >= 8 && each !== softClient.secret);
   for (const [index, value] of seen.entries()) secrets.learn(`secret ${index} of the provider`, value);
 }
@@ -202,12 +205,9 @@ async function newServer(
   const { server, job, console_password } = made(
     await owner.post("/servers", { name, region: "lab1", image, package: "l" }),
   );
-  // Windows takes it in plain text from its drive; Linux takes a hash.
-  secrets.learn(
-    `the console password of ${name}`,
-    console_password,
-    image.startsWith("windows") ? ["the lab's files"] : [],
-  );
+  // Linux takes a hash from its drive. Windows would need the password itself, which its guest agent gets
+  // instead.
+  secrets.learn(`the console password of ${name}`, console_password);
   return { id: server.id, job: job.id };
 }
 
@@ -224,7 +224,10 @@ async function withOwner<Result>(
   }
 }
 
-/** What is kept of passwords while jobs are open: it has to be gone when they are done, and is nobody else's. */
+/**
+ * What is stored of passwords while jobs are open: it must be gone when they are done, and is stored nowhere
+ * else.
+ */
 async function learnStored(world: CanaryWorld): Promise<void> {
   const { rows } = await withOwner(world, (client) =>
     client.query(
@@ -237,7 +240,7 @@ async function learnStored(world: CanaryWorld): Promise<void> {
   }
 }
 
-/** The same from the other end, for jobs that were done before anybody looked. */
+/** The same from the other end, for jobs that ended before they were observed. */
 async function learnDrives({ region, secrets }: CanaryWorld): Promise<void> {
   const vms = (await (await fetch(`${region.labControlUrl}/vms`)).json()) as {
     config: { name?: string };
@@ -278,7 +281,7 @@ const untilDeleted = (world: CanaryWorld) =>
     return (await withOwner(world, (client) => client.query(left))).rows.length === 0;
   });
 
-/** A person signs in, makes a server, sees its password once, fails to sign in, signs out. */
+/** A person signs in, creates a server, sees its password once, fails to sign in, signs out. */
 async function console_(world: CanaryWorld, round: number): Promise<void> {
   const { api, region, secrets, consoleUrl } = world;
   const owner = api.caller(region.organisationToken);
@@ -313,7 +316,7 @@ async function console_(world: CanaryWorld, round: number): Promise<void> {
   await visitor.submit("/servers", "/sign-out", {});
   for (const [index, cookie] of [...visitor.given].entries())
     if (cookie.length > 40) secrets.learn(`cookie ${index} of the console (${round})`, cookie);
-  // Once is what the page is for: a second look at it must not find the password.
+  // The page shows the password once: a second visit must not find it.
   const again = visitor.pages.filter(({ text }) => shown !== undefined && text.includes(shown));
   if (again.length !== 1) throw new Error(`the password is on ${again.length} pages of the console`);
   for (const { path, text } of visitor.pages)
@@ -323,7 +326,10 @@ async function console_(world: CanaryWorld, round: number): Promise<void> {
   await region.untilDone(job.id);
 }
 
-/** Errors of the database say what could not be written: that may not go into a log or an answer. */
+/**
+ * Errors of the database contain the values that could not be written: those must not reach a log or an
+ * answer.
+ */
 async function brokenDatabase(world: CanaryWorld, round: number): Promise<void> {
   const { api, region } = world;
   const owner = api.caller(region.organisationToken);
@@ -342,7 +348,7 @@ async function brokenDatabase(world: CanaryWorld, round: number): Promise<void> 
   await withOwner(world, (client) => client.query("alter table server_secret rename to server_secret_away"));
   await create(`away-${round}`);
   await withOwner(world, (client) => client.query("alter table server_secret_away rename to server_secret"));
-  // Cut off in the middle of writing secrets, and while nothing goes on.
+  // Killed in the middle of writing secrets, and while idle.
   const { name } = region.database;
   await withOwner(world, async (client) => {
     const others = `select pg_terminate_backend(pid) from pg_stat_activity
@@ -359,7 +365,7 @@ async function brokenDatabase(world: CanaryWorld, round: number): Promise<void> 
     await client.query(others, [name]);
   });
   await untilReady(region.api, async () => ((await fetch(`${region.apiUrl}/readyz`)).ok ? true : undefined));
-  // Those that were made after all.
+  // Those that were created after all.
   for (const { id } of made(await owner.get("/servers?limit=200")).items)
     await until("an end of what was made meanwhile", async () => {
       const { status } = await owner.delete(`/servers/${id}`);

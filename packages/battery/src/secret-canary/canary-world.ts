@@ -17,7 +17,7 @@ const root = resolve(import.meta.dirname, "../../../..");
 /** In the environment of every process, so that the search there can be seen to work. */
 export const control = "control-of-the-canary-search";
 
-/** All of Kule as processes that log as much as they can, and the secrets that are there from the start. */
+/** All of Kule as processes with the most verbose logs, and the secrets that exist from the start. */
 export type CanaryWorld = {
   readonly region: RegionWorld;
   readonly api: RecordedApi;
@@ -26,14 +26,14 @@ export type CanaryWorld = {
   readonly metricsUrl: string;
   /** By the names that sinks have: "api", "worker", "agent 1", "console". */
   readonly processes: ReadonlyMap<string, TestProcess>;
-  /** What the tables held at a moment in between. */
+  /** The content of the tables at a moment in between. */
   readonly midway: Sink[];
   startAgent(): TestProcess;
   end(): Promise<void>;
 };
 
 export async function startCanaryWorld(): Promise<CanaryWorld> {
-  // Its build takes no patches, and no mutant of this row needs them there.
+  // Its build does not support patches, and no mutant of this row needs them there.
   if (activePatches().length === 0) await bundleApps(["apps/console"]);
   const [metricsPort, consolePort] = [await findFreePort(), await findFreePort()];
   const loud = { KULE_LOG_LEVEL: "trace", KULE_CANARY_CONTROL: control };
@@ -109,7 +109,7 @@ export function learnSealingKey({ region, secrets }: CanaryWorld): void {
   secrets.learn("the agent's sealing key", text.split(/\s+/).at(-1));
 }
 
-/** What can be seen of the processes from outside, while they run. */
+/** What is visible of the processes from outside, while they run. */
 export function processSinks({ processes, secrets }: CanaryWorld): Sink[] {
   return [...processes]
     .filter(([, each]) => each.running())
@@ -143,7 +143,7 @@ export function logSinks({ processes }: CanaryWorld): Sink[] {
   }));
 }
 
-/** What the region holds: of ours there may be no more than a guest needs. */
+/** What the region stores: of our secrets only those that a guest needs. */
 export function labSink({ region, secrets }: CanaryWorld): Sink {
   const files = readdirSync(region.labDirectory, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
@@ -156,7 +156,7 @@ export function labSink({ region, secrets }: CanaryWorld): Sink {
   };
 }
 
-/** The tables as they are now. While jobs are open, one of them holds what guests will need of passwords. */
+/** The present tables. While jobs are open, one of them contains the passwords that guests will need. */
 export async function tableSinks(world: CanaryWorld, when: string): Promise<Sink[]> {
   const tables = await dumpDatabase(world.region.database.ownerUrl);
   return tables

@@ -1,6 +1,6 @@
 import type { Secret } from "../secret-search/secret-search.ts";
 
-/** The secrets of a run as they come up, and where each of them may be. */
+/** The secrets of a run as they are created, and where each of them may be. */
 export class KnownSecrets {
   readonly #secrets = new Map<string, string>();
   readonly #homes = new Map<string, Set<string>>();
@@ -15,7 +15,7 @@ export class KnownSecrets {
     return value;
   }
 
-  /** A token is given away by its second half alone: the first is in every list. */
+  /** The second half of a token is enough to use it: the first is in every list. */
   learnToken(what: string, value: unknown, homes: readonly string[] = []): string {
     const token = this.learn(what, value, homes);
     this.learn(`${what}, its secret part`, token.slice(-38), homes);
@@ -26,7 +26,7 @@ export class KnownSecrets {
     return [...this.#secrets].map(([what, value]) => ({ what, value }));
   }
 
-  /** What that place may hold, also what is only learnt later. */
+  /** The secrets that this place may contain, including those that are only learnt later. */
   at(home: string): ReadonlySet<string> {
     return this.#home(home);
   }

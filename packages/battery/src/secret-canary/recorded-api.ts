@@ -1,6 +1,6 @@
 import { ApiCaller } from "@kule/api/testing/api-caller";
 
-/** `text` is headers and body, without the one field that the answer is there to show. */
+/** `text` is headers and body, without the one field that is meant to be shown. */
 export type RecordedAnswer = { readonly what: string; readonly status: number; readonly text: string };
 
 /** Operations that show a secret, once, and in which field. */

@@ -27,7 +27,7 @@ export function needlesOf(secret: string): Needle[] {
   return forms.filter(({ text }) => !seen.has(text) && seen.add(text));
 }
 
-/** The characters that stand for these bytes alone, when so many other bytes come before them. */
+/** The base64 characters that depend on these bytes alone, when so many other bytes come before them. */
 function base64Core(bytes: Buffer, before: number, alphabet: "base64" | "base64url"): string {
   const text = Buffer.concat([Buffer.alloc(before), bytes])
     .toString(alphabet)

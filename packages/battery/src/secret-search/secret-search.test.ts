@@ -36,12 +36,12 @@ test("is not found where it is not, nor where it belongs", () => {
   expect(searchSecrets([secret], [own]).hits).toEqual([]);
 });
 
-test("a search that sees nothing says so", () => {
+test("a search without any place to search reports that", () => {
   const result = searchSecrets([secret], [{ name: "log", text: "", control: "something known" }]);
   expect(secretViolations(result)).toEqual(["the search of log does not find what is known to be there"]);
 });
 
-test("what is short enough to turn up by chance is no secret", () => {
+test("a text short enough to occur by chance is not a secret", () => {
   expect(() => needlesOf("short")).toThrow(/by chance/);
 });
 

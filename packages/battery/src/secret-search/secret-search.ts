@@ -2,7 +2,7 @@ import { type Needle, needlesOf } from "./needles.ts";
 
 /** Something that must stay where it belongs. */
 export type Secret = {
-  /** What it is, for a sentence: "the agent's token". */
+  /** Its name in a sentence: "the agent's token". */
   readonly what: string;
   readonly value: string;
 };
@@ -25,7 +25,7 @@ export type SearchResult = {
   readonly blind: readonly string[];
 };
 
-/** Looks for every secret in every form in every place. */
+/** Searches for every secret in every encoding in every place. */
 export function searchSecrets(secrets: readonly Secret[], sinks: readonly Sink[]): SearchResult {
   const forms = secrets.map((secret) => ({ secret, needles: needlesOf(secret.value) }));
   const hits: Hit[] = [];

@@ -15,7 +15,7 @@ export type Call = {
   readonly headers?: Readonly<Record<string, string>>;
 };
 
-/** Somebody who calls from an address of their own (127.0.0.0/8 has many) over kept connections. */
+/** A client with an address of its own (127.0.0.0/8 has many) and kept connections. */
 export class HttpCaller {
   readonly #agent: Agent;
 

@@ -5,14 +5,14 @@ import { type Account, createPersistently, type PersistentCreate } from "../monk
 import type { Findings, Scene } from "./shutdown-scene.ts";
 
 const CLIENTS = 12;
-/** Running requests may take seven, and the whole stop stays under ten; the machine may be busy beside that. */
+/** Running requests may take seven, and the whole stop stays under ten; the machine may be busy as well. */
 const ENDS_WITHIN_SECONDS = 15;
 
 export type DrainFindings = Findings & { readonly creates: number; readonly cut: number };
 
 /**
- * Tells the API to stop while clients create, again and again, and starts it on the same port. Whatever it has done
- * must have been answered; whatever it has not may be cut, and the clients ask again.
+ * Stops the API while clients create, again and again, and starts it on the same port. Every request that was
+ * carried out must have been answered; others may be cut off, and the clients repeat them.
  */
 export async function stopApi(scene: Scene, rounds: number): Promise<DrainFindings> {
   const { world, run, lives } = scene;
@@ -94,7 +94,7 @@ export async function stopApi(scene: Scene, rounds: number): Promise<DrainFindin
   };
 }
 
-/** An answer that says it is a replay means that the attempt before was done, and its client never told. */
+/** An answer that is a replay proves that the attempt before was carried out, and not answered. */
 function doneWithoutAnswer({ name, attempts }: PersistentCreate): string[] {
   return attempts.at(-1)?.isReplay && attempts.some(({ status }) => status === null)
     ? [`the create of ${name} took effect and was not answered when the API stopped`]

@@ -14,7 +14,7 @@ function life(job: string, ...lines: readonly string[]): JobChange[] {
   });
 }
 
-describe("a job of an agent that was told to stop at second 5", () => {
+describe("a job of an agent that gets SIGTERM at second 5", () => {
   test.each([
     [
       "is handed back",

@@ -2,13 +2,13 @@ import type { JobChange } from "@kule/testing/rig/job-journal";
 
 export type HandBack = {
   readonly job: string;
-  /** From when the holder was told to stop until it held the job no more; null when it never let go. */
+  /** From the stop signal until the job was released; null when it never was. */
   readonly seconds: number | null;
 };
 
 /**
- * What became of the jobs that an agent held when it was told to stop, or was given after that: handed back, or
- * brought to their end. A job that another one took over was not handed back: its lease had to pass.
+ * What became of the jobs that an agent held when it was stopped, or was assigned after that: released, or
+ * completed. A job that another one took over was not released: its lease had to expire.
  *
  * @param toldAtMs milliseconds since the epoch
  */

@@ -29,14 +29,18 @@ export function add(sum: Findings, more: Findings): void {
   sum.seconds.push(...more.seconds);
 }
 
-/** An agent may take ten seconds to stop; the machine may be busy beside that. */
+/** An agent may take ten seconds to stop; the machine may be busy as well. */
 const ENDS_WITHIN_SECONDS = 15;
 const SETTLES_WITHIN_SECONDS = 60;
 
-export type ToldAgent = { readonly agent: TestProcess; readonly name: string; readonly toldAtMs: number };
+export type SignalledAgent = {
+  readonly agent: TestProcess;
+  readonly name: string;
+  readonly toldAtMs: number;
+};
 
-/** Waits for agents that were told to stop to end, and looks at what they held. */
-export async function stoppedInPeace({ journal }: Scene, told: readonly ToldAgent[]): Promise<Findings> {
+/** Waits for the end of stopped agents, and checks what they held. */
+export async function stoppedCleanly({ journal }: Scene, told: readonly SignalledAgent[]): Promise<Findings> {
   const violations: string[] = [];
   for (const { agent, name } of told) {
     const end = await Promise.race([agent.ended, delay(ENDS_WITHIN_SECONDS * 1000, null, { ref: false })]);
@@ -47,19 +51,19 @@ export async function stoppedInPeace({ journal }: Scene, told: readonly ToldAgen
   const seconds: number[] = [];
   let cases = 0;
   for (const { agent, name, toldAtMs } of told)
-    for (const handBack of handBacks(changes, name, toldAtMs)) {
+    for (const released of handBacks(changes, name, toldAtMs)) {
       cases += 1;
-      if (handBack.seconds === null)
+      if (released.seconds === null)
         violations.push(
-          `${handBack.job} was still held by ${name} after it had ended; its last words: ${agent.output().slice(-800)}`,
+          `${released.job} was still held by ${name} after it had ended; its last words: ${agent.output().slice(-800)}`,
         );
-      else seconds.push(handBack.seconds);
+      else seconds.push(released.seconds);
     }
   return { cases, violations, seconds };
 }
 
-/** A healthy agent brings everything to its end, and the world must be in order then. */
-export async function healed(scene: Scene, when: string): Promise<string[]> {
+/** A healthy agent brings everything to its end, and everything must be consistent then. */
+export async function recoveryViolations(scene: Scene, when: string): Promise<string[]> {
   const { world, lives } = scene;
   const healer = world.startAgent({ KULE_AGENT_CONCURRENCY: "8" }, { name: "healer" });
   const stuck = await lives.untilSettled(SETTLES_WITHIN_SECONDS);

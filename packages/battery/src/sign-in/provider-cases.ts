@@ -5,7 +5,7 @@ import type { ProviderAnswer, ProviderWorld } from "./provider-world.ts";
 
 type ProviderCase = (world: ProviderWorld) => Promise<readonly string[]>;
 
-/** The query that came back, with some of it said otherwise. */
+/** The returned query, with some of its parameters changed. */
 function bent({ flow, response }: ProviderAnswer, changes: Readonly<Record<string, string>>): ProviderAnswer {
   const query = new URLSearchParams(response);
   for (const [name, value] of Object.entries(changes)) query.set(name, value);
@@ -14,7 +14,7 @@ function bent({ flow, response }: ProviderAnswer, changes: Readonly<Record<strin
 
 const now = () => Math.floor(Date.now() / 1000);
 
-/** ID tokens that a house may not have made, or not for us. */
+/** ID tokens that a provider did not issue, or not for us. */
 const lies: Readonly<Record<string, (world: ProviderWorld) => OidcTwist>> = {
   "of another sign-in (nonce)": () => ({ claims: { nonce: "of-another-sign-in" } }),
   "for another client (audience)": () => ({ claims: { aud: "another-client" } }),
@@ -61,7 +61,7 @@ export const providerCases: readonly ProviderCase[] = [
     };
     const broken: string[] = [];
     for (const [what, answer] of Object.entries(bends)) {
-      // Each on a way of its own: what comes to nothing may have used the code up.
+      // Each on a way of its own: what fails may have used the code up.
       const fresh = await world.wayThere(account);
       const changes = Object.fromEntries(
         [...new URLSearchParams(answer.response)].filter(
@@ -75,7 +75,7 @@ export const providerCases: readonly ProviderCase[] = [
     );
     if ((await world.enter(otherNonce)) === 200)
       broken.push("an ID token of the real provider with another nonce has opened a session");
-    await world.forgetFailures();
+    await world.deleteFailures();
     return broken;
   },
   async function stolenCode(world) {
@@ -84,7 +84,7 @@ export const providerCases: readonly ProviderCase[] = [
     const thief = await world.beginLogin();
     const state = new URL(thief.authorization_url).searchParams.get("state") ?? "";
     const status = await world.enter(bent({ flow: thief.flow, response: stolen.response }, { state }));
-    await world.forgetFailures();
+    await world.deleteFailures();
     return status === 200 ? ["a stolen code has opened a session for who has not begun its sign-in"] : [];
   },
   async function liesOfAHouse(world) {
@@ -93,7 +93,7 @@ export const providerCases: readonly ProviderCase[] = [
     for (const [what, twist] of Object.entries(lies))
       if ((await world.enter(await world.softAnswer(account, twist(world)))) === 200)
         broken.push(`an ID token ${what} has opened a session`);
-    await world.forgetFailures();
+    await world.deleteFailures();
     const right = await world.enter(await world.softAnswer(account));
     if (right !== 200) broken.push(`a right sign-in by the soft provider is answered ${right}`);
     return broken;
@@ -108,7 +108,7 @@ export const providerCases: readonly ProviderCase[] = [
       statuses.filter((status) => status === 200).length,
       world.soft.codesTaken - before,
     ];
-    await world.forgetFailures();
+    await world.deleteFailures();
     return [
       ...(opened === 1 ? [] : [`one answer of a provider opened ${opened} sessions`]),
       ...(asked === 1 ? [] : [`one answer of a provider was brought to it ${asked} times`]),
@@ -127,7 +127,7 @@ export const providerCases: readonly ProviderCase[] = [
     const login = await world.wayThere(world.addAccount());
     if ((await eves.post("/me/identities", login)).status === 201)
       broken.push("a way to sign in has linked an account");
-    await world.forgetFailures();
+    await world.deleteFailures();
     return broken;
   },
   async function linksWithProof(world) {

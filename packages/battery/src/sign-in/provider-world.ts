@@ -8,10 +8,10 @@ import { type OidcTwist, type SoftPerson, SoftProvider } from "@kule/testing/oid
 import pg from "pg";
 import { type Person, SignInWorld } from "./sign-in-world.ts";
 
-/** What a browser brings back from a provider. */
+/** What a browser returns with from a provider. */
 export type ProviderAnswer = { readonly flow: string; readonly response: string };
 
-/** Somebody who is signed in by a password, and the account that is linked at a provider. */
+/** A person who is signed in with a password, and the account that is linked at a provider. */
 export type Linked<Account> = {
   readonly person: Person;
   readonly session: ApiCaller;
@@ -19,8 +19,8 @@ export type Linked<Account> = {
 };
 
 /**
- * An installation that lets people in by two houses: the `oidc-provider` package, which does only what is right, and
- * one that says what a case makes it say.
+ * An installation with two providers: the `oidc-provider` package, which is always correct, and one whose
+ * answers a case determines.
  */
 export class ProviderWorld {
   readonly people: SignInWorld;
@@ -72,13 +72,13 @@ export class ProviderWorld {
     return this.people.nobody(replica);
   }
 
-  /** As if ten minutes had gone by since anybody has shown who they are. */
+  /** Makes all proofs ten minutes older. */
   async outdateProofs(): Promise<void> {
     await this.#database.query("update token set proven_at = now() - interval '11 minutes'");
   }
 
   /** Failed sign-ins of an address are counted, and every case comes from the same one. */
-  async forgetFailures(): Promise<void> {
+  async deleteFailures(): Promise<void> {
     await this.#database.query("delete from login_failure");
   }
 
@@ -90,7 +90,10 @@ export class ProviderWorld {
     return login;
   }
 
-  /** To the real provider and back, as a browser goes; `bend` is what somebody does to the address on the way. */
+  /**
+   * To the real provider and back, as a browser is redirected; `bend` is an attacker's change of the address
+   * on the way.
+   */
   async wayThere(
     login: string,
     begin: () => Promise<{ readonly flow: string; readonly authorization_url: string }> = () =>
@@ -137,7 +140,7 @@ export class ProviderWorld {
     return { person, session, account };
   }
 
-  /** What a browser brings back from the soft provider. */
+  /** What a browser returns with from the soft provider. */
   softAnswer(account: SoftPerson, twist: OidcTwist = {}, provider = "soft"): Promise<ProviderAnswer> {
     const begin = { path: "/auth/oidc/authorization", body: { provider } };
     return answerOf(this.nobody(), provider === "other" ? this.other : this.soft, account, begin, twist);

@@ -21,7 +21,7 @@ export async function runSignInCases<World extends { close(): Promise<void> }>(
         done += 1;
       }
     } catch (error) {
-      // What is broken already may keep a later case from being carried out.
+      // An earlier violation may keep a later case from being carried out.
       if (violations.length === 0) throw error;
       break;
     } finally {

@@ -7,7 +7,7 @@ import type { SignInWorld } from "./sign-in-world.ts";
 /** One promise about sign-ins and sessions put to the test; answers what was broken. */
 export type SignInCase = (world: SignInWorld) => Promise<readonly string[]>;
 
-/** How long a replica that was not told may still believe in a session. */
+/** How long a replica without a notification may still accept a session. */
 const believedMs = 1_000;
 const newPassword = "seven brave otters swim";
 

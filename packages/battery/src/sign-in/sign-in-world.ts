@@ -30,7 +30,7 @@ export class SignInWorld {
     return new SignInWorld(world, await world.addOrganisation("acme"), [world.replica, second]);
   }
 
-  /** For what no call does, such as letting time go by. */
+  /** For what no call does, such as moving the clock. */
   get ownerUrl(): string {
     return this.#world.database.ownerUrl;
   }
@@ -40,11 +40,16 @@ export class SignInWorld {
     return this.#world.database.apiUrl;
   }
 
+  /** As the worker's own role. */
+  get workerUrl(): string {
+    return this.#world.database.workerUrl;
+  }
+
   close(): Promise<void> {
     return this.#world.close();
   }
 
-  /** Nobody in particular, at one of the replicas. */
+  /** A caller without a token, at one of the replicas. */
   nobody(replica = 0): ApiCaller {
     return new ApiCaller(this.#app(replica), null);
   }

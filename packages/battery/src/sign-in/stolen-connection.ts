@@ -8,36 +8,48 @@ type Attempt = {
 };
 
 /**
- * What somebody with the API's connection to the database, and nothing else, can do to how people sign in: nothing. Each
- * attempt either may not be made or answers that nothing was done.
+ * What an attacker with the API's or the worker's connection to the database, and nothing else, can do to how
+ * people sign in: nothing. Each attempt is either refused or answers that nothing was done.
  */
 export async function stolenConnection(world: SignInWorld): Promise<readonly string[]> {
   const [victim, thief] = [await world.addPerson("owner"), await world.addPerson()];
   const session = await world.signIn(thief);
-  const api = new pg.Client({ connectionString: world.apiUrl });
-  await api.connect();
+  return [
+    ...(await doneWith(world.apiUrl, "the API's", victim, (id) => attempts(id, session.token ?? ""))),
+    ...(await doneWith(world.workerUrl, "the worker's", victim, workersAttempts)),
+  ];
+}
+
+async function doneWith(
+  url: string,
+  whose: string,
+  victim: Person,
+  attemptsAt: (victimId: string) => readonly Attempt[],
+): Promise<string[]> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
   try {
     const violations: string[] = [];
-    for (const { sentence, sql, values = [] } of attempts(await idOf(api, victim), session.token ?? "")) {
-      await api.query("begin");
-      const done = await api.query(sql, [...values]).then(
+    for (const { sentence, sql, values = [] } of attemptsAt(await idOf(client, victim))) {
+      await client.query("begin");
+      const done = await client.query(sql, [...values]).then(
         ({ rows }) => rows.some((row) => row.done !== null && row.done !== false),
         (error: unknown) => {
           if ((error as pg.DatabaseError).code === "42501") return false;
           throw error;
         },
       );
-      await api.query("rollback");
-      if (done) violations.push(`with the API's connection alone ${sentence}`);
+      await client.query("rollback");
+      if (done) violations.push(`with ${whose} connection alone ${sentence}`);
     }
     return violations;
   } finally {
-    await api.end();
+    await client.end();
   }
 }
 
-async function idOf(api: pg.Client, { email }: Person): Promise<string> {
-  const { rows } = await api.query("select id from app_user where email = $1", [email]);
+async function idOf(client: pg.Client, { email }: Person): Promise<string> {
+  const { rows } = await client.query("select id from app_user where email = $1", [email]);
   return rows[0].id as string;
 }
 
@@ -100,3 +112,28 @@ function attempts(victim: string, thiefsSecret: string): readonly Attempt[] {
     },
   ];
 }
+
+/** The worker has no part in how people sign in; it only stores the links of resets that were mailed. */
+const workersAttempts = (victim: string): readonly Attempt[] => [
+  {
+    sentence: "the hash of a password is read",
+    sql: "select password_hash as done from app_user where id = $1",
+    values: [victim],
+  },
+  {
+    sentence: "the hash of a session's secret is read",
+    sql: "select secret_hash as done from token where user_id = $1",
+    values: [victim],
+  },
+  {
+    sentence: "a person is made an operator",
+    sql: "update app_user set is_operator = true where id = $1 returning id as done",
+    values: [victim],
+  },
+  {
+    sentence: "a session is inserted",
+    sql: `insert into token (id, kind, user_id, name, secret_hash, expires_at)
+          values ('tok_stolen', 'session', $1, 's', sha256('x'), now() + interval '1 hour') returning id as done`,
+    values: [victim],
+  },
+];

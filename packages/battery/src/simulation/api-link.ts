@@ -7,10 +7,10 @@ import { drawFate, QUIET } from "./fault-plan.ts";
 import type { SimulatedAgent } from "./simulated-agent.ts";
 import type { Simulation } from "./simulation.ts";
 
-/** What the API says to a call: a status and a body. */
+/** The API's answer to a call: a status and a body. */
 export type ApiReply = { readonly status: number; readonly body: unknown };
 
-/** Handles a request that has arrived; the function it answers says that the caller is gone. */
+/** Handles a request that has arrived; the returned function reports that the caller has disconnected. */
 type Handle = (reply: (answer: ApiReply) => void) => (() => void) | undefined;
 
 const LONGEST_SLOW_MILLISECONDS = 60_000;
@@ -173,7 +173,7 @@ export function problem(status: number, code: string): ApiReply {
   return { status, body: { status, code, title: code, detail: code, request_id: "req_simulation" } };
 }
 
-/** An agent that sends what the contract refuses is wrong, whatever comes of it. */
+/** An agent must not send what the contract refuses, whatever the effect is. */
 function invalid(simulation: Simulation, what: string, errors: unknown): ApiReply {
   simulation.violation(`${what} does not fit the contract: ${JSON.stringify(errors).slice(0, 300)}`);
   return problem(422, "validation_failed");

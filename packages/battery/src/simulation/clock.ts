@@ -1,15 +1,15 @@
-// The simulation's time. Nothing happens but one event after another; between two of them everybody who can go on
-// does, and only when all are waiting for something does time move, at once, to the next event.
+// The simulation's time. Events happen one after another; between two of them everything that can continue
+// does, and only when all are waiting does time move, at once, to the next event.
 
 type Event = { readonly at: number; readonly order: number; run: (() => void) | null };
 
-/** Events handed to the loop of the machine at a time: between two of them it lets all promises settle. */
+/** Events for one turn of the event loop: between two of them it lets all promises settle. */
 const EVENTS_A_TURN = 128;
 
 export class VirtualClock {
   #now: number;
   #order = 0;
-  /** A binary heap, the earliest first; of two at the same time the one that was asked for first. */
+  /** A binary heap, the earliest first; of two at the same time the one that was scheduled first. */
   readonly #heap: Event[] = [];
   /** How many have happened. */
   events = 0;
@@ -22,7 +22,10 @@ export class VirtualClock {
     return this.#now;
   }
 
-  /** Calls back after the time in whole milliseconds, as timers do, unless the function it answers is called before. */
+  /**
+   * Calls back after the time in whole milliseconds, as timers do, unless the returned function is called
+   * before.
+   */
   after(milliseconds: number, callback: () => void): () => void {
     const event: Event = {
       at: this.#now + Math.max(0, Math.ceil(milliseconds)),
@@ -35,7 +38,7 @@ export class VirtualClock {
     };
   }
 
-  /** Lets events happen until the condition holds (true), or time has come to an end or to the limit (false). */
+  /** Runs events until the condition holds (true), or no event or time is left (false). */
   runUntil(done: () => boolean, limitMilliseconds: number): Promise<boolean> {
     return new Promise((resolve, reject) => {
       let isOver = false;

@@ -1,5 +1,6 @@
-// Is the simulation's control plane the real one? The same random calls go to both, and every answer and what is left
-// in the end must be the same. Time passes only where a sequence says so: by SQL in the database, by hand in the model.
+// Compares the simulation's control plane with the real one. Both get the same random calls, and every answer
+// and the final state must be the same. Time passes only where a sequence says so: by SQL in the database,
+// directly in the model.
 
 import { ServerWorld } from "@kule/api/testing/server-world";
 import { ControlPlaneModel } from "./control-plane.ts";
@@ -18,10 +19,10 @@ export type ConformanceResult = {
 const MOVES_A_SEQUENCE = 48;
 const PUBLIC_IPS = 2;
 const FIREWALLS = 2;
-/** The whole state is compared after so many moves, and in the end. */
+/** The whole state is compared after so many moves, and at the end. */
 const COMPARE_EVERY = 8;
 const MOST_VIOLATIONS = 20;
-/** Nothing of both comes due by itself within a sequence. */
+/** Nothing becomes due by itself within a sequence. */
 export const LONG_SECONDS = 7_200;
 
 export async function checkConformance(

@@ -1,17 +1,17 @@
-// The control plane's rules for jobs as plain objects: claims, reports, expiry, and what people may ask for. It is a
-// model of apps/api and its SQL; conformance.ts drives both with the same calls and compares every answer.
+// The control plane's rules for jobs as plain objects: claims, reports, expiry, and the requests of people.
+// It is a model of apps/api and its SQL; conformance.ts calls both in the same way and compares every answer.
 
 import type { Schemas, ServerJobKind } from "@kule/contract/schemas";
 import {
   decideCancel,
   decideRetry,
-  givesWayToInterfaces,
+  isPreemptedByInterfaceJobs,
   leavesRebuildOpen,
   writeTheFilter,
 } from "@kule/rules/jobs/actions";
 import { nextProgress } from "@kule/rules/jobs/progress";
 import { restoresTo, type ServerStatus } from "@kule/rules/servers/lifecycle";
-import { endAttempt, giveWay, macsOf, nothingSeen, retried, settle } from "./model-endings.ts";
+import { endAttempt, macsOf, nothingSeen, preemptQueuedJob, retried, settle } from "./model-endings.ts";
 import { payloadOf } from "./model-payloads.ts";
 import {
   type Accepted,
@@ -32,7 +32,7 @@ import {
 export class ControlPlaneModel {
   readonly state: ModelState;
   readonly #random: () => number;
-  /** Called when a parked claim may find something now. */
+  /** Called when a waiting claim may find something now. */
   onNews: () => void = () => {};
 
   constructor(settings: ModelSettings, now: () => number, random: () => number) {
@@ -40,9 +40,9 @@ export class ControlPlaneModel {
     this.#random = random;
   }
 
-  // --- What agents ask. ---
+  // --- Calls of agents. ---
 
-  /** One look: the next job, or null. */
+  /** One search: the next job, or null. */
   claim(body: Schemas["ClaimRequest"]): Schemas["ClaimedJob"]["job"] | null {
     const { state } = this;
     const now = state.now();
@@ -63,7 +63,7 @@ export class ControlPlaneModel {
     return this.#claimed(job);
   }
 
-  /** When a claim may find something without anybody announcing it; null when never. */
+  /** When a claim may find something without a notification; null when never. */
   nextDue(): number | null {
     let due: number | null = null;
     for (const job of this.state.jobs) {
@@ -106,7 +106,7 @@ export class ControlPlaneModel {
     return this.#acknowledged(job);
   }
 
-  // --- What people ask. ---
+  // --- Requests of people. ---
 
   createServer(start = true): Accepted {
     const { state } = this;
@@ -123,7 +123,7 @@ export class ControlPlaneModel {
     const no = refusedByRules(state, server, "delete");
     if (no !== null) return no;
     const { running, queued } = state.openJobs(serverId);
-    if (queued !== null) giveWay(state, server, queued);
+    if (queued !== null) preemptQueuedJob(state, server, queued);
     if (running !== null && running.kind !== "ServerStop") running.cancelRequested = true;
     server.restoresTo = restoresTo(
       server.status as ServerStatus,
@@ -147,7 +147,7 @@ export class ControlPlaneModel {
     const no = refusedByRules(state, server, "purge");
     if (no !== null) return no;
     const { running, queued } = state.openJobs(serverId);
-    if (queued !== null) giveWay(state, server, queued);
+    if (queued !== null) preemptQueuedJob(state, server, queued);
     if (running !== null && running.kind !== "ServerStop") running.cancelRequested = true;
     const isMarked = server.status === "pending_deletion";
     if (!isMarked)
@@ -172,7 +172,7 @@ export class ControlPlaneModel {
     const no = refusedByRules(state, server, "cancel_deletion");
     if (no !== null) return no;
     const { running, queued } = state.openJobs(serverId);
-    if (queued !== null) giveWay(state, server, queued);
+    if (queued !== null) preemptQueuedJob(state, server, queued);
     if (running?.kind === "ServerStop") running.cancelRequested = true;
     const to = server.restoresTo ?? "error";
     const isBeingCreated =
@@ -182,7 +182,7 @@ export class ControlPlaneModel {
     server.purgeAt = null;
     server.generation += 1;
     if (to !== "error") return this.queue(server, "ServerRestore");
-    // A server that was never made has nothing in the region to be restored.
+    // A server that was never created has nothing in the region to restore.
     const job = state.addJob("ServerRestore", serverId);
     job.status = "succeeded";
     job.progress = 100;
@@ -202,10 +202,11 @@ export class ControlPlaneModel {
     return { status: 202, body: job };
   }
 
-  /** The round of its firewalls that waits gives way to a job that is about to be written, and brings the rules along. */
+  /** The round of its firewalls that waits is superseded by a job that is about to be written, and brings the rules along. */
   passWaitingRules(server: ModelServer): void {
     const { queued } = this.state.openJobs(server.id);
-    if (queued !== null && givesWayToInterfaces(queued.kind)) giveWay(this.state, server, queued);
+    if (queued !== null && isPreemptedByInterfaceJobs(queued.kind))
+      preemptQueuedJob(this.state, server, queued);
   }
 
   retryJob(jobId: string): ModelAnswer<ModelJob> {
@@ -236,7 +237,7 @@ export class ControlPlaneModel {
       },
     );
     if (!decision.allowed) return refused(409, "invalid_state");
-    if (queued !== null) giveWay(state, server, queued);
+    if (queued !== null) preemptQueuedJob(state, server, queued);
     Object.assign(job, {
       status: "queued",
       attempt: 0,
@@ -261,14 +262,14 @@ export class ControlPlaneModel {
 
   // --- What the worker does by itself. ---
 
-  /** Ends the server's time in the removal buffer, if it is over. True if it is on its way out because of this. */
+  /** Ends the server's time in the removal buffer, if it is over. True if it is being deleted because of this. */
   expireBuffer(serverId: string): boolean {
     const { state } = this;
     const server = state.servers.get(serverId);
     if (server?.status !== "pending_deletion") return false;
     if (server.purgeAt === null || server.purgeAt > state.now()) return false;
     const { queued } = state.openJobs(serverId);
-    if (queued !== null) giveWay(state, server, queued);
+    if (queued !== null) preemptQueuedJob(state, server, queued);
     this.queue(server, "ServerDestroy");
     server.status = "deleting";
     server.reasonCode = null;
@@ -276,8 +277,8 @@ export class ControlPlaneModel {
     return true;
   }
 
-  /** Gives back the jobs whose holder let the lease pass and that nobody took over. */
-  reapLeases(): number {
+  /** Releases the jobs whose lease expired and that no agent took over. */
+  expireLeases(): number {
     const { state } = this;
     const now = state.now();
     const expired = state.jobs.filter((job) => job.status === "running" && (job.leaseUntil ?? now) < now);

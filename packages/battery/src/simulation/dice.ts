@@ -1,6 +1,6 @@
 import { seededGenerator } from "@kule/lab/runtime";
 
-/** Chance in the simulation; one seed always gives the same throws. */
+/** The simulation's random numbers; one seed always gives the same ones. */
 export class Dice {
   readonly random: () => number;
   readonly #seed: number;

@@ -1,4 +1,4 @@
-// What must hold when the trouble is over and nothing is left to do.
+// What must hold when faults have ended and nothing is left to do.
 
 import { parseMarker } from "@kule/proxmox/marker";
 import { isDone } from "@kule/rules/jobs/actions";
@@ -17,13 +17,13 @@ const PERMANENT_CODES = new Set([
   "volumes_left",
 ]);
 
-/** What comes of a VM that a rebuild has left half made. */
+/** Errors of a VM that a rebuild has left incomplete. */
 const BROKEN_OFF_CODES = new Set(["vm_missing", "vm_incomplete"]);
 
 /** A job that was called off is not given another VM number; it ends with what was wrong with its own. */
 const VMID_CODES = new Set(["vmid_taken", "vmid_quarantined"]);
 
-/** A job takes a server there and away again. */
+/** A job starts and ends such a transition. */
 const ON_ITS_WAY = new Set<string>([
   "creating",
   "starting",
@@ -60,14 +60,14 @@ function checkJobs(simulation: Simulation): void {
       continue;
     }
     simulation.counts.permanentFailures += 1;
-    // Somebody else's VM under the server's number is for operators.
+    // A foreign VM with the server's number is an operator's task.
     if (job.cancelRequested && VMID_CODES.has(job.errorCode ?? "")) continue;
     if (job.errorCode === "vm_not_ours" && hasStranger(simulation, job.serverId)) continue;
-    // Somebody's machine has no agent of ours in it.
+    // A VM that was created manually has no guest agent of ours in it.
     if (job.errorCode === "guest_agent_unavailable" && isMadeByHand(simulation, job)) continue;
     // A late request has switched it off, as further down.
     if (job.errorCode === "guest_stopped" && witness.foundOff.has(job.id)) continue;
-    // A VM that somebody moves or changes while the job looks at what it has done may never look finished.
+    // A VM that is moved or changed manually while the job verifies it may never be observed as wanted.
     if (job.errorCode === "not_converged" && wasEdited(simulation, job)) continue;
     if (job.errorCode !== null && BROKEN_OFF_CODES.has(job.errorCode) && wasBrokenOff(simulation, job))
       continue;
@@ -93,7 +93,7 @@ function isMadeByHand({ model, witness }: Simulation, job: ModelJob): boolean {
   );
 }
 
-/** A rebuild had begun to replace its VM, and gave way to a removal that was taken back, or failed. */
+/** A rebuild had begun to replace its VM, and was superseded by a removal that was cancelled, or failed. */
 function wasCalledOffBetween({ model }: Simulation, serverId: string): boolean {
   const last = model.state.jobs.findLast((job) => job.serverId === serverId);
   return last?.status === "cancelled" && last.attempt > 0;
@@ -149,11 +149,11 @@ function checkServer(simulation: Simulation, server: ModelServer): void {
   checkMachine(simulation, server, vm, note);
   checkFilter(simulation, server, vm, note);
   const isOn = vm.process !== null;
-  // A request that arrives when its sender has given it up, or once more, may undo what was done since: no lease can stop
-  // it, and the hypervisor knows none. It is counted; only power may be touched by a copy, and the removal's mark by a
-  // request that was all that time on its way.
-  // The same holds of the power of a server whose job was called off between two attempts: what the first one did is seen
-  // by the next look at the region, and there is none here.
+  // A request that arrives after its sender has given it up, or twice, may undo what was done since: no lease
+  // can stop it, and the hypervisor does not know about leases. It is counted; a copy may only change power,
+  // and a request that was delayed all that time only the removal's mark. The same holds for the power of a
+  // server whose job was cancelled between two attempts: the effect of the first one is seen by the next scan
+  // of the region, and there is none here.
   const isExcused = witness.latePower.has(vmid) || wasCalledOffBetween(simulation, server.id);
   if (isOn !== (server.status === "running")) {
     if (isExcused) simulation.counts.lateDrift += 1;
@@ -187,9 +187,10 @@ function checkVms(simulation: Simulation): void {
     if (marker === null || witness.strangers.has(vm.vmid) || allocation?.state === "quarantined") continue;
     vmsOf.set(marker.serverId, (vmsOf.get(marker.serverId) ?? 0) + 1);
     const server = model.state.servers.get(marker.serverId);
-    // Marked, and called off before that was said: it is somebody's, marks and all.
+    // Marked, and cancelled before that was reported: it is its owner's, marks included.
     if (witness.madeByHand.has(vm.vmid) && !wasTakenOver(model.state, marker.serverId)) continue;
-    // No lease can stop such a request. The number rests, and operators are told of the VM as one too many.
+    // No lease can stop such a request. The number is in quarantine, and the VM is reported to operators as
+    // extra.
     if (server?.status === "deleted" && witness.lateClones.has(vm.vmid)) continue;
     if (server === undefined || server.status === "deleted")
       simulation.violation(`I2: VM ${vm.vmid} of ${marker.serverId} has no server`);
@@ -222,7 +223,7 @@ function checkUsage(simulation: Simulation): void {
       }
       if (isOpen && server.status === "deleted")
         simulation.violation(`I9: ${server.id} is gone and ${opens} is not closed`);
-      // As above: a request that came too late may have switched it off, and the next job has seen that.
+      // As above: a late request may have switched it off, and the next job has observed that.
       const vmid = simulation.model.state.vmidOf(server.id);
       if (vmid !== null && simulation.witness.latePower.has(vmid)) continue;
       if (opens === "server.started" && server.status === "running" && !isOpen)

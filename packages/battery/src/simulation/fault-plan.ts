@@ -1,20 +1,20 @@
-// What goes wrong in one seed. Not everything at once: each seed draws which kinds of trouble it has and how much of
-// them (a swarm), since some defects only show where most things work.
+// The faults of one seed. Not everything at once: each seed has random kinds of faults and rates of them (a
+// swarm), because some defects only show where most things work.
 
 import type { Dice } from "./dice.ts";
 
-/** What becomes of a call, with its likelihood. */
+/** What happens to a call, with its probability. */
 export type LinkFaults = {
   /** The request never arrives, and the caller hears of it. */
   readonly lostBefore: number;
-  /** The effect happens, its reply is lost, and the caller hears of it. */
+  /** The effect happens, its reply is lost, and the caller gets an error. */
   readonly lostAfter: number;
   /** As the two above, but the caller hears nothing at all. */
   readonly silentBefore: number;
   readonly silentAfter: number;
   /** Arrives a second time, up to half a minute later. */
   readonly twice: number;
-  /** On its way for up to a minute. */
+  /** In transit for up to a minute. */
   readonly slow: number;
   /** An answer of trouble (503 of the API, 500 and 59x of the hypervisor), before or after the effect. */
   readonly trouble: number;
@@ -28,9 +28,9 @@ export type FaultPlan = {
   readonly servers: number;
   /** Removals and second thoughts of people while there is trouble. */
   readonly wishes: number;
-  /** Whatever else they ask of the servers they have: power, size, name, password, addresses. */
+  /** Other requests for existing servers: power, size, name, password, addresses. */
   readonly acts: number;
-  /** VMs that somebody made by hand and that become servers. */
+  /** VMs that were created manually and that become servers. */
   readonly adoptions: number;
   readonly troubleSeconds: number;
   readonly removalBufferSeconds: number;
@@ -43,7 +43,7 @@ export type FaultPlan = {
   readonly noQuorum: readonly (readonly [number, number])[];
   readonly crashAtPoint: number;
   readonly pauseAtPoint: number;
-  /** Agents that stop in peace, at these seconds. */
+  /** Agents that stop gracefully, at these seconds. */
   readonly restarts: readonly number[];
   /** Agents that are killed or put to sleep anywhere, at these seconds. */
   readonly kills: readonly number[];
@@ -52,9 +52,9 @@ export type FaultPlan = {
   readonly skewSeconds: number;
   /** Of a task that starts. */
   readonly taskFault: number;
-  /** Among those, the ones that end a job: a full storage, a lie. */
+  /** Among those, the ones that end a job: a full storage, a wrong answer. */
   readonly permanent: boolean;
-  /** Somebody takes VM numbers of ours, edits configs, moves VMs. */
+  /** VM numbers of ours are used by others, configs edited, VMs moved. */
   readonly strangers: number;
   readonly edits: number;
 };
@@ -70,7 +70,7 @@ const CALM: LinkFaults = {
   latency: [1, 8],
 };
 
-/** How many seeds have no trouble at all: they show that the rest of the checks hold by themselves. */
+/** How many seeds have no faults at all: they show that the checks hold without faults. */
 const CALM_SHARE = 0.05;
 
 export function drawFaults(dice: Dice): FaultPlan {

@@ -1,4 +1,5 @@
-// What a server's firewalls must have come to when nothing is left to do: its VM lets in what they say, and nothing else.
+// What must hold for a server's firewalls when nothing is left to do: its VM allows what they say, and
+// nothing else.
 
 import type { JobKind } from "@kule/contract/schemas";
 import type { VmDocument } from "@kule/lab/documents";
@@ -26,7 +27,7 @@ export function checkFilter(
     if (!failed && server.observedGeneration > 0) note("I5: a server lacks its filter, and no job brings it");
     return;
   }
-  // A server that no job has ever filtered has what its template, or whoever made it, has left.
+  // A server that no job has ever filtered has the rules of its template, or of the VM's creator.
   const last = model.state.jobs.findLast((job) => job.serverId === server.id && WRITES.has(job.kind));
   if (last?.status !== "succeeded") return;
   const file = region.region.store.get("firewall", String(vm.vmid));
@@ -42,7 +43,7 @@ export function checkFilter(
   const isRight =
     !isBare && said.join("; ") === meant.join("; ") && policy === "DROP" && file?.options.enable === "1";
   if (isRight) return;
-  // No lease can stop a request that is all that time on its way.
+  // No lease can stop a request that was in transit all that time.
   if (witness.lateConfigs.has(vm.vmid)) simulation.counts.lateDrift += 1;
   else
     note(

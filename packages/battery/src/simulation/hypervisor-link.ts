@@ -1,5 +1,6 @@
-// An agent's calls to the hypervisor: the lab answers what it would answer over HTTPS, and the way there and back
-// loses, delays and repeats. What a run of a job sends is watched here: by whom, under which lease, after which look.
+// An agent's calls to the hypervisor: the lab answers what it would answer over HTTPS, and the link loses,
+// delays and repeats. What a run of a job sends is watched here: by whom, under which lease, after which
+// observation.
 
 import { ApiError } from "@kule/lab/api-error";
 import { handlers } from "@kule/lab/handlers";
@@ -118,7 +119,7 @@ function carry(simulation: Simulation, agent: SimulatedAgent, call: HttpExchange
           case "trouble": {
             const trouble = troubleOf(dice.pick([500, 595, 596, 502]));
             if (dice.chance(SHARE_BEFORE)) return answered(trouble);
-            // A plain 500 says that nothing was changed, which it may not say after the effect.
+            // A plain 500 means that nothing was changed, so it must not be sent after the effect.
             return arrive(() => answered(trouble.status === 500 ? troubleOf(596) : trouble));
           }
           case "twice":

@@ -1,4 +1,4 @@
-// What a server's machine must be when nothing is left to do: of the size that was asked for, with its one disk, its
+// What must hold for a server's VM when nothing is left to do: the requested size, with its one disk, its
 // name, and a public interface exactly when an address is attached.
 
 import type { ServerJobKind } from "@kule/contract/schemas";
@@ -23,7 +23,7 @@ export function checkMachine(
   const { config } = vm;
   const newest = (kinds: readonly ServerJobKind[]) =>
     state.jobs.findLast((job) => job.serverId === server.id && kinds.includes(job.kind))?.status ?? null;
-  /** What a job has not brought to its end may be half done; and there may have been none. */
+  /** What a job has not completed may be half done; and there may have been none. */
   const isSettled = (...kinds: ServerJobKind[]) => [null, "succeeded"].includes(newest(kinds));
   if (!isSettled("ServerRebuild")) {
     // Half of a machine: with the template's interfaces, in no VLAN and behind no filter.
@@ -56,7 +56,7 @@ export function checkMachine(
   const waiting = ["cores", "sockets", "memory"].filter((key) => vm.process !== null && key in vm.pending);
   if (waiting.length > 0) note(`I3: the VM still waits for a start to have its ${waiting.join(", ")}`);
   const bytes = bytesOf(simulation, config[disks[0] ?? ""]);
-  // A resize that gave way after it had grown the disk cannot make it smaller again.
+  // A resize that was superseded after it had grown the disk cannot make it smaller again.
   const mayBeLarger = simulation.model.state.jobs.some(
     (job) => job.serverId === server.id && job.kind === "ServerResize" && job.status !== "succeeded",
   );
@@ -69,7 +69,7 @@ function bytesOf({ region }: Simulation, drive = ""): number {
   return region.region.store.get("volume", volid)?.sizeBytes ?? 0;
 }
 
-/** Where an address is to be, it is; and nowhere else. */
+/** A wanted address is on its server, and nowhere else. */
 export function checkPublicIps(simulation: Simulation): void {
   const { model, region } = simulation;
   const { state } = model;
@@ -95,7 +95,7 @@ export function checkPublicIps(simulation: Simulation): void {
   for (const server of state.servers.values()) checkOutside(simulation, server);
 }
 
-/** The public interface is there when an address is attached, and not when none is. */
+/** The public interface exists when an address is attached, and not when none is. */
 function checkOutside(simulation: Simulation, server: ModelServer): void {
   const { state } = simulation.model;
   const note = (text: string) => simulation.violation(`${text}: ${server.id} (${server.status})`);
@@ -110,7 +110,7 @@ function checkOutside(simulation: Simulation, server: ModelServer): void {
   if (attached.length > 0 && device === undefined) note("I3: an address is attached to no interface");
   if (attached.length > 0 && device?.includes(mac) === false)
     note("I3: the public interface has another MAC");
-  // What a failed job was to attach or to detach may be there or not.
+  // An address that a failed job was to attach or to detach may be there or not.
   const isSettled = ips.length === attached.length && isLastSucceeded(simulation, server);
   if (isSettled && attached.length === 0 && device !== undefined)
     note("I3: there is a public interface for no address");
@@ -123,14 +123,14 @@ function isLastSucceeded({ model }: Simulation, server: ModelServer): boolean {
   return last === undefined || last.status === "succeeded";
 }
 
-/** The region has said that somebody's VM is the server's now. */
+/** The region has confirmed that a foreign VM is the server's now. */
 export function wasTakenOver({ jobs }: ModelState, serverId: string): boolean {
   return jobs.some(
     (job) => job.serverId === serverId && job.kind === "ServerAdopt" && job.status === "succeeded",
   );
 }
 
-/** What somebody had made before it became a server's is as it was. */
+/** An adopted VM is as its owner had created it. */
 export function checkMadeByHand(simulation: Simulation): void {
   const { model, region, witness } = simulation;
   for (const [vmid, made] of witness.madeByHand) {

@@ -21,11 +21,11 @@ export type AttemptOutcome = {
   readonly publicNetwork: "applied" | "next_boot" | null;
   readonly macs: readonly (string | null)[];
   readonly diskBytes: number | null;
-  /** The filter that the VM is said to have. */
+  /** The filter that the VM has by its report. */
   readonly filter: string | null;
 };
 
-/** Of an attempt that nobody has reported on. */
+/** For an attempt without a report. */
 export const nothingSeen = {
   power: null,
   vmidUnusable: null,
@@ -35,14 +35,14 @@ export const nothingSeen = {
   filter: null,
 } as const;
 
-/** The MACs of a VM that was taken over, as they were read back. */
+/** The MACs of an adopted VM, as they were observed. */
 export function macsOf(observed: object | undefined): readonly (string | null)[] {
   return (observed as { macs?: readonly (string | null)[] } | undefined)?.macs ?? [];
 }
 
 type FinalStatus = "succeeded" | "failed" | "cancelled";
 
-/** Ends the attempt of a running job: for good, or back into the queue. */
+/** Ends the attempt of a running job: finally, or back into the queue. */
 export function endAttempt(
   state: ModelState,
   job: ModelJob,
@@ -112,7 +112,7 @@ function requeue(
   job.lastSeen = { power: outcome.power, diskBytes: outcome.diskBytes };
 }
 
-/** Nothing of a job that is not running may look as if it were being done. */
+/** No step of a job that is not running may be shown as running. */
 function closeSteps(job: ModelJob, status: "succeeded" | "failed"): void {
   for (const step of job.steps) if (step.status === "running") step.status = status;
 }
@@ -159,14 +159,14 @@ export function settle(
   if (settled.wipesSecret) server.hasSecret = false;
   if (settled.releasesAllocations) {
     state.releaseAddresses(server.id);
-    state.restVmid(server.id, "tombstone");
+    state.retireVmid(server.id, "tombstone");
   }
   state.recordUsage(settled.usage, server.id, job.id);
   settlePublicIps(state, server, job, { status, publicNetwork });
   settleFilter(state, server, job, { status, filter });
 }
 
-/** A rebuild has broken off after it began to destroy the disk, and may still be tried again. */
+/** A rebuild was interrupted after it began to destroy the disk, and may still be retried. */
 function isBrokenByRebuild(state: ModelState, server: ModelServer): boolean {
   const its = state.jobs.filter((job) => job.serverId === server.id);
   const rebuild = its.findLast(({ kind }) => kind === "ServerRebuild");
@@ -189,10 +189,10 @@ function diskAfter(
 }
 
 /**
- * Ends a job that waits, since another takes its place: where the server goes is the other's. What the ended one took
- * along, its secret, and what its last attempt saw are written all the same.
+ * Ends a queued job that another one supersedes: the other one decides the server's transition. The ended
+ * one's additional quota, its secret, and what its last attempt observed are settled all the same.
  */
-export function giveWay(state: ModelState, server: ModelServer, job: ModelJob): void {
+export function preemptQueuedJob(state: ModelState, server: ModelServer, job: ModelJob): void {
   cancelQueued(job, "superseded");
   const { power = null, diskBytes = null } = job.lastSeen ?? {};
   const diskGb = diskAfter(job, server, "cancelled", diskBytes);
@@ -219,14 +219,14 @@ export function giveWay(state: ModelState, server: ModelServer, job: ModelJob): 
   state.recordUsage(settled.usage, server.id, job.id);
 }
 
-/** What a job was asked for is the server's when the region has read it back. */
+/** The parameters of a job are the server's when the region has confirmed them. */
 function takeOver(
   server: ModelServer,
   { kind, parameters }: ModelJob,
   status: FinalStatus,
   { macs, diskGb }: { readonly macs: readonly (string | null)[]; readonly diskGb: number },
 ): void {
-  // What has grown stays grown, whatever came of the rest.
+  // A grown disk stays grown, whatever the outcome of the rest.
   if (kind === "ServerResize" && (status === "succeeded" || diskGb !== diskOf(server)))
     server.diskGb = diskGb;
   if (kind === "ServerResize") server.resizes = null;
@@ -236,7 +236,7 @@ function takeOver(
   if (kind === "ServerAdopt") server.mac = macs[0]?.toLowerCase() ?? server.mac;
 }
 
-/** What a server has to be after the job, when the region does not say. */
+/** Whether the server should run after the job, when the region does not report it. */
 function wantsRunning({ kind, parameters }: ModelJob, server: ModelServer): boolean {
   switch (kind) {
     case "ServerCreate":
@@ -257,7 +257,7 @@ function wantsRunning({ kind, parameters }: ModelJob, server: ModelServer): bool
   }
 }
 
-/** A job that is tried again takes its server on its way once more; a stop and a destroy never took the status away. */
+/** A retried job starts its server's transition again; a stop and a destroy never ended it. */
 export function retried(state: ModelState, job: ModelJob): void {
   retryPublicIps(state, job);
   const server = state.serverOf(job);

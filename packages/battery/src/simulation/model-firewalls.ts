@@ -1,6 +1,6 @@
-// Firewalls in the model: what people may ask for, and what the end of any job of a server means for its filter. apps/api's
-// products/firewalls. Each has one rule and is attached to servers by name; subnets, labels and rules about other servers
-// are not here, nor is the worker's task that follows them.
+// Firewalls in the model: the requests of people, and what the end of any job of a server means for its
+// filter. apps/api's products/firewalls. Each has one rule and is attached to servers by name; subnets,
+// labels and rules about other servers are not here, nor is the worker's task that follows them.
 
 import type { JobKind, PayloadOf } from "@kule/contract/schemas";
 import { writeTheFilter } from "@kule/rules/jobs/actions";
@@ -10,7 +10,7 @@ import type { ModelFirewall, ModelJob, ModelServer, ModelState } from "./model-s
 
 export type Filter = PayloadOf<"FirewallApply">["filter"];
 
-/** How many servers are told. */
+/** How many servers get a job. */
 export type FirewallAnswer = ModelAnswer<{ readonly jobs: readonly ModelJob[] }>;
 
 const NONE = "";
@@ -34,7 +34,7 @@ export function detachFirewall(model: ControlPlaneModel, number: number, serverI
   return told(model);
 }
 
-/** Another rule in place of the one there is, unless it says the same. */
+/** Another rule in place of the present one, unless it is the same. */
 export function changeFirewall(model: ControlPlaneModel, number: number, port: number): FirewallAnswer {
   const firewall = model.state.firewalls[number - 1];
   if (firewall === undefined) return refused(404, "not_found");
@@ -42,7 +42,7 @@ export function changeFirewall(model: ControlPlaneModel, number: number, port: n
   return told(model);
 }
 
-/** All servers' filters are worked out anew, and those that have another one are told. */
+/** Computes all servers' filters again, and queues jobs for those that differ. */
 function told(model: ControlPlaneModel): FirewallAnswer {
   const { state } = model;
   const jobs: ModelJob[] = [];
@@ -54,13 +54,13 @@ function told(model: ControlPlaneModel): FirewallAnswer {
     const isMissing = wanted !== server.filter.applied && (isChanged || !server.filter.failed);
     if (isChanged)
       Object.assign(server.filter, { wanted, failed: false, ...(busy ? { applied: UNKNOWN } : {}) });
-    if (isMissing && mayBeTold(server) && !busy) jobs.push(state.addJob("FirewallApply", server.id));
+    if (isMissing && canGetFilterJob(server) && !busy) jobs.push(state.addJob("FirewallApply", server.id));
   }
   if (jobs.length > 0) model.onNews();
   return { status: jobs.length === 0 ? 200 : 202, body: { jobs } };
 }
 
-/** The filter as a job's payload says it. */
+/** The filter as a job's payload contains it. */
 export function filterOf(state: ModelState, serverId: string): Filter {
   const attached = state.firewalls.filter(({ servers }) => servers.has(serverId));
   if (attached.length === 0) return { id: "none", is_filtered: false, rules: [] };
@@ -90,7 +90,7 @@ export function filterIn(state: ModelState, serverId: string): { filter?: Filter
 const storedId = (id: string | null): string => (id === null || id === "none" ? NONE : id);
 const wantedOf = (state: ModelState, serverId: string) => storedId(filterOf(state, serverId).id);
 
-const mayBeTold = ({ status, observedGeneration }: ModelServer) =>
+const canGetFilterJob = ({ status, observedGeneration }: ModelServer) =>
   (status === "running" || status === "stopped") && observedGeneration > 0;
 
 function isBusy(state: ModelState, { id }: ModelServer): boolean {
@@ -107,7 +107,7 @@ const writes = new Set<JobKind>(writeTheFilter);
 
 export type FilterEnd = {
   readonly status: "succeeded" | "failed" | "cancelled";
-  /** What the agent says that the VM has. */
+  /** The agent's report about the VM's filter. */
   readonly filter: string | null;
 };
 
@@ -123,7 +123,7 @@ export function settleFilter(state: ModelState, server: ModelServer, job: ModelJ
   const hasFailed = job.kind === "FirewallApply" && end.status !== "succeeded";
   const failed = applied !== wanted && (hasFailed || (filter.failed && wanted === filter.wanted));
   Object.assign(filter, { wanted, applied, failed });
-  if (applied === wanted || failed || !mayBeTold(server) || isBusy(state, server)) return;
+  if (applied === wanted || failed || !canGetFilterJob(server) || isBusy(state, server)) return;
   state.addJob("FirewallApply", server.id);
 }
 
@@ -133,7 +133,7 @@ function appliedBy({ filter }: ModelServer, job: ModelJob, end: FilterEnd): stri
   return job.epoch === 0 ? filter.applied : UNKNOWN;
 }
 
-/** A job that waits gives way: what an attempt at it has written stays, and what the rules' own was to do is not done. */
+/** A job that waits is superseded: what an attempt at it has written stays, and what the rules' own was to do is not done. */
 export function leaveFilter(state: ModelState, server: ModelServer, job: ModelJob): void {
   const isLeft = writes.has(job.kind) && (job.epoch > 0 || job.kind === "FirewallApply");
   if (isLeft && isFiltered(state, server)) server.filter.applied = UNKNOWN;

@@ -1,16 +1,16 @@
-// What people ask of a server that is there: apps/api's power-server.ts, resize-server.ts, rebuild-server.ts,
+// Requests for an existing server: apps/api's power-server.ts, resize-server.ts, rebuild-server.ts,
 // reset-server-password.ts, update-server.ts and import-server.ts.
 
 import type { PackageSlug } from "@kule/rules/catalog/packages";
 import { type PowerAction, statusDuring } from "@kule/rules/servers/power";
 import { decideResize, diskAfterResize } from "@kule/rules/servers/resize";
 import type { ControlPlaneModel } from "./control-plane.ts";
-import { giveWay } from "./model-endings.ts";
+import { preemptQueuedJob } from "./model-endings.ts";
 import { type Accepted, type Refused, refused, refusedByRules, type ServerAnswer } from "./model-refusals.ts";
 import { diskOf, type JobParameters, type ModelServer, planOf } from "./model-state.ts";
 
-/** What is asked of a server. */
-export type ServerWish =
+/** A request for a server. */
+export type ServerRequest =
   | {
       readonly to: "power";
       readonly action: PowerAction;
@@ -34,7 +34,7 @@ type Changed = { readonly status: 200; readonly body: { readonly server: ModelSe
 export function askOfServer(
   model: ControlPlaneModel,
   serverId: string,
-  wish: ServerWish,
+  wish: ServerRequest,
 ): ServerAnswer | Changed {
   const server = model.state.servers.get(serverId);
   if (server === undefined || server.status === "deleted") return refused(404, "not_found");
@@ -57,7 +57,7 @@ export function askOfServer(
 function power(
   model: ControlPlaneModel,
   server: ModelServer,
-  { action, timeoutSeconds, force }: Extract<ServerWish, { to: "power" }>,
+  { action, timeoutSeconds, force }: Extract<ServerRequest, { to: "power" }>,
 ): ServerAnswer {
   const { state } = model;
   const asks = action === "shutdown" || action === "reboot";
@@ -65,7 +65,7 @@ function power(
   const no = refusedByRules(state, server, action);
   if (no !== null) return no;
   const { running, queued } = state.openJobs(server.id);
-  if (queued !== null) giveWay(state, server, queued);
+  if (queued !== null) preemptQueuedJob(state, server, queued);
   if (running !== null) running.cancelRequested = true;
   server.status = statusDuring(action);
   return changed(model, server, "ServerPower", {
@@ -78,7 +78,7 @@ function power(
 function resize(
   model: ControlPlaneModel,
   server: ModelServer,
-  { package: slug, allowRestart, growDisk }: Extract<ServerWish, { to: "resize" }>,
+  { package: slug, allowRestart, growDisk }: Extract<ServerRequest, { to: "resize" }>,
 ): ServerAnswer {
   const no = refusedByRules(model.state, server, "resize");
   if (no !== null) return no;
@@ -118,7 +118,7 @@ function resetPassword(
   server: ModelServer,
   when: "now" | "next_boot",
 ): ServerAnswer {
-  // Nobody looks at the region here: whether the guest's agent answers, the job finds out.
+  // The region is not scanned here: the job finds out whether the guest agent answers.
   const no = refusedByRules(model.state, server, when === "now" ? "password_reset_now" : "password_reset");
   if (no !== null) return no;
   server.hasSecret = true;
@@ -139,7 +139,7 @@ function rename(model: ControlPlaneModel, server: ModelServer, name: string): Se
 function protect(
   model: ControlPlaneModel,
   server: ModelServer,
-  wanted: Extract<ServerWish, { to: "protect" }>,
+  wanted: Extract<ServerRequest, { to: "protect" }>,
 ): Refused | Changed {
   const no = refusedByRules(model.state, server, "update");
   if (no !== null) return no;
@@ -148,7 +148,7 @@ function protect(
   return atOnce(server);
 }
 
-/** What the region is not told of: what it has applied stays current. */
+/** A change that does not concern the region: its applied state stays current. */
 function atOnce(server: ModelServer): Changed {
   const isCurrent = server.observedGeneration === server.generation;
   server.generation += 1;
@@ -172,7 +172,7 @@ function changed(
   return model.queue(server, kind, parameters);
 }
 
-/** Takes a VM over that somebody has made under one of the region's numbers. */
+/** Adopts a VM that was created manually under one of the region's numbers. */
 export function adoptServer(model: ControlPlaneModel, vmid: number, name: string): ServerAnswer {
   const { state } = model;
   const { first, last } = state.settings.vmidRange;

@@ -1,4 +1,4 @@
-// What goes to the agent, from what is wanted now: apps/api's servers/payload.ts and public-ips/payload.ts.
+// The agent's payload, from the present intent: apps/api's servers/payload.ts and public-ips/payload.ts.
 
 import type { PayloadOf, Schemas, ServerPayload } from "@kule/contract/schemas";
 import { findImage } from "@kule/rules/catalog/images";
@@ -133,7 +133,7 @@ function interfacesOf(state: ModelState, server: ModelServer, vmid: number) {
   };
 }
 
-/** A server that was to take a VM over, and whose job has never said that it did. */
+/** A server that was to adopt a VM, and whose job has never confirmed it. */
 function takenOver(state: ModelState, server: ModelServer): { taken_over?: false } {
   if (server.observedGeneration > 0) return {};
   const isAdopted = state.jobs.some((job) => job.serverId === server.id && job.kind === "ServerAdopt");

@@ -1,8 +1,9 @@
-// Public addresses in the model: what people may ask for, and what the end of any job of a server means for its own.
-// apps/api's attach-public-ip.ts, detach-public-ip.ts and public-ips/settle.ts, with packages/rules deciding in both.
+// Public addresses in the model: the requests of people, and what the end of any job of a server means for
+// its own. apps/api's attach-public-ip.ts, detach-public-ip.ts and public-ips/settle.ts, with packages/rules
+// deciding in both.
 
 import type { Schemas, ServerJobKind } from "@kule/contract/schemas";
-import { givesWayToInterfaces } from "@kule/rules/jobs/actions";
+import { isPreemptedByInterfaceJobs } from "@kule/rules/jobs/actions";
 import {
   decideAttach,
   decideDetach,
@@ -28,7 +29,7 @@ const NOT_YET = Number.POSITIVE_INFINITY;
 
 export const addressOfIp = ({ number }: Pick<ModelPublicIp, "number">): string => `${NET}.${number}`;
 
-/** Gives the address to the server; with force it is moved there. */
+/** Attaches the address to the server; with force it is moved there. */
 export function attachPublicIp(
   model: ControlPlaneModel,
   number: number,
@@ -100,12 +101,12 @@ function holderOf(state: ModelState, server: ModelServer): Holder {
     id: server.id,
     region: "lab1",
     status: server.status as ServerStatus,
-    hasOpenJob: running !== null || (queued !== null && !givesWayToInterfaces(queued.kind)),
+    hasOpenJob: running !== null || (queued !== null && !isPreemptedByInterfaceJobs(queued.kind)),
     lockedFor: null,
   };
 }
 
-/** The interface that the server's VM is to have now; null for none. */
+/** The interface that the server's VM should have now; null for none. */
 export function publicInterfaceOf(
   state: ModelState,
   server: ModelServer,
@@ -131,7 +132,7 @@ export type IpEnd = {
 };
 
 const isPublicIpJob = ({ kind }: ModelJob) => kind === "PublicIpAttach" || kind === "PublicIpDetach";
-/** Jobs that make the VM's interfaces what they are to be. */
+/** Jobs that apply the wanted interfaces to the VM. */
 const applies = new Set<ServerJobKind>(["ServerCreate", "ServerRebuild", "PublicIpAttach", "PublicIpDetach"]);
 /** Jobs after which a guest has booted from its drive, or will when it is on again. */
 const boots = new Set<ServerJobKind>(["ServerCreate", "ServerRebuild", "ServerRestore", "ServerStop"]);
@@ -145,7 +146,7 @@ export function settlePublicIps(state: ModelState, server: ModelServer, job: Mod
   catchUp(state, server);
 }
 
-/** A job of the server is tried again: its addresses are on their way once more. */
+/** A job of the server is retried: its addresses are pending again. */
 export function retryPublicIps(state: ModelState, job: ModelJob): void {
   for (const ip of ipsOf(state, job.serverId)) ip.statusCode = null;
 }
@@ -165,7 +166,7 @@ function done(state: ModelState, ip: ModelPublicIp, server: ModelServer, job: Mo
   if (hasBooted) ip.requiresReboot = false;
 }
 
-/** The server's VM has the address no more: it is free, or goes to the server that waits for it. */
+/** The server's VM no longer has the address: it is free, or goes to the server that waits for it. */
 function leave(state: ModelState, ip: ModelPublicIp): void {
   Object.assign(ip, { statusCode: null, heldBy: ip.serverId, isApplied: false, requiresReboot: false });
   const heir = state.servers.get(ip.serverId ?? "");
@@ -212,7 +213,7 @@ function purged(state: ModelState, ip: ModelPublicIp, server: ModelServer): void
   });
 }
 
-/** An address on its way never stays without a job. */
+/** A pending address always has a job. */
 function catchUp(state: ModelState, server: ModelServer): void {
   const canAttach = server.status === "running" || server.status === "stopped";
   if (!canAttach && server.status !== "error" && server.status !== "pending_deletion") return;

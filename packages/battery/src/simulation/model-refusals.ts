@@ -1,4 +1,4 @@
-// How the model answers what people ask for.
+// The model's answers to requests.
 
 import type { ServerAction, ServerState, ServerStatus } from "@kule/rules/servers/lifecycle";
 import { decideServerAction } from "@kule/rules/servers/preconditions";
@@ -18,7 +18,7 @@ export type ServerAnswer = Accepted | Refused;
 
 export const refused = (status: 404 | 409 | 422, code: string): Refused => ({ status, code });
 
-/** What the rules decide on. */
+/** The facts that the rules decide on. */
 export function stateOfServer(state: ModelState, server: ModelServer): ServerState & { readonly id: string } {
   const { running, queued } = state.openJobs(server.id);
   const open = queued ?? running;
@@ -33,18 +33,20 @@ export function stateOfServer(state: ModelState, server: ModelServer): ServerSta
         ? null
         : { kind: open.kind, action: open.parameters.action ?? null, isWaiting: running === null },
     agentAnswers: null,
+    // The simulation's servers are Linux.
+    passwordByAgentOnly: false,
     lockedFor: null,
   };
 }
 
-/** The first thing that stands in the way of the action; null lets it through. */
+/** The first reason to refuse the action; null allows it. */
 export function refusedByRules(state: ModelState, server: ModelServer, action: ServerAction): Refused | null {
   if (server.status === "deleted") return refused(404, "not_found");
   const [first] = decideServerAction(action, stateOfServer(state, server));
   return first === undefined ? null : refused(409, first.code);
 }
 
-/** Ends a job that waits: its place in the queue goes to another one, or nobody wants it any more. */
+/** Ends a queued job: another one takes its place in the queue, or it is no longer wanted. */
 export function cancelQueued(job: ModelJob, code: string): void {
   job.status = "cancelled";
   job.errorCode = code;

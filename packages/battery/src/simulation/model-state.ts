@@ -1,4 +1,4 @@
-// What the control plane knows, as plain objects: the rows of its tables that jobs, leases and allocations are about.
+// The state of the control plane, as plain objects: the rows of its tables for jobs, leases and allocations.
 
 import type { Schemas, ServerJobKind } from "@kule/contract/schemas";
 import { type PackageSlug, packages, type ServerPackage } from "@kule/rules/catalog/packages";
@@ -18,11 +18,11 @@ export type ModelServer = {
   package: PackageSlug;
   /** Null for what the package has. */
   diskGb: number | null;
-  /** What a resize takes along until it ends. */
+  /** The additional quota of a resize until it ends. */
   resizes: { readonly package: PackageSlug; readonly diskGb: number } | null;
   deleteProtected: boolean;
   rebuildProtected: boolean;
-  /** Of its private interface, when that is not the one of its VM number: it came with a VM that was taken over. */
+  /** Of its private interface, when that is not the one of its VM number: that of an adopted VM. */
   mac: string | null;
   status: ServerStatus | "deleted";
   powerState: PowerState;
@@ -33,7 +33,7 @@ export type ModelServer = {
   generation: number;
   observedGeneration: number;
   hasSecret: boolean;
-  /** What its firewalls make of it, and what its VM has; '' is none. */
+  /** The filter that its firewalls want, and the one that its VM has; '' is none. */
   readonly filter: { wanted: string; applied: string; failed: boolean };
 };
 
@@ -45,7 +45,7 @@ export type ModelStep = {
   status: Schemas["JobStep"]["status"];
 };
 
-/** What was asked for and is written nowhere else. */
+/** Parameters that are stored nowhere else. */
 export type JobParameters = {
   readonly action?: PowerAction;
   readonly timeout_seconds?: number;
@@ -77,12 +77,12 @@ export type ModelJob = {
   irreversible: boolean;
   cancelRequested: boolean;
   errorCode: string | null;
-  /** What its last attempt saw, should it never get another one. */
+  /** The observation of its last attempt, in case it never gets another one. */
   lastSeen: LastSeen | null;
   readonly steps: ModelStep[];
   /** Rows of the audit trail about its end. */
   ends: number;
-  /** The filter that was in its payload when it was last handed out. */
+  /** The filter that was in its payload at its last claim. */
   filterGiven: string | null;
 };
 
@@ -103,7 +103,7 @@ export type ModelUsage = {
 /** One that the organisation has taken; its number is its place in the model's list. */
 export type ModelPublicIp = {
   readonly number: number;
-  /** The server that is to have it. */
+  /** The server that should have it. */
   serverId: string | null;
   /** The server whose VM may have it. */
   heldBy: string | null;
@@ -116,7 +116,7 @@ export type ModelPublicIp = {
 /** Its number is its place in the model's list. */
 export type ModelFirewall = {
   readonly number: number;
-  /** That its one rule lets in. */
+  /** The port that its one rule allows. */
   port: number;
   /** How many rules it has had in that place. */
   rule: number;
@@ -136,7 +136,7 @@ export type ModelSettings = {
   readonly maxAttempts?: number;
 };
 
-/** What each firewall lets in before anybody changes it; the next one the next. */
+/** The port that a firewall allows at first; the next firewall allows the next one. */
 export const FIRST_PORT = 8_001;
 const ORGANISATION = "org_00000000000000000000000001";
 export class ModelState {
@@ -263,12 +263,12 @@ export class ModelState {
     return null;
   }
 
-  restVmid(serverId: string, as: "tombstone" | "quarantined"): void {
+  retireVmid(serverId: string, as: "tombstone" | "quarantined"): void {
     for (const vmid of this.vmids.values())
       if (vmid.serverId === serverId && vmid.state === "used") vmid.state = as;
   }
 
-  /** A number that somebody's VM has, for a server that is to take it over. */
+  /** A number that a foreign VM has, for a server that is to adopt it. */
   takeThisVmid(vmid: number, serverId: string): boolean {
     const { first, last } = this.settings.vmidRange;
     const state = this.vmids.get(vmid)?.state ?? "free";
@@ -277,7 +277,7 @@ export class ModelState {
     return true;
   }
 
-  /** Another number, and the one it had into quarantine; without another one left it keeps what it has. */
+  /** Another number, with the old one in quarantine; without a free one it keeps what it has. */
   replaceVmid(serverId: string): boolean {
     const former = this.vmidOf(serverId);
     const vmid = this.takeVmid(serverId);

@@ -4,9 +4,9 @@ import { jobHandlers } from "@kule/api/products/job-handlers";
 import type { Answer } from "@kule/api/testing/api-caller";
 import type { ServerWorld } from "@kule/api/testing/server-world";
 import { TestAgent } from "@kule/api/testing/test-agent";
+import { expireLeases } from "@kule/api/worker/expire-leases";
 import { expireRemovalBuffer } from "@kule/api/worker/expire-removal-buffer";
-import { reapLeases } from "@kule/api/worker/reap-leases";
-import type { ServerWish } from "./model-operations.ts";
+import type { ServerRequest } from "./model-operations.ts";
 import { FIRST_PORT } from "./model-state.ts";
 import {
   claimAnswer,
@@ -33,11 +33,11 @@ export class RealControlPlane {
   readonly #maxAttempts: number;
   /** In the order of their making. */
   readonly #servers: string[] = [];
-  /** Ids of the public addresses, and the numbers they go by. */
+  /** Ids of the public addresses, by their numbers. */
   readonly #ips: string[] = [];
   readonly #ipNumbers = new Map<string, number>();
   readonly #firewalls: string[] = [];
-  /** The filters in the payloads of jobs that were last handed out, by the jobs' ids. */
+  /** The filters in the payloads of the last claims, by the jobs' ids. */
   readonly #given = new Map<string, string>();
 
   private constructor(world: ServerWorld, region: string, agent: TestAgent, maxAttempts: number) {
@@ -108,7 +108,7 @@ export class RealControlPlane {
 
   async play(move: Move): Promise<MoveAnswer> {
     const answer = await this.#play(move);
-    // Backoffs come due only when a move says so, however long this takes.
+    // Backoffs end only when a move says so, however long this takes.
     await this.#world.owner.query(
       `update job set max_attempts = $2, run_at = case
          when status = 'queued' and run_at > clock_timestamp() then run_at + interval '1 hour' else run_at end
@@ -195,7 +195,7 @@ export class RealControlPlane {
         ]);
         return {};
       case "reap":
-        return { reaped: await reapLeases(world.replica.deps, jobHandlers) };
+        return { reaped: await expireLeases(world.replica.deps, jobHandlers) };
       case "claim": {
         const { claimId, capabilities } = move;
         const answer = await this.#agent.claimRaw({ claim_id: claimId, capabilities });
@@ -220,7 +220,7 @@ export class RealControlPlane {
     return answer;
   }
 
-  async #ask(number: number, wish: ServerWish): Promise<Answer> {
+  async #ask(number: number, wish: ServerRequest): Promise<Answer> {
     const { owned } = this.#world;
     const server = `/servers/${this.#server(number)}`;
     switch (wish.to) {
@@ -332,7 +332,7 @@ function refusalOf({ status, body }: Answer): MoveAnswer {
 }
 
 function ofServer(answer: Answer): MoveAnswer {
-  // What is done at once answers the bare server.
+  // A change without a job answers the bare server.
   if (answer.status === 200)
     return { status: 200, ...shown({ status: answer.body.status, power: answer.body.power_state }, null) };
   if (answer.status !== 202) return refusalOf(answer);

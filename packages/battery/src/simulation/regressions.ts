@@ -1,6 +1,6 @@
 /**
- * Seeds that find a defect which was mended, as long as a seed draws what it draws today: run first and every time.
- * Each defect also has its test beside the code, which does not depend on that.
+ * Seeds that found a defect which was fixed, as long as a seed generates what it generates today: run first
+ * and every time. Each defect also has its own test, which does not depend on that.
  */
 export const REGRESSIONS: readonly { readonly seed: number; readonly found: string }[] = [
   {

@@ -25,11 +25,11 @@ export type SeedsResult = {
   readonly repeated: number;
 };
 
-/** A seed runs twice this often: everything in it must happen again in the same way. */
+/** One in this many seeds runs twice: everything must happen again in the same way. */
 const REPEAT_EVERY = 400;
 const RECOVERY_EVERY = 10;
 
-/** Runs one seed after the other. `progress` is told every now and then how many are done. */
+/** Runs one seed after the other. `progress` is called now and then with how many are done. */
 export async function runSeeds(range: SeedRange, progress: (done: number) => void): Promise<SeedsResult> {
   const bad: BadSeed[] = [];
   const recoverySeconds: number[] = [];
@@ -60,7 +60,7 @@ export function noSeeds(): SeedsResult {
   return { seeds: 0, bad: [], counts: noCounts(), recoverySeconds: [], repeated: 0 };
 }
 
-/** What two parts of the work found, together, in the order of the seeds. */
+/** The findings of two parts of the work together, in the order of the seeds. */
 export function merged(one: SeedsResult, other: SeedsResult): SeedsResult {
   return {
     seeds: one.seeds + other.seeds,

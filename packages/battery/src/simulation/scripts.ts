@@ -1,5 +1,5 @@
-// Sequences that chance comes to in a long run and seldom in a short one: what tells the model from the API in them has
-// to be seen in both.
+// Sequences that are likely in a long random run and seldom in a short one: the mutants of the model and the
+// API that they detect must be seen in both.
 
 import type { Move, Report } from "./sequence-moves.ts";
 import { KINDS } from "./sequence-moves.ts";
@@ -15,7 +15,7 @@ const aServerThatRuns: readonly Move[] = [
   report(1, { outcome: { status: "succeeded", observed: { power_state: "on" } } }),
 ];
 
-const aFilterHalfWritten: readonly Move[] = [
+const partlyWrittenFilter: readonly Move[] = [
   ...aServerThatRuns,
   { do: "filter", firewall: 1, server: 1 },
   claim("filtered"),
@@ -50,19 +50,19 @@ export const SCRIPTS: readonly Script[] = [
       { do: "retry", job: 3 },
     ],
   },
-  // The attempt that was given back has written some of the rules, and nobody goes on with them.
+  // The attempt that was released has written some of the rules, and no attempt continues with them.
   {
     name: "a filter half written gives way to a removal",
-    moves: [...aFilterHalfWritten, { do: "delete", server: 1 }],
+    moves: [...partlyWrittenFilter, { do: "delete", server: 1 }],
   },
   {
     name: "a filter half written gives way to the end of its server",
-    moves: [...aFilterHalfWritten, { do: "purge", server: 1 }],
+    moves: [...partlyWrittenFilter, { do: "purge", server: 1 }],
   },
   {
     name: "a filter half written, and its server is kept after all",
     moves: [
-      ...aFilterHalfWritten,
+      ...partlyWrittenFilter,
       { do: "delete", server: 1 },
       { do: "keep", server: 1 },
       claim("kept"),

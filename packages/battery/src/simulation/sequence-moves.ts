@@ -1,11 +1,12 @@
-// The moves of a conformance sequence. Servers and jobs go by their numbers, since both sides name them themselves.
+// The moves of a conformance sequence. Servers and jobs are identified by numbers, because each side has ids
+// of its own.
 
 import type { PayloadOf, Schemas, ServerJobKind, ServerPayload } from "@kule/contract/schemas";
 import { type PublicIpStatus, publicIpStatus } from "@kule/rules/public-ips/lifecycle";
 import type { ControlPlaneModel } from "./control-plane.ts";
 import type { Dice } from "./dice.ts";
 import { attachFirewall, changeFirewall, detachFirewall, type FirewallAnswer } from "./model-firewalls.ts";
-import { adoptServer, askOfServer, type ServerWish } from "./model-operations.ts";
+import { adoptServer, askOfServer, type ServerRequest } from "./model-operations.ts";
 import { addressOfIp, attachPublicIp, detachPublicIp, type IpAnswer } from "./model-public-ips.ts";
 import type { ModelAnswer } from "./model-refusals.ts";
 import { FIRST_PORT, type ModelJob, type ModelServer } from "./model-state.ts";
@@ -15,7 +16,7 @@ export type Report = Omit<Schemas["StepReport"], "epoch" | "seq">;
 export type Move =
   | { readonly do: "create"; readonly start: boolean }
   | { readonly do: "delete" | "purge" | "keep" | "expire"; readonly server: number }
-  | { readonly do: "ask"; readonly server: number; readonly wish: ServerWish }
+  | { readonly do: "ask"; readonly server: number; readonly wish: ServerRequest }
   | { readonly do: "adopt"; readonly vmid: number; readonly name: string }
   | { readonly do: "attach"; readonly ip: number; readonly server: number; readonly force: boolean }
   | { readonly do: "detach"; readonly ip: number }
@@ -32,7 +33,7 @@ export type Move =
     }
   | { readonly do: "reap" };
 
-/** What both sides answer to a move, with numbers for names. */
+/** The answer of both sides to a move, with numbers for ids. */
 export type MoveAnswer = Readonly<Record<string, unknown>>;
 
 export const KINDS: readonly ServerJobKind[] = [
@@ -97,7 +98,7 @@ function drawFirewall({ state }: ControlPlaneModel, dice: Dice, server: number):
 
 const drawIp = ({ state }: ControlPlaneModel, dice: Dice) => dice.whole(1, state.publicIps.length);
 
-function drawWish({ state }: ControlPlaneModel, dice: Dice): ServerWish {
+function drawWish({ state }: ControlPlaneModel, dice: Dice): ServerRequest {
   switch (
     dice.pick(["power", "power", "power", "resize", "resize", "rebuild", "password", "rename", "protect"])
   ) {
@@ -214,7 +215,7 @@ const hexOf = (number: number) => number.toString(16).padStart(2, "0");
 /** In a move: the filter that was in the job's payload, which each side names in its own way. */
 const GIVEN = "given";
 
-/** The report with the filter in the words of one of the sides. */
+/** The report with the filter id of one of the sides. */
 export function withFilterOf(report: Report, given: string | null): Report {
   const outcome = report.outcome as Schemas["JobOutcome"] | undefined;
   if (outcome?.observed?.filter !== GIVEN) return report;
@@ -229,7 +230,7 @@ export function shown(
   return { server: server.status, power: server.power, kind: job?.kind ?? null, job: job?.status ?? null };
 }
 
-/** An address on its way, its server and the job, as both sides show them. */
+/** A pending address, its server and the job, as both sides show them. */
 export function shownIp(
   ip: PublicIpStatus,
   server: { status: string },
@@ -238,7 +239,7 @@ export function shownIp(
   return { status: 202, ip, server: server.status, kind: job.kind, job: job.status };
 }
 
-/** How many servers are told of a change of a firewall. */
+/** How many servers get a job after a change of a firewall. */
 function ofFirewall(answer: FirewallAnswer): MoveAnswer {
   return "code" in answer
     ? { status: answer.status, code: answer.code }
@@ -312,7 +313,7 @@ export function playOnModel(model: ControlPlaneModel, move: Move): MoveAnswer {
       return {};
     }
     case "reap":
-      return { reaped: model.reapLeases() };
+      return { reaped: model.expireLeases() };
     case "claim": {
       const claimed = model.claim({
         claim_id: move.claimId,
@@ -356,7 +357,7 @@ export function claimAnswer(
 
 type PartOfCreate = "interfaces" | "public_interface" | "package" | "password_hash" | "filter";
 
-/** What a payload says that both sides name in the same way. */
+/** The parts of a payload that both sides name in the same way. */
 function whatIsWanted(payload: ServerPayload, ips: ReadonlyMap<string, number>) {
   const all = payload as Partial<Pick<PayloadOf<"ServerCreate">, PartOfCreate>> &
     Readonly<Record<string, unknown>>;

@@ -1,5 +1,6 @@
-// One agent process: the real claim loop with everything below it, on the simulation's clock. It can be killed, which
-// leaves every promise it waits for open for ever, and put to sleep, which holds back all that reaches it.
+// One agent process: the real claim loop with everything below it, on the simulation's clock. It can be
+// killed, which leaves every promise it waits for pending forever, and suspended, which delays everything
+// that reaches it.
 
 import { workUntilStopped } from "@kule/agent/agent";
 import { ClaimLoop } from "@kule/agent/claim-loop";
@@ -20,7 +21,7 @@ export type SeenRun = {
   readonly jobId: string;
   readonly epoch: number;
   readonly vmid: number;
-  /** It was answered that the job is somebody else's. */
+  /** It was answered that another agent holds the job. */
   isTold: boolean;
 };
 
@@ -30,7 +31,7 @@ export class SimulatedAgent {
   readonly name: string;
   readonly dice: Dice;
   readonly runs = new Map<number, SeenRun>();
-  /** VM numbers with a changing call that was not answered and not looked after since. */
+  /** VM numbers with a changing call that was not answered, and without an observation since. */
   readonly unanswered = new Set<number>();
   /** VM numbers with a changing call that an endpoint refused before anything of it was sent. */
   readonly refused = new Set<number>();
@@ -135,7 +136,7 @@ export class SimulatedAgent {
       this.#simulation.mark("wakes", this.name);
       this.#sleepsUntil = null;
       this.wokeAt = clock.now();
-      // Each in its turn, so that what one of them starts can go on before the next arrives.
+      // Each in its turn, so that what one of them starts can continue before the next arrives.
       for (const act of this.#held.splice(0)) clock.after(0, () => this.reach(act));
     });
     return true;

@@ -1,4 +1,4 @@
-// The API in front of the model: it parks claims until there is something, and is told what is watched.
+// The API in front of the model: claims wait here until there is a job, and observers are called here.
 
 import type { Schemas } from "@kule/contract/schemas";
 import { type ApiReply, problem } from "./api-link.ts";
@@ -90,7 +90,7 @@ export class SimulatedApi {
     });
   }
 
-  /** Backoffs come due and leases pass without anybody announcing it. */
+  /** Backoffs and leases end without a notification. */
   #waitForDue(): void {
     this.#cancelDue?.();
     this.#cancelDue = null;
@@ -101,5 +101,5 @@ export class SimulatedApi {
   }
 }
 
-/** The real API looks every two seconds; this is the mean time until it does. */
+/** The real API checks every two seconds; this is the mean time until it does. */
 const LOOK_AGAIN_MILLISECONDS = 1_000;

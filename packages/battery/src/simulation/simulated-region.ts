@@ -74,7 +74,7 @@ function runtimeOf(clock: VirtualClock, dice: Dice, pace: number): Runtime {
 
 let seeded: readonly Change[] | null = null;
 
-/** A seeded region with one template: made once, since a seed of the simulation changes copies only. */
+/** A seeded region with one template: created once, because a seed of the simulation changes copies only. */
 function seededDocuments(): readonly Change[] {
   if (seeded !== null) return seeded;
   const store = memoryStore(() => 0);

@@ -6,7 +6,7 @@ import { drawFate, drawFaults, QUIET } from "./fault-plan.ts";
 import { Simulation } from "./simulation.ts";
 
 describe("The clock", () => {
-  it("lets everybody who can go on do so before time moves, and events of one time come in their order", async () => {
+  it("runs all that can continue before time moves, and events of one time in their order", async () => {
     const clock = new VirtualClock(1_000);
     const seen: string[] = [];
     const later = async (name: string, milliseconds: number) => {
@@ -23,7 +23,7 @@ describe("The clock", () => {
     expect(await clock.runUntil(() => seen.length === 4, 5_000)).toBe(true);
   });
 
-  it("forgets what was called off", async () => {
+  it("drops what was cancelled", async () => {
     const clock = new VirtualClock(0);
     let rang = false;
     clock.after(5, () => {

@@ -1,5 +1,5 @@
-// One seed: a control plane, a region, two or three agents, people who want things, and trouble; then the trouble
-// ends, and everything that was asked for has to come to its end.
+// One seed: a control plane, a region, two or three agents, people with requests, and faults; then the faults
+// end, and every request has to be completed.
 
 import { isDone } from "@kule/rules/jobs/actions";
 import { VirtualClock } from "./clock.ts";
@@ -7,13 +7,13 @@ import { ControlPlaneModel } from "./control-plane.ts";
 import { Dice } from "./dice.ts";
 import { checkEnd } from "./end-checks.ts";
 import { drawFaults, type FaultPlan } from "./fault-plan.ts";
-import { startFirewallWishes } from "./firewall-wishes.ts";
+import { startFirewallRequests } from "./firewall-requests.ts";
 import type { ModelSettings } from "./model-state.ts";
+import { startRequests } from "./requests.ts";
 import { SimulatedAgent } from "./simulated-agent.ts";
 import { SimulatedApi } from "./simulated-api.ts";
 import { SimulatedRegion } from "./simulated-region.ts";
 import { startTrouble } from "./trouble.ts";
-import { startWishes } from "./wishes.ts";
 import { Witness } from "./witness.ts";
 
 export type Counts = Record<
@@ -90,7 +90,7 @@ export class Simulation {
   readonly counts: Counts = noCounts();
   /** VMs whose clone was killed: their lock stays. */
   readonly deadClones = new Set<number>();
-  /** VM numbers whose VM somebody else has changed or moved. */
+  /** VM numbers whose VM was changed or moved manually. */
   readonly edited = new Set<number>();
   permanentFaults = 0;
   isTroubled = true;
@@ -128,8 +128,8 @@ export class Simulation {
     if (this.#trace !== null) this.#trace(`plan ${JSON.stringify(this.plan)}`);
     for (let count = 0; count < this.plan.agents; count++) this.#startAgent();
     startTrouble(this);
-    const wishes = startWishes(this);
-    const filters = startFirewallWishes(this, new Dice(this.#seed ^ FIREWALL_DICE));
+    const wishes = startRequests(this);
+    const filters = startFirewallRequests(this, new Dice(this.#seed ^ FIREWALL_DICE));
     const troubleEnds = START + this.plan.troubleSeconds * 1000;
     await this.clock.runUntil(() => this.clock.now() >= troubleEnds, troubleEnds);
     this.#endTrouble();
@@ -140,7 +140,7 @@ export class Simulation {
     const limit = Math.max(troubleEnds, lastBuffer) + LIVENESS_SECONDS * 1000;
     let looked = -1;
     const isQuiet = () => {
-      // Looked at only when something was reported: this is asked before every event.
+      // Checked only after a report: this runs before every event.
       const news = this.counts.reports + this.counts.claims + wishes.done() + filters.done();
       if (news === looked) return false;
       looked = news;
@@ -201,17 +201,17 @@ export class Simulation {
     return log;
   }
 
-  /** One of the agents is gone; whoever looks after them starts another. */
+  /** One of the agents has ended; its operator starts another. */
   agentEnded(agent: SimulatedAgent): void {
     this.agents.splice(this.agents.indexOf(agent), 1);
     this.clock.after(this.dice.between(...RESTART_MILLISECONDS), () => this.#startAgent());
   }
 
-  /** What the worker does by itself happens somewhere within a minute of when it is due. */
+  /** The worker's own tasks run within a minute of when they are due. */
   startWorker(dice: Dice): void {
     const work = () => {
       const running = this.model.state.jobs.filter((job) => job.status === "running");
-      this.model.reapLeases();
+      this.model.expireLeases();
       for (const job of running) if (job.status !== "running") this.witness.leaseEnded(job.id);
       for (const server of this.model.state.servers.values()) this.model.expireBuffer(server.id);
       this.clock.after(60_000, work);

@@ -1,5 +1,5 @@
-// The trouble that does not sit on a link: the API away, no quorum, agents killed or asleep, tasks that go wrong,
-// people who meddle.
+// Faults that are not on a link: the API unreachable, no quorum, agents killed or suspended, failing tasks,
+// manual changes.
 
 import type { TaskFault } from "@kule/lab/tasks/task-faults";
 import type { Dice } from "./dice.ts";
@@ -51,7 +51,7 @@ export function startTrouble(simulation: Simulation): void {
   for (const seconds of plan.restarts) at(seconds, () => someAgent()?.stop());
   for (const seconds of plan.sleeps)
     at(seconds, () => void someAgent()?.sleep(dice.between(1_000, LONGEST_SLEEP_MILLISECONDS)));
-  // A task on a VM holds its lock file: nobody's edit and no move gets past it.
+  // A task on a VM holds its lock file: no edit and no move can happen then.
   const isBusy = (vmid: number) =>
     [...simulation.region.region.live.values()].some(({ upid }) => upid.split(":")[6] === String(vmid));
   const someVm = () => {

@@ -4,12 +4,12 @@ import { merged, noSeeds, type SeedRange, type SeedsResult } from "./run-seeds.t
 type Message = { readonly done: number } | { readonly result: SeedsResult };
 
 /**
- * A thread ends after so many: an agent that is killed in a seed leaves signals behind that Node keeps for as long as
- * they may still abort, about 25 kB a seed, and goes slower and slower for it.
+ * A thread ends after so many: an agent that is killed in a seed leaves abort signals that Node keeps for as
+ * long as they may still abort, about 25 kB a seed, and becomes slower and slower.
  */
 const SEEDS_A_THREAD = 4_000;
 
-/** Runs the seeds, two threads at a time. `progress` is told every now and then how many are done. */
+/** Runs the seeds, two threads at a time. `progress` is called now and then with how many are done. */
 export async function runInTwoThreads(
   { first, count, mostBad, badCount }: SeedRange,
   progress: (done: number) => void,

@@ -1,4 +1,4 @@
-// Watches what nobody may do, from outside of the model and the agents: it keeps books of its own.
+// Watches for what must not happen, independently of the model and the agents: it has records of its own.
 
 import type { Schemas } from "@kule/contract/schemas";
 import type { Effect } from "@kule/lab/journal";
@@ -20,11 +20,11 @@ export class Witness {
   readonly #held = new Map<string, Held>();
   /** Every lease there was, by job and epoch. */
   readonly #leases = new Map<string, Held>();
-  /** VMs that others have put under a number of ours. */
+  /** Foreign VMs with a number of ours. */
   readonly strangers = new Set<number>();
   /**
-   * VMs whose power a request may have changed that nobody waited for any more, or a copy of one, since a job has last
-   * seen it and said so: the hypervisor cannot tell it from a wanted one.
+   * VMs whose power an abandoned request, or a copy of one, may have changed since a job last observed and
+   * reported it: the hypervisor cannot distinguish it from a wanted one.
    */
   readonly latePower = new Map<number, number>();
   /**
@@ -34,7 +34,10 @@ export class Witness {
   readonly lateConfigs = new Set<number>();
   /** Jobs that found a guest off that such a request may have switched off. */
   readonly foundOff = new Set<string>();
-  /** VMs whose clone began when its job had ended: by a request, or a copy of one, that was that long on its way. */
+  /**
+   * VMs whose clone began when its job had ended: by a request, or a copy of one, that was in transit that
+   * long.
+   */
   readonly lateClones = new Set<number>();
   /** VMs that were there before their servers, with what of their configs must stay. */
   readonly madeByHand = new Map<number, { readonly net0: string; readonly scsi0: string }>();
@@ -42,12 +45,15 @@ export class Witness {
   readonly #overAtStart = new Map<number, ReadonlySet<string>>();
   readonly #clones = new Map<string, number>();
   readonly #destroyed = new Map<string, number>();
-  /** VMs that a request to destroy them has reached when its sender waited for its answer no more, or knew of none. */
+  /**
+   * VMs that were reached by a request to destroy them whose sender no longer waited for its answer, or knew
+   * of none.
+   */
   readonly #copies = new Set<number>();
   readonly #lateDestroys = new Map<number, number>();
-  /** VMs that were whole when their destruction began. */
+  /** VMs that were complete when their destruction began. */
   readonly #wholeAtStart = new Set<number>();
-  /** What the configs of VMs have been, by their digests, since each was made. */
+  /** The digests of each VM's configs since it was created. */
   readonly #digests = new Map<number, string[]>();
   /** When a job, under one of its leases, has last seen its VM's power. */
   readonly #looked = new Map<string, number>();
@@ -82,7 +88,7 @@ export class Witness {
       );
       return;
     }
-    // Said again because its answer was lost: nothing was changed by it, the lease included.
+    // Repeated because its answer was lost: it changed nothing, the lease included.
     if (report.seq <= held.seq) return;
     held.seq = report.seq;
     if (report.outcome !== undefined) this.#powerIsKnown(jobId, report);
@@ -93,7 +99,7 @@ export class Witness {
       );
   }
 
-  /** A job has come to its end, and has said what it saw last. */
+  /** A job has ended, and has reported what it observed last. */
   #powerIsKnown(jobId: string, { epoch, outcome }: Schemas["StepReport"]): void {
     const { state } = this.#simulation.model;
     const serverId = state.job(jobId)?.serverId;
@@ -106,12 +112,12 @@ export class Witness {
     if (hasSaid && lateAt < (this.#looked.get(`${jobId}/${epoch}`) ?? 0)) this.latePower.delete(vmid);
   }
 
-  /** An agent looks at the power of a VM. */
+  /** An agent observes the power of a VM. */
   looks({ jobId, epoch }: SeenRun): void {
     this.#looked.set(`${jobId}/${epoch}`, this.#simulation.clock.now());
   }
 
-  /** The job went back or ended without its holder's word. */
+  /** The job was released or ended without its holder's report. */
   leaseEnded(jobId: string): void {
     const held = this.#held.get(jobId);
     if (held !== undefined) held.until = 0;
@@ -127,12 +133,13 @@ export class Witness {
       note("a VM was changed that no job of the agent is about");
       return null;
     }
-    // Refused before anything was sent: the same call goes to another endpoint, and was looked at before the first.
+    // Refused before anything was sent: the same call goes to another endpoint, and was checked before the
+    // first.
     if (agent.refused.delete(vmid)) return run;
     if (run.isTold) note("an effect was begun although the job was known to be somebody else's");
     const left = (this.#leases.get(`${run.jobId}/${run.epoch}`)?.until ?? 0) - clock.now();
     const enough = settings.leaseSeconds * 1000 * LEASE_SHARE_FOR_EFFECTS;
-    // It may have been asleep between its look at the lease and this: nothing can be done about that.
+    // It may have been suspended between its check of the lease and this: that cannot be prevented.
     if (left < enough && agent.wokeAt !== clock.now())
       note(
         left <= 0
@@ -162,7 +169,7 @@ export class Witness {
     else if (!arrival.isCopy) this.lateConfigs.add(vmid);
   }
 
-  /** A request to destroy a VM arrives without anybody who waits for what comes of it. */
+  /** A request to destroy a VM arrives when its sender no longer waits for the result. */
   destroyArrivesLate(vmid: number): void {
     this.#copies.add(vmid);
   }
@@ -170,7 +177,7 @@ export class Witness {
   /** Something was really done in the region. */
   effect(effect: Effect): void {
     const { op, vmid } = effect;
-    // A clone that dies leaves its lock, and its number has to be given up.
+    // An interrupted clone leaves its lock, and its number must be given up.
     if (op === "task-killed" && effect.detail?.type === "qmclone")
       for (const vm of this.#simulation.region.vms())
         if (vm.temporary || vm.config.lock === "clone") this.#simulation.deadClones.add(vm.vmid);
@@ -213,7 +220,7 @@ export class Witness {
       this.#cloneIsLate(vmid);
       return;
     }
-    // A server is made once, and once again by each rebuild.
+    // A server is created once, and once again by each rebuild.
     const key = `${marker?.serverId} ${vmid} ${marker?.jobId}`;
     const count = (this.#clones.get(key) ?? 0) + 1;
     this.#clones.set(key, count);
@@ -226,10 +233,10 @@ export class Witness {
     this.lateClones.add(vmid);
   }
 
-  /** A digest that comes back lets in what was sent for the config as it was before. */
+  /** When a digest occurs again, requests for the config as it was before are accepted. */
   #configChanged(vmid: number): void {
     const vm = this.#simulation.region.vm(vmid);
-    // What was never taken over gets back what was its own.
+    // A VM that was never adopted is restored to its own state.
     if (vm === undefined || this.madeByHand.has(vmid)) return;
     const digest = configDigest(vm);
     const before = this.#digests.get(vmid) ?? [];
@@ -242,7 +249,7 @@ export class Witness {
   #destroyStarted(vmid: number): void {
     const { config } = this.#simulation.region.vm(vmid) ?? {};
     const owner = parseMarker(config?.description)?.serverId;
-    // Its tags come with all else that a VM is given, its protection among it.
+    // Its tags are set with all other settings of a VM, its protection among them.
     const isWhole = owner !== undefined && config?.tags?.includes(owner.toLowerCase()) === true;
     if (isWhole) this.#wholeAtStart.add(vmid);
     else this.#wholeAtStart.delete(vmid);
@@ -267,9 +274,9 @@ export class Witness {
       (server.status === "deleting" || server.status === "deleted") &&
       server.purgeAt !== null &&
       server.purgeAt <= clock.now();
-    // A copy of the request that arrived when the VM was being made anew: no lease can stop it, the hypervisor knows
-    // none, and a clone cannot be protected before it is there. Nobody has used it yet, and the job makes it once more,
-    // also when the server is to be removed afterwards.
+    // A copy of the request that arrived when the VM was being recreated: no lease can stop it, the
+    // hypervisor does not know about leases, and a clone cannot be protected before it exists. It was not in
+    // use yet, and the job creates it again, also when the server is to be removed afterwards.
     const madeBy = model.state.job(marker.jobId);
     if (
       madeBy?.kind === "ServerRebuild" &&
@@ -283,12 +290,12 @@ export class Witness {
       return;
     }
     if (isOver) return;
-    // A rebuild destroys what another job has made, and never what itself has.
+    // A rebuild destroys what another job has created, and never its own.
     const rebuilds = model.state.jobs.some(
       (job) =>
         job.kind === "ServerRebuild" &&
         job.serverId === server.id &&
-        // One that an agent has handed back counts no attempt, and its destroy goes on.
+        // A released attempt is not counted, and its destroy continues.
         (job.attempt > 0 || job.irreversible) &&
         !isDone(job.status) &&
         job.id !== marker.jobId,

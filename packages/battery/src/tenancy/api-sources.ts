@@ -3,7 +3,7 @@ import { join, resolve } from "node:path";
 
 const apiRoot = resolve(import.meta.dirname, "../../../../apps/api/src");
 
-/** What ships of the API, by file. */
+/** The API's shipped sources, by file. */
 export function apiSources(): { readonly file: string; readonly text: string }[] {
   return globSync("**/*.ts", { cwd: apiRoot })
     .filter((file) => !file.endsWith(".test.ts") && !file.startsWith("testing/"))

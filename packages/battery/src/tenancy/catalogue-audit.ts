@@ -101,7 +101,7 @@ export type CatalogueAudit = {
   readonly violations: readonly string[];
 };
 
-/** Who may do what in the database, and which tables are under row-level security, read from the catalogue. */
+/** The rights in the database, and which tables are under row-level security, read from the catalogue. */
 export async function auditCatalogue(owner: Client): Promise<CatalogueAudit> {
   const violations: string[] = [];
   for (const { sql, finding } of questions) {

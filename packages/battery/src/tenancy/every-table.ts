@@ -7,7 +7,7 @@ import pg from "pg";
 /** Adds to both organisations what their standing objects lack, so that no tenant table is without rows of both. */
 export async function fillEveryTable({ world, a, b }: TwoOrganisations): Promise<void> {
   for (const { tenant, standing } of [a, b]) {
-    // A server that waits to be made holds its password; a job that runs has steps.
+    // A server that waits for its create job holds its password; a job that runs has steps.
     await tenant.addServer({ subnet_id: standing.subnet });
     const { jobId } = await tenant.addServer({ subnet_id: standing.subnet });
     const job = await claimThis(tenant.region.agent, jobId);
@@ -18,7 +18,7 @@ export async function fillEveryTable({ world, a, b }: TwoOrganisations): Promise
       step: { name: "clone", status: "running" },
     });
     if (reported.status !== 200) throw new Error(`no step: ${JSON.stringify(reported.body)}`);
-    // A server that gets a public address and whose console is asked for, and one whose VM was taken away.
+    // A server that gets a public address and a console session, and one whose VM was removed.
     const server = await tenant.addRunningServer({ subnet_id: standing.subnet });
     const publicIp = await tenant.addPublicIp();
     for (const asked of [
@@ -38,7 +38,7 @@ export async function fillEveryTable({ world, a, b }: TwoOrganisations): Promise
   }
 }
 
-/** An event that names the segment of the same organisation that it puts right. */
+/** An event that names the segment of the same organisation that it corrects. */
 async function correctUsage(
   operator: TwoOrganisations["world"]["operator"],
   organisation: string,
@@ -71,7 +71,7 @@ async function addFirewallOfEveryKind(
     rules: [{ protocol: "any", peers }],
   });
   if (made.status !== 201) throw new Error(`no firewall: ${JSON.stringify(made.body)}`);
-  // A subnet without servers: nobody has to be told.
+  // A subnet without servers, so that no job is needed.
   for (const target of [
     { subnet_id: await tenant.addSubnet(standing.network) },
     { label_selector: "role=nobody" },
@@ -91,7 +91,7 @@ async function failGateway(tenant: TwoOrganisations["a"]["tenant"]): Promise<voi
   await runJob(tenant.region.agent, asked.body.job.id, { status: "failed", error }, ["NetworkApply"]);
 }
 
-/** As the looks of the region's agent would note it. */
+/** As scans of the region's agent would record it. */
 async function noteDrift(ownerUrl: string, region: string, server: string): Promise<void> {
   const owner = new pg.Client({ connectionString: ownerUrl });
   await owner.connect();

@@ -80,7 +80,7 @@ export async function tryToCross(
   return crossings;
 }
 
-/** The key under test must refuse by itself, so everything else that could is taken away for the attempt. */
+/** The tested key must refuse by itself, so every other constraint is removed for the attempt. */
 async function attempt(
   owner: Client,
   { name, child, parent }: TenantForeignKey,
@@ -121,7 +121,7 @@ async function attempt(
   }
 }
 
-/** A copy has its original's key; unless the tested foreign key leans on it, it is of no interest here. */
+/** A copy has its original's key; it does not matter unless the tested foreign key references it. */
 async function dropPrimaryKey(owner: Client, child: string, tested: string): Promise<void> {
   const { rows } = await owner.query<{ conname: string }>(
     `select conname from pg_constraint p where conrelid = $1::regclass and contype = 'p'

@@ -7,8 +7,8 @@ import { actorsOf } from "@kule/api/testing/proofs/matrix-actors";
 import type { TwoOrganisations } from "@kule/api/testing/proofs/two-organisations";
 import { cleanUp } from "@kule/api/worker/clean-up";
 import { endLostConsoles } from "@kule/api/worker/end-lost-consoles";
+import { expireLeases } from "@kule/api/worker/expire-leases";
 import { sweepRemovalBuffers } from "@kule/api/worker/expire-removal-buffer";
-import { reapLeases } from "@kule/api/worker/reap-leases";
 import pg from "pg";
 import type { Scale } from "../row.ts";
 
@@ -18,7 +18,7 @@ export type GuardRun = {
   readonly violations: readonly string[];
 };
 
-/** Does the work with the tenant guard watched: what it looks at, and what it refuses. */
+/** Runs the work and records what the tenant guard checks, and what it refuses. */
 export async function watchGuard(work: () => Promise<readonly string[]>): Promise<GuardRun> {
   const original = tenantGuard.transformQuery;
   const shapes = new Set<string>();
@@ -44,7 +44,7 @@ export async function watchGuard(work: () => Promise<readonly string[]>): Promis
   return { queries, shapes: shapes.size, violations };
 }
 
-/** The guard itself: it lets every good shape of a query pass and refuses every bad one. */
+/** The guard itself: it accepts every good shape of a query and refuses every bad one. */
 export async function tryGuard(): Promise<{ cases: number; violations: string[] }> {
   const violations: string[] = [];
   const passes = (query: { execute(): Promise<unknown> }) =>
@@ -113,7 +113,7 @@ async function workerRound({ world, a }: TwoOrganisations): Promise<void> {
     await owner.end();
   }
   const { deps } = world.replica;
-  await reapLeases(deps, jobHandlers);
+  await expireLeases(deps, jobHandlers);
   if ((await sweepRemovalBuffers(deps)) < 1) throw new Error("no removal buffer ended");
   await endLostConsoles(deps.db);
   await cleanUp(deps.db);

@@ -8,7 +8,7 @@ export const withoutTenantGuard: SourcePatch = {
   replace: "guardTenants: false,",
 };
 
-/** A query of a product that does not ask whose it is any more. */
+/** A query of a product without the condition on its organisation. */
 function without(product: string, file: string, find: string, replace = ""): Mutant {
   return {
     name: `no-filter-${product}`,
@@ -24,8 +24,8 @@ export const unfilteredProducts: readonly Mutant[] = [
   without("networks", "networks/store.ts", '.where("network.organisation_id", "=", organisationId)'),
   without("subnets", "networks/subnet-store.ts", '.where("subnet.organisation_id", "=", organisationId)'),
   without("jobs", "jobs/store.ts", '.where("job.organisation_id", "=", organisationId)'),
-  without("members", "identity/member-store.ts", '.where("member.organisation_id", "=", organisationId)'),
-  without("tokens", "identity/token-store.ts", '.where("token.organisation_id", "=", owner.organisationId)'),
+  without("members", "members/store.ts", '.where("member.organisation_id", "=", organisationId)'),
+  without("tokens", "tokens/store.ts", '.where("token.organisation_id", "=", owner.organisationId)'),
   without(
     "ssh-keys-of-a-server",
     "ssh-keys/store.ts",

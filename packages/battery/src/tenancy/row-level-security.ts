@@ -3,8 +3,9 @@ import type { Client } from "pg";
 export type Probe = { readonly cases: number; readonly violations: readonly string[] };
 
 /**
- * What a transaction that acts as an organisation can do with each table when its queries name no organisation at all,
- * as the API's role: see its own rows and nobody else's, change none of others, write none for others.
+ * What a transaction that acts for an organisation can do with each table when its queries name no
+ * organisation at all, as the API's role: see its own rows and no others, change none of others, write none
+ * for others.
  */
 export async function probeTables(
   api: Client,

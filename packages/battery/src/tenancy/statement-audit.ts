@@ -24,7 +24,7 @@ export function auditStatements(statements: readonly LoggedStatement[]): Stateme
       for (const use of tableUses(text, ownedTables)) {
         uses += 1;
         if (use.isFiltered) continue;
-        // What a function may do by itself, the API must not do in its own words.
+        // What a function may do by itself, the API must not do with a statement of its own.
         const name = `${use.verb} ${use.table} by ${use.by.join(", ")}${topLevel ? "" : " in a function"}`;
         open.set(name, { calls: (open.get(name)?.calls ?? 0) + calls, text });
       }

@@ -8,15 +8,15 @@ import type { FreshDatabase } from "@kule/testing/database";
 import { withDatabase } from "@kule/testing/database-broker";
 import pg from "pg";
 
-/** A text that Postgres ran for the API, its values taken out, and how often. */
+/** The text of a statement of the API without its values, and how often it ran. */
 export type LoggedStatement = { readonly text: string; readonly calls: number; readonly topLevel: boolean };
 
 export type LoggingDatabase = {
   readonly database: FreshDatabase;
   /**
-   * Everything that role kule_api had Postgres run, what functions and foreign keys ran in turn included.
+   * Everything that Postgres ran for the role kule_api, including statements of functions and foreign keys.
    *
-   * @throws Error when Postgres has forgotten some
+   * @throws Error when Postgres has dropped some
    */
   statements(): Promise<LoggedStatement[]>;
   stop(): Promise<void>;
@@ -24,7 +24,7 @@ export type LoggingDatabase = {
 
 const capacity = 20_000;
 
-/** A Postgres of its own that keeps every statement (pg_stat_statements), with a migrated database. */
+/** A Postgres of its own that records every statement (pg_stat_statements), with a migrated database. */
 export async function startLoggingDatabase(): Promise<LoggingDatabase> {
   const directory = mkdtempSync(join(tmpdir(), "kule-statements-"));
   // The account that Postgres runs under must pass.
@@ -39,7 +39,7 @@ export async function startLoggingDatabase(): Promise<LoggingDatabase> {
       "pg_stat_statements.max": capacity,
       "pg_stat_statements.track": "all",
       "pg_stat_statements.save": "off",
-      // Longer queries would be told apart by more than their texts.
+      // Longer queries would be distinguished by more than their texts.
       track_activity_query_size: 65_536,
     },
     log: () => {},

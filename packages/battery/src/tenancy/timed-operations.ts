@@ -10,7 +10,9 @@ export type TimedOperation = {
   readonly isMutation: boolean;
 };
 
-/** Operations that are asked for what is of others and for what never was, each as somebody who may call them. */
+/**
+ * Operations that are called for others' objects and for absent ones, each as a caller with the permission.
+ */
 export function timedOperations({ a, b }: TwoOrganisations): TimedOperation[] {
   const { owner, viewer } = a.tenant.callers;
   const { standing } = b;
@@ -24,7 +26,7 @@ export function timedOperations({ a, b }: TwoOrganisations): TimedOperation[] {
     expected = 404,
     body?: (id: string) => unknown,
   ): TimedOperation => {
-    // Each asks for one id all the time: making a new one takes time, too.
+    // Each uses one id all the time: generating a new one takes time, too.
     const call =
       (named: string): TimedCall =>
       async () => {

@@ -64,7 +64,7 @@ describe("a statement of the log", () => {
     expect(open(sql)).toEqual([]);
   });
 
-  it.each(unfiltered)("is found out: %s", (sql, ...uses) => {
+  it.each(unfiltered)("is detected: %s", (sql, ...uses) => {
     expect(open(sql).map((use) => use.replace(/^\w+/, ""))).toEqual(
       uses.map((use) => use.replace(/^\w+/, "")),
     );

@@ -4,7 +4,7 @@ import { isOperator, isWord, type SqlNode, sqlNodes } from "./sql-nodes.ts";
 export type TableUse = {
   readonly verb: "select" | "insert" | "update" | "delete";
   readonly table: string;
-  /** An `organisation_id =` of this level keeps rows of others out. */
+  /** An `organisation_id =` of this level excludes rows of others. */
   readonly isFiltered: boolean;
   /** Columns that this level's conditions name, for telling queries apart. */
   readonly by: readonly string[];
@@ -73,7 +73,10 @@ function readInsert(level: readonly SqlNode[], tables: ReadonlySet<string>, uses
   if (rest >= 0) readLevel(level.slice(next + rest), tables, uses);
 }
 
-/** What a level reads: FROM, JOIN, USING, and the table that is changed; with the conditions of WHERE and ON. */
+/**
+ * The tables that a level reads: FROM, JOIN, USING, and the table that is changed; with the conditions of
+ * WHERE and ON.
+ */
 function readSources(level: readonly SqlNode[], verb: "select" | "update" | "delete") {
   const sources: Source[] = [];
   const conditions: Condition[] = [];
@@ -117,7 +120,7 @@ function readSources(level: readonly SqlNode[], verb: "select" | "update" | "del
   return { sources, conditions };
 }
 
-/** The table at that place with the name it goes by here; and where the next thing begins. */
+/** The table at that position with its alias; and where the next item begins. */
 function readSource(level: readonly SqlNode[], at: number): [Source, next: number] {
   let index = at;
   while (isWord(level[index], "only", "lateral")) index += 1;
@@ -182,7 +185,7 @@ function guardedSources(sources: readonly Source[], conditions: readonly Conditi
   return guarded;
 }
 
-/** Conditions that must all hold; nothing of what an OR leaves open. */
+/** Conditions that must all hold; those of an OR do not count. */
 function conjuncts(nodes: readonly SqlNode[]): (readonly SqlNode[])[] {
   const flat = withoutCases(nodes);
   if (flat.some((node) => isWord(node, "or"))) return [];
@@ -194,7 +197,7 @@ function conjuncts(nodes: readonly SqlNode[]): (readonly SqlNode[])[] {
   });
 }
 
-/** What is decided inside of a CASE keeps nothing out by itself. */
+/** A condition inside of a CASE alone excludes no rows. */
 function withoutCases(nodes: readonly SqlNode[]): SqlNode[] {
   const kept: SqlNode[] = [];
   let depth = 0;

@@ -3,9 +3,9 @@ import { destroyNow } from "@kule/api/testing/proofs/destroy-server";
 import { openTwoOrganisations, type TwoOrganisations } from "@kule/api/testing/proofs/two-organisations";
 
 /**
- * Two organisations that have the same, side by side, for as long as the work takes.
+ * Two organisations with the same resources, for as long as the work takes.
  *
- * @param world where to make them, and the caller's to close; a new one when absent
+ * @param world where to create them, and the caller's to close; a new one when absent
  */
 export async function withTwoOrganisations<Result>(
   work: (all: TwoOrganisations) => Promise<Result>,

@@ -6,7 +6,7 @@ export type StatementCounter = {
   stop(): void;
 };
 
-/** Counts what this process sends to Postgres, whoever sends it. */
+/** Counts the statements that this process sends to Postgres, from any caller. */
 export function countStatements(fits: RegExp): StatementCounter {
   // biome-ignore lint/suspicious/noExplicitAny: the overloads of pg cannot be restated
   const prototype = pg.Client.prototype as { query: (...args: any[]) => unknown };

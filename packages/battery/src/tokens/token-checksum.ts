@@ -6,7 +6,7 @@ const table = Uint32Array.from({ length: 256 }, (_, byte) => {
   return value;
 });
 
-/** Whether the last six characters are the CRC32 of all before: worked out here, not by the code under test. */
+/** Whether the last six characters are the CRC32 of all before: computed here, not by the code under test. */
 export function hasRightChecksum(token: string): boolean {
   let value = 0xffffffff;
   for (const byte of Buffer.from(token.slice(0, -6)))
@@ -33,7 +33,10 @@ export function randomTokenText(random: () => number): string {
   return `kule_${kind}_${id}_${pick(digits, 38)}`;
 }
 
-/** What one slip of a finger makes of a text: another character, two swapped, one left out, one twice, other case. */
+/**
+ * The texts that one typing error makes of a text: another character, two swapped, one left out, one twice,
+ * other case.
+ */
 export function typosOf(text: string): string[] {
   const typos = new Set<string>();
   for (let at = 0; at < text.length; at += 1) {

@@ -30,7 +30,10 @@ const names = forward("udp", 8053, app);
 
 type State = { readonly name: string } & Pick<EdgeGateway, "subnetIds" | "portForwards">;
 
-/** In all of them the subnets speak to each other, the first one reaches the internet, and two ports are forwarded. */
+/**
+ * In all of them the subnets reach each other, the first one reaches the internet, and two ports are
+ * forwarded.
+ */
 const states: readonly State[] = [
   { name: "one subnet served", subnetIds: ["sub_app"], portForwards: [web, names] },
   {
@@ -104,7 +107,7 @@ export async function changeEdge(lab: WiredLab, run: RowRun, numbers: Numbers, t
   }
 }
 
-/** Everybody is there, and the edge between them; what they are to try all the time. */
+/** All machines exist, with the edge between them; the flows that they try all the time. */
 async function settle(
   lab: WiredLab,
   applyFirst: () => Promise<void>,
@@ -119,7 +122,7 @@ async function settle(
     await running(vmids.data, 403, data, "10.30.3.1"),
   ];
   const internet = await lab.internet();
-  // Somebody outside who knows what is inside, and whom to send it to.
+  // An attacker outside who knows the inner addresses, and the next hop to them.
   const [program = "", ...words] = lab.wires.inInternet();
   execFileSync(program, [...words, "ip", "route", "add", "10.30.0.0/16", "via", gatewayAddress]);
   await applyFirst();
@@ -166,7 +169,7 @@ async function converge(edge: LinuxEdge, want: EdgeNetwork): Promise<void> {
 const portsOf = ({ portForwards }: State): readonly string[] =>
   portForwards.map(({ protocol, listenPort }) => `${protocol} ${listenPort}`).toSorted();
 
-/** Which ports of the gateway lead to somebody who answers, of all that some state forwards. */
+/** Which ports of the gateway lead to a machine that answers, of all that some state forwards. */
 async function forwardedPorts(internet: PacketMachine): Promise<readonly string[]> {
   const forwards = new Map(
     states.flatMap((state) => state.portForwards).map((each) => [each.listenPort, each]),

@@ -10,7 +10,7 @@ import { answeringPort } from "@kule/testing/packets/packet-machine";
 import { vm, type WiredLab } from "@kule/testing/packets/wired-lab";
 import type { RowRun } from "../row.ts";
 import type { Numbers } from "./numbers.ts";
-import { changeUnder, type Tally, type Traffic, unheard } from "./traffic.ts";
+import { changeUnder, silentOpeners, type Tally, type Traffic } from "./traffic.ts";
 
 /** A server's firewall goes from each filter to each by its program, call by call. */
 export async function changeFirewalls(lab: WiredLab, run: RowRun, numbers: Numbers, tally: Tally) {
@@ -52,10 +52,10 @@ export async function changeFirewalls(lab: WiredLab, run: RowRun, numbers: Numbe
         tally.violations.push(`${what}: nothing was changed, or not all: the VM has ${held.join(", ")}`);
       run.progress(`${tally.changes} changes of a firewall, ${tally.spoken} answers to ${flows.count} flows`);
     }
-    // At last, and not before all: a flow that was let in once is answered to its end.
+    // At the end, and not before: a flow that was let in once is answered to its end.
     await apply({ id: "none", is_filtered: false, rules: [] });
     await lab.settled();
-    tally.violations.push(...(await unheard(traffic.denied)));
+    tally.violations.push(...(await silentOpeners(traffic.denied)));
     return flows.count;
   } finally {
     await flows.end();
@@ -63,7 +63,7 @@ export async function changeFirewalls(lab: WiredLab, run: RowRun, numbers: Numbe
   }
 }
 
-/** The rules that are in force on the server, by their ids, as the hypervisor tells them. */
+/** The rules that are in force on the server, by their ids, as the hypervisor lists them. */
 async function rulesOf(lab: WiredLab): Promise<readonly string[]> {
   const { data } = await lab.call(`GET ${vm(filterCast.server.vmid)}/firewall/rules`);
   const rules = data as readonly {

@@ -4,7 +4,7 @@ export const publicBridge = "vmbr0";
 /** Beyond the public network. */
 export const someone = "198.51.100.1";
 
-/** How many flows there are in each half, and how often each speaks. */
+/** How many flows there are in each half, and how often each sends. */
 export type Numbers = {
   readonly tcp: number;
   /** Each waits for its answer before it sends again: so many lie in a socket's buffer at once. */

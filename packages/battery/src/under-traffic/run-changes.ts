@@ -6,7 +6,7 @@ import { changeFirewalls } from "./firewall-changes.ts";
 import { numbers, publicBridge, someone } from "./numbers.ts";
 import { newTally } from "./traffic.ts";
 
-/** Changes a server's firewall, and a network's rules on the edge, while flows speak through them. */
+/** Changes a server's firewall, and a network's rules on the edge, while flows pass through them. */
 export async function runChanges(run: RowRun): Promise<RowResult> {
   const missing = await probeWires();
   if (missing !== undefined) throw new Error(`the packets need a network of their own: ${missing}`);

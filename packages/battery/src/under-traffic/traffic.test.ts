@@ -3,7 +3,7 @@ import type { PacketMachine } from "@kule/testing/packets/packet-machine";
 import { expect, it } from "vitest";
 import { changeUnder, newTally, type Traffic } from "./traffic.ts";
 
-/** Flows and machines that are as lively as they are told to be. */
+/** Flows and machines that answer as they are configured. */
 function trafficOf(live: {
   readonly flows: number;
   readonly spoken: number;
@@ -27,18 +27,18 @@ async function complaintsOf(traffic: Traffic): Promise<readonly string[]> {
   return tally.violations;
 }
 
-it("has nothing to say of a change that all have spoken through", async () => {
+it("reports nothing for a change that no flow was affected by", async () => {
   expect(await complaintsOf(trafficOf({ flows: 5, spoken: 5, sendMs: 1 }))).toEqual([]);
 });
 
-it("does not pass on flows that never spoke, or that nobody opened", async () => {
+it("does not pass on flows without packets, or that were never opened", async () => {
   for (const flows of [5, 0])
     expect(await complaintsOf(trafficOf({ flows, spoken: 0, sendMs: 1 }))).toEqual([
       `a change: ${flows} established flows spoke only 0 times: nothing was put to the test`,
     ]);
 });
 
-it("does not pass on a change that nobody has tried to come through", async () => {
+it("does not pass on a change without a packet that was tried", async () => {
   expect(await complaintsOf(trafficOf({ flows: 5, spoken: 9, sendMs: 200 }))).toEqual([
     "a change: a new datagram was tried only 1 times: nothing was put to the test",
   ]);

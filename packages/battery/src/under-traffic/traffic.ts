@@ -1,6 +1,6 @@
 import { setTimeout as pause } from "node:timers/promises";
-import type { Outcome } from "@kule/testing/packets/errands";
 import type { Flows } from "@kule/testing/packets/flows";
+import type { Outcome } from "@kule/testing/packets/machine-orders";
 import type { PacketMachine } from "@kule/testing/packets/packet-machine";
 
 /** A packet that begins a flow, sent again and again while something is changed. */
@@ -12,7 +12,7 @@ export type Opener = {
   readonly port?: number;
 };
 
-/** Who must never be heard of where. */
+/** Which sender must never be received where. */
 export type Forbidden = {
   readonly name: string;
   readonly at: PacketMachine;
@@ -21,11 +21,11 @@ export type Forbidden = {
 
 export type Traffic = {
   readonly flows: readonly Flows[];
-  /** Each flow speaks again so long after an answer. */
+  /** Each flow sends again this long after an answer. */
   readonly everyMs: number;
-  /** What every state lets through. */
+  /** The flows that every state allows. */
   readonly allowed: readonly Opener[];
-  /** What no state does. */
+  /** The flows that no state allows. */
   readonly denied: readonly Opener[];
   readonly forbidden: readonly Forbidden[];
 };
@@ -45,10 +45,13 @@ export const newTally = (): Tally => ({
   violations: [],
 });
 
-/** Fewer than this while something is changed say nothing about it. */
+/** Fewer than this during a change prove nothing about it. */
 const leastTries = 4;
 
-/** Changes something while all of them speak, and tells what was lost of what is allowed and came of what is not. */
+/**
+ * Changes something while all of them send, and reports which allowed packets were lost and which forbidden
+ * ones arrived.
+ */
 export async function changeUnder(
   traffic: Traffic,
   what: string,
@@ -122,8 +125,11 @@ export async function changeUnder(
   }
 }
 
-/** Who is kept out only by what was changed is heard once that is gone; else nobody would know that they can speak. */
-export async function unheard(openers: readonly Opener[]): Promise<string[]> {
+/**
+ * Flows that only the changed rules block must be received once those are gone; otherwise it is not proven
+ * that they send at all.
+ */
+export async function silentOpeners(openers: readonly Opener[]): Promise<string[]> {
   const silent: string[] = [];
   for (const opener of openers)
     if (!isAnswer(await send(opener, 4_000)))

@@ -1,11 +1,11 @@
 import type { ServerWorld } from "@kule/api/testing/server-world";
-import { seenAs, TestLooker } from "@kule/api/testing/test-looker";
+import { seenAs, TestScanner } from "@kule/api/testing/test-scanner";
 
 const gib = 2 ** 30;
 
 /**
- * A region that shows disks larger than they are: what nobody has ordered is not counted, and what was counted is put right
- * by an operator.
+ * A region that reports disks larger than they are: what was not ordered is not counted, and what was counted
+ * is corrected by an operator.
  *
  * @returns what went wrong
  */
@@ -14,7 +14,7 @@ export async function lyingRegion(world: ServerWorld): Promise<string[]> {
   const job = await world.agent.take("ServerCreate");
   await world.agent.succeed(job, "on");
   const vm = seenAs(job);
-  const looker = new TestLooker(world.agent.api);
+  const looker = new TestScanner(world.agent.api);
   const show = async (disk_bytes: number) => {
     const { pass } = await looker.begin();
     if (pass === null) throw new Error("another agent looks");
@@ -35,7 +35,7 @@ export async function lyingRegion(world: ServerWorld): Promise<string[]> {
   }
   if (violations.length > 0) return violations;
 
-  // What was asked for once may be there, however the resize ended; the region says so, and it is not.
+  // A size that was requested once is accepted, however the resize ended; the region reports it wrongly.
   await world.owned.post(`/servers/${server.id}/resize`, { package: "xxl", allow_restart: true });
   await world.agent.fail(await world.agent.take("ServerResize"));
   await show(400 * gib);

@@ -11,14 +11,14 @@ type Ended = {
 };
 type Lifetime = { readonly disk: number; readonly compute: number };
 
-/** The end of a job and of what it settles are of one transaction, and so of one moment. */
+/** The end of a job and its settlement are in one transaction, and so at one moment. */
 const sameMoment = 0.001;
 
 export type Comparison = { readonly violations: string[]; readonly servers: number; readonly worst: number };
 
 /**
- * Holds the sums of usage against the lifetimes that the jobs' ends tell, and the summaries of the API against both. An
- * hour from now is the end of all that goes on, so that what was not ended cannot hide in a second.
+ * Compares the sums of usage with the lifetimes by the jobs' ends, and the summaries of the API with both. An
+ * hour from now is the end of all that is still running, so that what was not ended cannot hide in a second.
  */
 export async function secondsOff(world: ServerWorld, owners: readonly Owner[]): Promise<Comparison> {
   const [{ until }] = await world.rows(

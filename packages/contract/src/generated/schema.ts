@@ -111,9 +111,9 @@ export interface paths {
         };
         /**
          * The process can serve (the database answers and is migrated)
-         * @description 503 says in `detail` what keeps this process from serving. 200 means that it serves; `missing` then names what
-         *     the installation lacks besides. Without a worker requests are answered and regions go on with their jobs, but
-         *     nothing that the control plane does by itself happens: ended leases, removals after their time, clean-up.
+         * @description 503 names in `detail` what keeps this process from serving. 200 means that it serves; `missing` then names what
+         *     else the installation lacks. Without a worker, requests are answered and regions continue their jobs, but the
+         *     control plane's own tasks do not run: expiry of leases and of removal buffers, clean-up.
          */
         get: operations["getReadiness"];
         put?: never;
@@ -137,7 +137,7 @@ export interface paths {
          * Open a session with e-mail and password
          * @description Answers a session token (`kule_ses_…`), valid for 12 hours and used like any token. An unknown e-mail and a
          *     wrong password answer the same, after the same time. A user of several organisations may name one;
-         *     otherwise the one that they used last is taken. Ten failures in a quarter of an hour for one e-mail or one address
+         *     otherwise the one that they used last is chosen. Ten failures in a quarter of an hour for one e-mail or one address
          *     answer 429.
          */
         post: operations["login"];
@@ -157,7 +157,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Finish a sign-in that asks for a second factor
+         * Finish a sign-in that needs a second factor
          * @description Takes what `POST /auth/login` answered with 202 and exactly one of a code of the authenticator app, which works
          *     once, and a recovery code, which is used up. A wrong one is 422 `incorrect`; ten in a quarter of an hour answer
          *     429. A sign-in lasts for five minutes and can do nothing else.
@@ -180,9 +180,9 @@ export interface paths {
         put?: never;
         /**
          * Begin to sign in with a passkey
-         * @description Answers what the browser's `navigator.credentials.get` is to be asked, with a challenge that may be answered
-         *     once, within five minutes. With a `sign_in` it is the second step of that sign-in; without one the passkey says
-         *     who signs in, and nothing here says who has passkeys.
+         * @description Answers the options for the browser's `navigator.credentials.get`, with a challenge that may be answered
+         *     once, within five minutes. With a `sign_in` it is the second step of that sign-in; without one the passkey
+         *     identifies the person, and the answer does not show who has passkeys.
          */
         post: operations["beginPasskeyLogin"];
         delete?: never;
@@ -202,8 +202,8 @@ export interface paths {
         put?: never;
         /**
          * Sign in with a passkey
-         * @description Takes what the browser answered to the options. A passkey asks for the person (their finger, face or PIN), so it
-         *     opens the session by itself.
+         * @description Takes the browser's answer to the options. A passkey verifies the user (finger, face or PIN), so no second factor
+         *     is needed.
          */
         post: operations["loginWithPasskey"];
         delete?: never;
@@ -220,7 +220,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Who else may vouch for a person who signs in
+         * The sign-in providers
          * @description The OpenID Connect providers of the installation, as its operators have set them up.
          */
         get: operations["listOidcProviders"];
@@ -245,8 +245,8 @@ export interface paths {
          * Begin to sign in with a provider
          * @description Answers where to send the browser (authorization code with PKCE, `state` and `nonce`), and a `flow` that only
          *     this browser may hold: with it, and what the provider sends the browser back with, `POST /auth/oidc` opens the
-         *     session. It lasts for ten minutes and works once. With the secret of an invitation somebody who is new here joins
-         *     by it, with no password.
+         *     session. It lasts for ten minutes and works once. With the secret of an invitation a new person joins by it, without
+         *     a password.
          */
         post: operations["beginOidcLogin"];
         delete?: never;
@@ -268,7 +268,7 @@ export interface paths {
          * Sign in with what a provider has answered
          * @description Takes the flow and the query that the provider sent the browser back with. The person is known by the provider's
          *     issuer and subject, never by an e-mail alone: an account with the same e-mail is not opened (409), its person
-         *     signs in to it and links the provider there. What stands in the way is in `precondition.name`:
+         *     signs in to it and links the provider there. The reason is in `precondition.name`:
          *     `provider_agreed`, `email_verified`, `email_domain_allowed`, `not_yet_an_account`, `invited`. An answer that does
          *     not hold, or came too late or a second time, is 401; a provider that does not answer is 503.
          */
@@ -313,10 +313,10 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Set a new password with the secret of a mailed link, or of one that an operator has made
+         * Set a new password with the secret of a mailed link, or of one that an operator has created
          * @description Works once. Every session of the person ends, and none is opened: sign in with the new password, and with the second
-         *     factor where there is one. Tokens go on working unless `end_tokens` is true. Every secret that opens nothing
-         *     (made up, used, replaced or over) answers the same 422.
+         *     factor where there is one. Tokens stay valid unless `end_tokens` is true. Every invalid secret (made up, used,
+         *     replaced or expired) answers the same 422.
          */
         post: operations["confirmPasswordReset"];
         delete?: never;
@@ -370,8 +370,8 @@ export interface paths {
         put?: never;
         /**
          * What an invitation is to, by its secret
-         * @description Says nothing of whether the e-mail has an account. A secret that was never given out, was used, withdrawn or
-         *     has expired answers 422 `not_found`, all the same.
+         * @description The answer does not show whether the e-mail has an account. A secret that was never issued, was used or
+         *     withdrawn, or has expired answers 422 `not_found`.
          */
         post: operations["readInvitation"];
         delete?: never;
@@ -391,8 +391,8 @@ export interface paths {
         put?: never;
         /**
          * Join an organisation by an invitation's secret
-         * @description For a person who is new to the installation `name` and `password` become theirs. Who has an account already
-         *     gives its password, and `name` is not looked at; a wrong one answers 401 as a login would, and counts as one.
+         * @description For a person who is new to the installation `name` and `password` become theirs. A person who has an account
+         *     gives its password, and `name` is ignored; a wrong password answers 401 as a login would, and counts as one.
          *     It opens no session: log in next. Whoever has a session joins by `POST /me/organisations`.
          */
         post: operations["acceptInvitation"];
@@ -550,7 +550,7 @@ export interface paths {
          *     `incorrect` at `/current_password` and counts as a failed login. The new one has at least 12 characters and is
          *     not the e-mail or the name with something around it.
          *
-         *     Tokens that the person has minted go on working unless `end_tokens` is true, which ends those of all
+         *     Tokens that the person has created stay valid unless `end_tokens` is true, which ends those of all
          *     organisations and the operators' ones. Memberships and invitations stay in any case.
          */
         put: operations["changePassword"];
@@ -588,10 +588,10 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Show again who the caller is
-         * @description Changes to how a person signs in want a proof that is not older than ten minutes; opening the session was one.
-         *     Exactly one of the fields: for who has no second factor the password or a linked provider, which has to ask the
-         *     person anew; otherwise a code of the second factor, a passkey or a recovery code, which is used up.
+         * Confirm the caller's identity again
+         * @description Changes to how a person signs in need a proof that is not older than ten minutes; opening the session was one.
+         *     Exactly one of the fields: without a second factor the password or a linked provider, which has to authenticate
+         *     the person again; otherwise a code of the second factor, a passkey or a recovery code, which is used up.
          */
         post: operations["proveIdentity"];
         delete?: never;
@@ -610,14 +610,14 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Begin to set up an authenticator app
-         * @description Answers the secret for the app; it counts once a code of it was confirmed. Asked again within 15 minutes it
-         *     answers the same secret. Needs a fresh proof (`POST /me/proof`).
+         * Start setting up an authenticator app
+         * @description Answers the secret for the app; it is in force once a code of it was confirmed. A second call within 15
+         *     minutes answers the same secret. Needs a fresh proof (`POST /me/proof`).
          */
         post: operations["beginTotp"];
         /**
          * Remove the authenticator app
-         * @description Needs a fresh proof (`POST /me/proof`). Without a second factor the recovery codes go as well.
+         * @description Needs a fresh proof (`POST /me/proof`). Without another second factor the recovery codes are deleted too.
          */
         delete: operations["removeTotp"];
         options?: never;
@@ -635,7 +635,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Finish to set up an authenticator app
+         * Finish setting up an authenticator app
          * @description Takes a code that the app shows. With the person's first second factor it answers ten recovery codes, each for
          *     one use, which are shown only here.
          */
@@ -656,8 +656,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Make ten new recovery codes
-         * @description The old ones end. Needs a fresh proof (`POST /me/proof`) and a second factor.
+         * Create ten new recovery codes
+         * @description The old ones become invalid. Needs a fresh proof (`POST /me/proof`) and a second factor.
          */
         post: operations["replaceRecoveryCodes"];
         delete?: never;
@@ -677,7 +677,7 @@ export interface paths {
         put?: never;
         /**
          * Begin to register a passkey, or to prove oneself with one
-         * @description Answers what the browser's `navigator.credentials` is to be asked (WebAuthn), with a challenge that this session
+         * @description Answers the options for the browser's `navigator.credentials` (WebAuthn), with a challenge that this session
          *     may answer once, within five minutes. To register one needs a fresh proof (`POST /me/proof`).
          */
         post: operations["beginPasskey"];
@@ -722,7 +722,7 @@ export interface paths {
         post?: never;
         /**
          * Remove a passkey
-         * @description Needs a fresh proof (`POST /me/proof`). Without a second factor the recovery codes go as well.
+         * @description Needs a fresh proof (`POST /me/proof`). Without another second factor the recovery codes are deleted too.
          */
         delete: operations["removePasskey"];
         options?: never;
@@ -743,7 +743,7 @@ export interface paths {
         /**
          * Begin to link a provider, or to prove oneself with one
          * @description As `POST /auth/oidc/authorization`, for the person of this session alone. To link one needs a fresh proof
-         *     (`POST /me/proof`). To prove oneself the provider has to ask the person anew, and what it answers goes to
+         *     (`POST /me/proof`). For a proof the provider has to authenticate the person again, and its answer goes to
          *     `POST /me/proof`.
          */
         post: operations["beginIdentity"];
@@ -824,7 +824,7 @@ export interface paths {
         /** All organisations of the installation (operators) */
         get: operations["listOrganisations"];
         put?: never;
-        /** Register an organisation (operators) */
+        /** Create an organisation (operators) */
         post: operations["createOrganisation"];
         delete?: never;
         options?: never;
@@ -890,10 +890,10 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Put a segment of usage right (operators)
+         * Correct a segment of usage (operators)
          * @description Appends a `usage.corrected` event that gives the segment another quantity, with a reason; what was counted before
-         *     stays in the events. What is left out of `quantity` stays. Of a disk that is still there the server's record is put
-         *     right as well, so that nothing is counted wrongly from then on. A region that goes on showing another disk is drift.
+         *     stays in the events. What is left out of `quantity` stays. If the disk still exists, the server's record is
+         *     corrected too, so that later usage is right. A region that still reports another disk shows it as drift.
          */
         post: operations["correctUsage"];
         delete?: never;
@@ -944,7 +944,7 @@ export interface paths {
         head?: never;
         /**
          * Change a member's role
-         * @description The last owner cannot be made less (409 `last_owner`).
+         * @description The last owner cannot get a lesser role (409 `last_owner`).
          */
         patch: operations["updateMember"];
         trace?: never;
@@ -964,9 +964,9 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Make a one-time secret for a member who has lost the password (operators)
+         * Create a one-time secret for a member who has lost the password (operators)
          * @description The secret is in this answer and nowhere else. Whoever has it may set the person's password once, within an hour
-         *     (`POST /auth/password-reset/confirm`); a second factor is still asked for at the next sign-in. A new secret ends
+         *     (`POST /auth/password-reset/confirm`); a second factor is still needed at the next sign-in. A new secret ends
          *     the one before. For an operator's session with a fresh proof (`POST /me/proof`); other tokens answer 409.
          */
         post: operations["createPasswordReset"];
@@ -992,10 +992,10 @@ export interface paths {
         put?: never;
         post?: never;
         /**
-         * Take away the second factor that a member has lost (operators)
-         * @description Their authenticator app, their passkeys and their recovery codes are gone, and all their sessions end, in every
+         * Reset a member's lost second factor (operators)
+         * @description Their authenticator app, their passkeys and their recovery codes are deleted, and all their sessions end, in every
          *     organisation: a person's account is of the whole installation, so no owner of one organisation may do this. For an
-         *     operator's session with a fresh proof (`POST /me/proof`); other tokens answer 409. Its person is told at
+         *     operator's session with a fresh proof (`POST /me/proof`); other tokens answer 409. The person sees it at
          *     `GET /me/security`.
          */
         delete: operations["resetSecondFactor"];
@@ -1012,15 +1012,15 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Who is invited to the organisation, and who was
-         * @description Newest first. What is over is kept for 30 days.
+         * The invitations to the organisation, present and past
+         * @description Newest first. Ended ones are kept for 30 days.
          */
         get: operations["listInvitations"];
         put?: never;
         /**
          * Invite a person by e-mail
          * @description The secret is in this answer and nowhere else. Whoever has it may join once as the person with that e-mail,
-         *     so hand it to nobody else: nothing is mailed. The answer is the same whether the e-mail has an account or
+         *     so give it to nobody else: nothing is mailed. The answer is the same whether the e-mail has an account or
          *     not. The role must be within the role and the scopes of who invites. What a member has invited to ends with
          *     their membership, or with a role of theirs that is less; what a token has invited to ends when the token is
          *     revoked.
@@ -1050,7 +1050,7 @@ export interface paths {
         post?: never;
         /**
          * Withdraw an invitation
-         * @description Its secret opens nothing from now on. An invitation that is over stays as it is.
+         * @description Its secret is invalid from now on. An invitation that has ended stays as it is.
          */
         delete: operations["revokeInvitation"];
         options?: never;
@@ -1075,8 +1075,8 @@ export interface paths {
          *     `server:*`, or `*:read`); it cannot carry a role above the caller's. A session needs a fresh proof
          *     (409 `proof_required`, `POST /me/proof`).
          *
-         *     An operator who acts in an organisation says why (`reason`) and gets a token of one day at most. It is in the
-         *     organisation's own audit trail and list of tokens, and whatever it mints ends with it.
+         *     An operator who acts in an organisation gives a `reason` and gets a token of one day at most. It is in the
+         *     organisation's own audit trail and list of tokens, and every token created with it ends with it.
          */
         post: operations["createToken"];
         delete?: never;
@@ -1127,7 +1127,7 @@ export interface paths {
         put?: never;
         /**
          * Replace a token's secret
-         * @description Answers a new token with the same name, role, scopes and lifetime. The old one goes on working for
+         * @description Answers a new token with the same name, role, scopes and lifetime. The old one stays valid for
          *     `overlap_seconds` (default 0: it ends at once). A session needs a fresh proof, and an operator who acts in an
          *     organisation a `reason`, as in `POST /tokens`.
          */
@@ -1166,11 +1166,11 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Whether the audit trail is whole
+         * Whether the audit trail is intact
          * @description The worker seals entries a few seconds after they are written, each chained to the one before by a key that the
-         *     database does not have, and holds the trail against its seals every ten minutes. This is what it found last:
-         *     for the calling organisation's entries, or for all of the installation (operators
-         *     without `Kule-Organisation`). Entries later than `up_to` are not said anything about.
+         *     database does not have, and verifies the trail against its seals every ten minutes. This is the result of the
+         *     last check: for the calling organisation's entries, or for all of the installation (operators without
+         *     `Kule-Organisation`). Entries later than `up_to` were not checked.
          */
         get: operations["verifyAudit"];
         put?: never;
@@ -1209,8 +1209,8 @@ export interface paths {
         put?: never;
         /**
          * Whether a server of a kind could be placed now
-         * @description Changes nothing and reserves nothing. Answers by what the region's agent said last, less what was accepted since.
-         *     While that is not known (`known: false`) a create is accepted and waits for the region.
+         * @description Changes nothing and reserves nothing. Answers from the agent's last report, less what was accepted since. While
+         *     there is none (`known: false`) a create is accepted and waits for the region.
          */
         post: operations["checkCatalog"];
         delete?: never;
@@ -1258,7 +1258,7 @@ export interface paths {
         options?: never;
         head?: never;
         /**
-         * Rename, restrict, pause or widen a region (operators)
+         * Rename, restrict, pause or extend a region (operators)
          * @description `restricted_to` lists the only organisations that see the region; `null` opens it to all. In `maintenance`
          *     no job is handed out and creating answers 409 `region_unavailable`.
          */
@@ -1275,7 +1275,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * What a region has and what is left of it (operators)
+         * A region's capacity and what is left of it (operators)
          * @description Nodes and storages as the region's agent reported them last, with what the servers there take by their packages.
          *     `fresh` is false when the report is too old to refuse a create by it.
          */
@@ -1301,7 +1301,7 @@ export interface paths {
         get: operations["listAgentTokens"];
         put?: never;
         /**
-         * Mint an agent token bound to this region (operators)
+         * Create an agent token bound to this region (operators)
          * @description Give it to the agent as `KULE_AGENT_TOKEN`. It opens the agent's three calls for this region only. A session needs
          *     a fresh proof (409 `proof_required`).
          */
@@ -1346,7 +1346,7 @@ export interface paths {
         put?: never;
         /**
          * Replace an agent token, with an overlap (operators)
-         * @description The old token works for `overlap_seconds` more (default 600), so that the agent can be restarted in peace.
+         * @description The old token works for `overlap_seconds` more (default 600), so that the agent can be restarted meanwhile.
          */
         post: operations["rotateAgentToken"];
         delete?: never;
@@ -1367,9 +1367,9 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Seal secrets to another key from now on (operators)
-         * @description Passwords of Windows servers are sealed to the first public key that an agent of the region told. Another one that
-         *     an agent tells later waits here: it may be a new installation's, or that of somebody who has the agent's token.
+         * Approve another sealing key of the region (operators)
+         * @description Passwords of Windows servers are sealed to the first public key that an agent of the region reported. Another one
+         *     reported later waits here: it may be a new installation's, or an attacker's who has the agent's token.
          *     Compare the fingerprint with what `kule-agent check` prints in the region. What was sealed to the key before can
          *     only be opened with that one.
          */
@@ -1393,8 +1393,8 @@ export interface paths {
         put?: never;
         post?: never;
         /**
-         * Do not take the key that waits (operators)
-         * @description Revoke the token that told it first. An agent that goes on telling the key makes it wait again.
+         * Refuse the pending sealing key (operators)
+         * @description Revoke the token that reported it first. An agent that still reports the key makes it wait again.
          */
         delete: operations["refuseAgentKey"];
         options?: never;
@@ -1415,7 +1415,7 @@ export interface paths {
         /**
          * Add a public key
          * @description Accepted: ed25519, ecdsa, rsa of at least 2048 bits, and security-key (`sk-`) variants, in the one-line
-         *     OpenSSH form. A private key, a DSA key or a line with an options prefix is refused and says so.
+         *     OpenSSH form. A private key, a DSA key or a line with an options prefix is refused with a message that says so.
          */
         post: operations["createSshKey"];
         delete?: never;
@@ -1441,7 +1441,7 @@ export interface paths {
         put?: never;
         post?: never;
         /**
-         * Forget a key
+         * Delete a key
          * @description Servers that already hold it keep it.
          */
         delete: operations["deleteSshKey"];
@@ -1467,8 +1467,8 @@ export interface paths {
         /**
          * Create a private network
          * @description A network is a layer-3 domain of its own: nothing routes between two networks, and two networks may use the
-         *     same addresses. Without `cidr` the next free /16 of 10.0.0.0/8 is taken. `job` is null while the region's edge
-         *     has nothing to be told.
+         *     same addresses. Without `cidr` the next free /16 of 10.0.0.0/8 is taken. `job` is null when the region's edge
+         *     needs no change.
          */
         post: operations["createNetwork"];
         delete?: never;
@@ -1519,11 +1519,11 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Whether one reaches the other, and what decides
+         * Check reachability between two endpoints, and what decides it
          * @description Of the first packet of a flow from or to a server of this network, or to the address of its gateway, as the
          *     organisation's records are now:
-         *     isolation, tiers, gateways, public addresses and firewalls. Changes nothing, and asks no region. What an address
-         *     stands for that is none of the organisation's is not looked up.
+         *     isolation, tiers, gateways, public addresses and firewalls. Changes nothing and sends nothing to the region. An
+         *     address that is not the organisation's is not looked up.
          */
         post: operations["explainNetwork"];
         delete?: never;
@@ -1635,10 +1635,10 @@ export interface paths {
         get: operations["listReservations"];
         put?: never;
         /**
-         * Keep an address of the subnet
-         * @description The address named, or the lowest free one. No server is given it by itself; one that names it in `private_ip` gets
-         *     it, and when that server is gone the address rests and is the reservation's again. An address that is not free, be
-         *     it at rest, answers 409 `address_in_use`.
+         * Reserve an address of the subnet
+         * @description The address named, or the lowest free one. It is assigned only to a server that names it in `private_ip`; when that
+         *     server is deleted, the address is quarantined and then belongs to the reservation again. An address that is not
+         *     free, also one in quarantine, answers 409 `address_in_use`.
          */
         post: operations["createReservation"];
         delete?: never;
@@ -1667,14 +1667,14 @@ export interface paths {
         post?: never;
         /**
          * Keep an address no more
-         * @description The address rests before anybody gets it again. A server that has it keeps it, and takes it along when it goes.
+         * @description The address is quarantined before it is assigned again. A server that has it keeps it until the server is deleted.
          */
         delete: operations["deleteReservation"];
         options?: never;
         head?: never;
         /**
          * Rename a reservation, change its description or labels
-         * @description The address stays. For another one make another reservation.
+         * @description The address stays. For another one create another reservation.
          */
         patch: operations["updateReservation"];
         trace?: never;
@@ -1742,8 +1742,8 @@ export interface paths {
         };
         get?: never;
         /**
-         * Put these rules in place of those there are
-         * @description A rule that says what one of them said keeps its id.
+         * Replace all rules of a firewall
+         * @description A rule that is equal to one of them keeps its id.
          */
         put: operations["setFirewallRules"];
         /** Add a rule */
@@ -1776,8 +1776,8 @@ export interface paths {
         head?: never;
         /**
          * Change a rule in place
-         * @description What is left out stays; lists are replaced as a whole. The rule keeps its id. Nobody is told of a description or
-         *     a place in the list: which rule is asked first is a matter of `priority`.
+         * @description What is left out stays; lists are replaced as a whole. The rule keeps its id. A new description or place in the
+         *     list changes nothing in the region: the order of rules is set by `priority`.
          */
         patch: operations["updateFirewallRule"];
         trace?: never;
@@ -1798,7 +1798,7 @@ export interface paths {
         put?: never;
         /**
          * Attach a firewall to a server, a subnet or the servers with certain labels
-         * @description Servers that come into the subnet, or get the labels, later have it from then on.
+         * @description Servers that are created in the subnet later, or get the labels later, are included.
          */
         post: operations["attachFirewall"];
         delete?: never;
@@ -1823,7 +1823,7 @@ export interface paths {
         get?: never;
         put?: never;
         post?: never;
-        /** Take a firewall off what it is attached to */
+        /** Detach a firewall */
         delete: operations["detachFirewall"];
         options?: never;
         head?: never;
@@ -1845,9 +1845,9 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Have all servers of the firewall looked at and put right again
-         * @description For servers whose rules somebody has changed in the region, which their `drift` tells, and for those whose job
-         *     has failed. A server with a job under way, or on its way somewhere, is left to that job's end.
+         * Re-apply the rules to all servers of the firewall
+         * @description For servers whose rules were changed in the region, which their `drift` shows, and for those whose job has
+         *     failed. A server with a job under way gets its rules at that job's end.
          */
         post: operations["applyFirewall"];
         delete?: never;
@@ -1894,7 +1894,7 @@ export interface paths {
         get: operations["listGateways"];
         put?: never;
         /**
-         * Give a network a way to the internet
+         * Create a gateway for a network
          * @description The gateway has a public IPv4 address of its own. `public_ip` brings one that the organisation has taken before;
          *     without it one is taken of those that the operator has allocated to the organisation, the one in `address` or a free
          *     one, 409 `no_public_ip_available` when there is none. Everything that leaves by the gateway has this address. It serves the subnets named; none of them may be of tier `data` (409 `tier_forbids_egress`).
@@ -1926,11 +1926,12 @@ export interface paths {
         put?: never;
         post?: never;
         /**
-         * Take a network's gateway away
-         * @description The subnets that it serves have no way out any more. While it forwards a port it answers 409 `in_use`. It is
-         *     `deleting` until the region's edge has let go of it; then it is gone, and its address rests before anybody gets it
-         *     again. One that was brought along by `public_ip`, or is protected, stays the organisation's, free for another use.
-         *     A second delete answers 409 `resource_deleting` while the job is open, and tries again when it has failed.
+         * Delete a network's gateway
+         * @description The subnets that it serves lose internet access. While it forwards a port it answers 409 `in_use`. It is
+         *     `deleting` until the region's edge has removed it; then it is deleted, and its address is quarantined before it
+         *     is assigned again. An address that was named in `public_ip`, or is protected, stays the organisation's, free for
+         *     another use. A second delete answers 409 `resource_deleting` while the job is open, and retries when it has
+         *     failed.
          */
         delete: operations["deleteGateway"];
         options?: never;
@@ -1954,7 +1955,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Let a subnet of the gateway's network reach the internet
+         * Attach a subnet to the gateway
          * @description A subnet of tier `data` answers 409 `tier_forbids_egress`, always.
          */
         post: operations["attachGatewaySubnet"];
@@ -1981,9 +1982,9 @@ export interface paths {
         put?: never;
         post?: never;
         /**
-         * Take a subnet's way to the internet away
-         * @description A subnet that a port is forwarded into answers 409 `in_use`. Until the region's edge has let go of it the subnet is
-         *     `detaching`, and its `egress` is still `gateway`. When the job has failed it can be taken out once more.
+         * Detach a subnet from the gateway
+         * @description A subnet that a port is forwarded into answers 409 `in_use`. Until the region's edge has removed it the subnet is
+         *     `detaching`, and its `egress` is still `gateway`. When the job has failed, send the request again.
          */
         delete: operations["detachGatewaySubnet"];
         options?: never;
@@ -2009,8 +2010,8 @@ export interface paths {
         /**
          * Forward a port of the gateway's address to a server
          * @description The server must be in a subnet that the gateway serves (409 `subnet_no_egress` otherwise: its answers would not come
-         *     back). A port that is forwarded already answers 409 `port_in_use`. The forward goes with its server: when the server
-         *     is destroyed, so is the forward, and its address is nobody's until the region's edge has let go of it.
+         *     back). A port that is forwarded already answers 409 `port_in_use`. The forward is deleted with its server; the
+         *     server's private address is not assigned again until the region's edge has removed the forward.
          */
         post: operations["createPortForward"];
         delete?: never;
@@ -2037,8 +2038,8 @@ export interface paths {
         post?: never;
         /**
          * Forward a port no more
-         * @description It is `deleting` until the region's edge has let go of it. The port is free at once. When the job has failed it can
-         *     be deleted once more.
+         * @description It is `deleting` until the region's edge has removed it. The port is free at once. When the job has failed, send the
+         *     request again.
          */
         delete: operations["deletePortForward"];
         options?: never;
@@ -2057,8 +2058,8 @@ export interface paths {
         get: operations["listIpPools"];
         put?: never;
         /**
-         * Make a pool of public addresses (operators)
-         * @description `gateway` and `prefix_length` are what guests are told; every range of the pool lies in that network. Without `vlan`
+         * Create a pool of public addresses (operators)
+         * @description `gateway` and `prefix_length` are configured in guests; every range of the pool lies in that network. Without `vlan`
          *     the addresses are in the public network that the region file names. None of the three can be changed later.
          */
         post: operations["createIpPool"];
@@ -2083,7 +2084,7 @@ export interface paths {
         post?: never;
         /**
          * Delete a pool and its ranges (operators)
-         * @description A pool of which an address is allocated, taken or still resting answers 409 `in_use`.
+         * @description A pool with an address that is allocated, reserved or in quarantine answers 409 `in_use`.
          */
         delete: operations["deleteIpPool"];
         options?: never;
@@ -2131,8 +2132,8 @@ export interface paths {
         put?: never;
         post?: never;
         /**
-         * Take a range out of a pool (operators)
-         * @description A range of which an address is allocated, taken or still resting answers 409 `in_use`.
+         * Remove a range from a pool (operators)
+         * @description A range with an address that is allocated, reserved or in quarantine answers 409 `in_use`.
          */
         delete: operations["removeIpPoolRange"];
         options?: never;
@@ -2149,7 +2150,7 @@ export interface paths {
             };
             cookie?: never;
         };
-        /** How much of a pool is given out, and to whom (operators) */
+        /** A pool's use, by organisation (operators) */
         get: operations["getIpPoolUtilisation"];
         put?: never;
         post?: never;
@@ -2168,11 +2169,11 @@ export interface paths {
             };
             cookie?: never;
         };
-        /** The addresses that organisations have been given (operators) */
+        /** The addresses allocated to organisations (operators) */
         get: operations["listIpPoolAllocations"];
         put?: never;
         /**
-         * Give an organisation addresses (operators)
+         * Allocate addresses to an organisation (operators)
          * @description Either `count` of the lowest free addresses, or the `addresses` by name: all of them or none. They are the
          *     organisation's to take (`POST /public-ips`) until they are withdrawn, also after it has released them.
          */
@@ -2197,7 +2198,7 @@ export interface paths {
         put?: never;
         post?: never;
         /**
-         * Take an address back from its organisation (operators)
+         * Deallocate an address from its organisation (operators)
          * @description An address that the organisation has taken answers 409 `in_use`.
          */
         delete: operations["withdrawIpPoolAddress"];
@@ -2217,7 +2218,7 @@ export interface paths {
         get: operations["listPublicIps"];
         put?: never;
         /**
-         * Take a public address
+         * Reserve a public IP
          * @description Of the addresses that the operator has allocated to the organisation: the one named, or a free one of the region,
          *     the one that was never used or longest not. 409 `no_public_ip_available` when there is none: the operator must
          *     allocate one.
@@ -2246,9 +2247,9 @@ export interface paths {
         put?: never;
         post?: never;
         /**
-         * Release a public address
-         * @description An attached one answers 409 `in_use`, a protected one 409 `protected`. The address rests for a time before anybody
-         *     gets it again, and stays allocated to the organisation.
+         * Release a public IP
+         * @description An attached one answers 409 `in_use`, a protected one 409 `protected`. The address is quarantined for a time before
+         *     it can be reserved again, and stays allocated to the organisation.
          */
         delete: operations["deletePublicIp"];
         options?: never;
@@ -2278,8 +2279,8 @@ export interface paths {
         /**
          * Attach a public address to a server, or move it there
          * @description The server gets a second interface in the public network with the address; at most one of each IP version. On a running
-         *     server whose guest agent answers it works at once; otherwise it is configured at the next boot from outside (stop and
-         *     start, or reboot through the API) and `requires_reboot` says so.
+         *     server whose guest agent answers it works at once; otherwise it is configured at the next power cycle (stop and
+         *     start, or reboot through the API) and `requires_reboot` is true.
          *
          *     An address of another server is refused with `already_attached`, unless `force` moves it: it is taken off the one
          *     server before the other is given it. A server in a `data` subnet answers 409 `tier_forbids_egress`.
@@ -2306,7 +2307,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Take a public address off its server
+         * Detach a public address from its server
          * @description The organisation keeps it: attach it elsewhere, or release it.
          */
         post: operations["detachPublicIp"];
@@ -2325,19 +2326,23 @@ export interface paths {
         };
         /**
          * The organisation's servers
-         * @description Servers in the removal buffer are in the list; removed ones are not.
+         * @description Servers in the removal buffer are in the list; destroyed ones are not.
          */
         get: operations["listServers"];
         put?: never;
         /**
          * Create a server
-         * @description One transaction takes the name, the private address, the MAC and the VM number, writes the server as `creating`
+         * @description One transaction allocates the name, the private address, the MAC and the VM number, writes the server as `creating`
          *     and the job `ServerCreate`, and answers. The region's agent does the rest: follow `job`.
          *
          *     * `region` may be left out when the organisation sees exactly one.
          *     * `subnet_id` may be left out: then the server goes to the `app` subnet of the network `default`, or to the only
          *       subnet there is; an organisation with no network in the region gets both (`created` says so).
          *     * Without `ssh_key_ids` a console password is generated. It is in this answer and nowhere else.
+         *     * The password of a Windows server is set by its guest agent, for which the job waits after the start: the first boot
+         *       can take ten minutes and more, and after 20 minutes the job fails with `guest_agent_unavailable`. The password that
+         *       was shown stays good for a retry of the job. With `start: false` no password is generated (`console_password` is
+         *       null): ask for a password reset after the first start.
          *     * `public_ip` gives it a public address: the one named, or with `auto` one of those allocated to the organisation.
          *     * `firewall_ids` attaches firewalls to it in the same transaction, so that it is filtered from its first start on.
          *       Needs the permission `firewall:update` too.
@@ -2360,12 +2365,13 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Take over a VM that is in a region already (operators)
-         * @description The VM must have one of Kule's numbers in the region that no server has, and no marker. A number of which the last
-         *     look at the region found no VM is refused (409 `vm_not_importable`). The server gets the number
-         *     and an address; `ServerAdopt` writes the name, the marker and the tags onto the VM, after looking that nobody
-         *     else's are there, puts it into its organisation's pool, and changes nothing else: it goes on running, or stays off. What is not as the package, the
-         *     subnet and the address want it is shown as `drift`; `POST /servers/{server_id}/reconcile` puts right what is not its size.
+         * Import a VM that is in a region already (operators)
+         * @description The VM must have one of Kule's numbers in the region that no server has, and no marker. A number for which the last
+         *     scan of the region found no VM is refused (409 `vm_not_importable`). The server gets the number
+         *     and an address; `ServerAdopt` writes the name, the marker and the tags onto the VM, after a check that it
+         *     carries none of another installation, puts it into its organisation's pool, and changes nothing else: it keeps
+         *     running, or stays off. What differs from the package, the subnet and the address is shown as `drift`; `POST
+         *     /servers/{server_id}/reconcile` corrects everything but its size.
          */
         post: operations["importServer"];
         delete?: never;
@@ -2394,8 +2400,8 @@ export interface paths {
          * Mark a server for removal
          * @description The server is stopped and its disks, name and addresses are kept until `deletion.purge_at`; then a job destroys
          *     them. `POST /servers/{id}/cancel-deletion` undoes it until that job exists. Always accepted, also while the
-         *     server is being created or after a failed create; refused only when it is protected (`protected`) or already on
-         *     its way out (`resource_deleting`).
+         *     server is being created or after a failed create; refused only when it is protected (`protected`) or already
+         *     being destroyed (`resource_deleting`).
          *
          *     With `purge=true` there is no buffer, or it ends now: the server is destroyed at once and cannot be had back.
          *     That needs the permission `server:purge`, which admins and owners have.
@@ -2408,9 +2414,10 @@ export interface paths {
          * @description In `labels`, a value sets and `null` removes; what is not named stays. What is only in the database is changed at
          *     once (200).
          *
-         *     A new `name` is written at once and told the region by a job (202 with `server` and `job`): the VM is renamed, and
-         *     a running Linux guest whose agent answers gets the new host name. Otherwise the guest has it from its next start,
-         *     at which cloud-init takes it for a new instance and makes new SSH host keys; Windows always takes it at a start.
+         *     A new `name` is written at once and applied in the region by a job (202 with `server` and `job`): the VM is
+         *     renamed, and a running Linux guest whose agent answers gets the new host name. Otherwise the guest has it from
+         *     its next start, at which cloud-init takes it for a new instance and makes new SSH host keys; Windows always
+         *     takes it at a start.
          *
          *     Whoever may change a server can put protection on. Taking it off (`false` where it is `true`) needs the
          *     permission `server:unprotect`, which admins and owners have.
@@ -2433,8 +2440,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Take a server out of the removal buffer
-         * @description Wins or loses against the expiry on one row lock: afterwards either the server is kept or it is gone, never
+         * Cancel the deletion of a server
+         * @description This and the expiry take the same row lock: afterwards the server is either kept or destroyed, never
          *     both. A server that ran before is started again.
          */
         post: operations["cancelServerDeletion"];
@@ -2461,15 +2468,15 @@ export interface paths {
         /**
          * Start, shut down, stop, reboot or reset a server
          * @description * `start` switches a stopped server on.
-         *     * `shutdown` asks the guest, for `timeout_seconds`; `stop` takes the power away at once, and also ends a
-         *       `shutdown` or `reboot` that still waits for its guest.
+         *     * `shutdown` requests it of the guest and waits up to `timeout_seconds`; `stop` powers off at once, and
+         *       also ends a `shutdown` or `reboot` that still waits for its guest.
          *     * `reboot` shuts the guest down and starts a new process, so that whatever waits for a cold start is applied;
-         *       the job succeeds when the guest was seen to be off and runs again. `reset` is the button on the case: the guest begins
-         *       anew in the same process.
-         *     * A guest that does not obey in time is left running and the job fails with `guest_ignored`; with `force_after`
-         *       its power is taken away instead.
+         *       the job succeeds when the guest was seen to be off and runs again. `reset` is a hard reset: the guest boots
+         *       again in the same process.
+         *     * A guest that does not shut down in time is left running and the job fails with `guest_ignored`; with `force_after`
+         *       it is powered off instead.
          *
-         *     `actions` of the server says which of them is possible now; any other answers 409 `invalid_state`.
+         *     `actions` of the server shows which of them is possible now; any other answers 409 `invalid_state`.
          */
         post: operations["powerServer"];
         delete?: never;
@@ -2493,18 +2500,18 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Give a server another package
+         * Resize a server to another package
          * @description CPU and memory go up and down; a disk only grows, since a file system cannot be cut off safely.
          *
          *     * With `grow_disk` (the default) the disk becomes as large as the package's; a package with a smaller disk than
          *       the server has is refused with 409 `disk_shrink_forbidden`. With `grow_disk: false` the disk stays as it is,
-         *       so that the server can go down again later, and a smaller package keeps the larger disk.
-         *     * A running server is restarted, so it needs `allow_restart: true` unless only its disk grows: the guest is asked
-         *       to shut down, switched off after a minute if it does not, and started with the new package. A stopped one stays
+         *       so that the server can be made smaller again later, and a smaller package keeps the larger disk.
+         *     * A running server is restarted, so it needs `allow_restart: true` unless only its disk grows: the guest is shut
+         *       down, powered off after a minute if that fails, and started with the new package. A stopped one stays
          *       stopped.
          *     * Windows images keep their minimum: 422 `os_plan_mismatch`.
-         *     * It grows where it is: 409 `capacity_unavailable` when its node or its storage has no room for what it would
-         *       take more, 409 `quota_exceeded` when the organisation has none.
+         *     * It grows on its node: 409 `capacity_unavailable` when the node or the storage lacks the capacity for the
+         *       difference, 409 `quota_exceeded` when the quota does.
          *
          *     To the package and the disk that it has already is refused (409). The server is `resizing` until the region has read back that everything is applied and nothing waits for a start.
          */
@@ -2536,14 +2543,14 @@ export interface paths {
          *     opens one websocket, and only as the kind it is for. Binary messages are the console's bytes both ways (RFB for
          *     `vnc`, which needs no password). For `serial` there are two text messages to the server, both optional:
          *     `{"type":"resize","cols":120,"rows":40}` and `{"type":"ack","bytes":n}` with all bytes that were shown so far;
-         *     who sends the second is never sent much more than that. The server says `{"type":"open"}` once the machine
-         *     answers. A close carries the reason as its text: `server_off`, `server_deleted`, `idle`, `length`, `taken_over`,
-         *     `ended`, `access_ended`, `region_silent`, `region_lost`, `serial_unsupported`, `hypervisor_failed`, `unresponsive`, `too_many_messages`,
-         *     `restarting`.
+         *     a client that sends `ack` is never sent much more than it has acknowledged. The server sends `{"type":"open"}`
+         *     once the machine answers. A close carries the reason as its text: `server_off`, `server_deleted`, `idle`,
+         *     `length`, `taken_over`, `ended`, `access_ended`, `region_silent`, `region_lost`, `serial_unsupported`,
+         *     `hypervisor_failed`, `unresponsive`, `too_many_messages`, `restarting`.
          *
-         *     A serial line has one session at a time. A new one of the same caller takes its place; that of somebody else is
-         *     only ended with `take_over`. Of a Windows there is no serial line (422). While the region does not answer, nobody
-         *     could open the other side: 503 `region_unavailable` with `Retry-After`.
+         *     A serial line has one session at a time. A new one of the same caller replaces it; another caller's is ended only
+         *     with `take_over`. A Windows server has no serial line (422). While the region does not answer, no agent could
+         *     open the console: 503 `region_unavailable` with `Retry-After`.
          */
         post: operations["openServerConsole"];
         delete?: never;
@@ -2596,9 +2603,9 @@ export interface paths {
         post?: never;
         /**
          * End a console session
-         * @description One's own or somebody else's, whichever process of the API holds it. From the answer on its ticket opens nothing
-         *     and it counts for no limit; its websocket is closed with the reason `ended` at once, and within five seconds when
-         *     the processes of the API cannot tell each other.
+         * @description Your own or another caller's, whichever process of the API holds it. From the answer on its ticket is invalid and
+         *     it counts for no limit; its websocket is closed with the reason `ended` at once, or within five seconds when the
+         *     processes of the API cannot notify each other.
          */
         delete: operations["endServerConsoleSession"];
         options?: never;
@@ -2621,13 +2628,14 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Make a server anew from an image
-         * @description The server keeps its name, VM number, MAC and addresses, package and disk size. Its disk is destroyed and made anew
-         *     from the image; everything on it is lost, and there is no way back once the job has begun to destroy it.
+         * Rebuild a server from an image
+         * @description The server keeps its name, VM number, MAC and addresses, package and disk size. Its disk is destroyed and recreated
+         *     from the image; everything on it is lost, and this cannot be undone once the job has begun to destroy it.
          *
          *     * `confirm_name` must be the server's name.
          *     * Without `ssh_key_ids` the server gets the keys it had. With none, or with a Windows image, a console password is
-         *       generated: it is in this answer and nowhere else.
+         *       generated: it is in this answer and nowhere else. That of a Windows server is set by its guest agent, for which the
+         *       job waits as after a create.
          *     * Refused while `protection.rebuild` is on (409 `protected`).
          *
          *     The server runs at its end. A rebuild that failed after the disk was destroyed leaves it in `error`, to be retried.
@@ -2654,14 +2662,15 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Give a user of the server another password
+         * Reset the password of a user of the server
          * @description The password is generated, is in this answer and nowhere else.
          *
-         *     * `now` (the default) tells the guest agent of a running server. A server that is not running answers 409
-         *       `guest_agent_unavailable`, and so does one whose agent did not answer when the region last asked it, a moment ago;
-         *       when nobody knows, the job finds out, and fails with that code.
-         *     * `next_boot` writes it where cloud-init (cloudbase-init for Windows) finds it at the next start, for the image's login
-         *       name only. To cloud-init the server is then a new instance: it makes new SSH host keys at that start.
+         *     * `now` (the default) sets it through the guest agent of a running server. A server that is not running answers 409
+         *       `guest_agent_unavailable`, and so does one whose agent did not answer the region's last scan; when that is not
+         *       known, the job fails with that code if the agent does not answer.
+         *     * `next_boot` writes it where cloud-init finds it at the next start, for the image's login name only. To cloud-init the
+         *       server is then a new instance: it makes new SSH host keys at that start. A Windows server has no `next_boot` (422 on
+         *       `when`): every user of the guest could read the password on its drive. Start the server and ask for `now`.
          */
         post: operations["resetServerPassword"];
         delete?: never;
@@ -2685,15 +2694,15 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Put a server's VM right where it was changed outside of Kule
-         * @description Looks at the VM and writes back what differs from the records: its name and marks (marker, tags, start with its node,
-         *     protection), its network interfaces (MAC, bridge, VLAN, firewall, link, rate, trunks), its firewall and its pool. An
-         *     interface that is put right is disconnected first, and connected again only when the hypervisor's firewall has read
-         *     its rules. Interfaces that the records do not know are removed. CPU, memory and disk stay as they are: a resize
-         *     changes those.
+         * Reconcile a server's VM with the records (operators)
+         * @description Compares the VM with the records and writes back what differs: its name and marks (marker, tags, start with its
+         *     node, protection), its network interfaces (MAC, bridge, VLAN, firewall, link, rate, trunks), its firewall and
+         *     its pool. An interface that is corrected is disconnected first, and connected again only when the hypervisor's
+         *     firewall has read its rules. Interfaces that the records do not know are removed. CPU, memory and disk stay as
+         *     they are: a resize changes those.
          *
-         *     The findings of `GET /operator/drift` close with the next look at the region. 409 `invalid_state` when there is
-         *     nothing that could be put right: no node has the VM (`server_has_its_vm`), or only its size differs
+         *     The findings of `GET /operator/drift` close with the next scan of the region. 409 `invalid_state` when there is
+         *     nothing that can be corrected: no node has the VM (`server_has_its_vm`), or only its size differs
          *     (`drift_can_be_put_right`).
          */
         post: operations["reconcileServer"];
@@ -2718,9 +2727,9 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Lock a server against every change
+         * Lock a server against changes (operators)
          * @description From then on every change of the server answers 409 `locked` with the reason, and `actions` shows it, until an operator
-         *     unlocks it. What is under way goes on; the end of a removal buffer waits. Locking a locked server replaces the reason.
+         *     unlocks it. Open jobs continue; the end of a removal buffer waits. Locking a locked server replaces the reason.
          */
         post: operations["lockServer"];
         delete?: never;
@@ -2744,7 +2753,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Take a server's lock away
+         * Unlock a server (operators)
          * @description Does nothing to a server that is not locked.
          */
         post: operations["unlockServer"];
@@ -2761,7 +2770,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** What is being done and was done */
+        /** The organisation's jobs */
         get: operations["listJobs"];
         put?: never;
         post?: never;
@@ -2786,9 +2795,9 @@ export interface paths {
         /**
          * One job
          * @description Poll until `done` is true (or `status` is `succeeded` or `failed`), at most once every 5 seconds: `Retry-After`
-         *     says so while the job is open. Polling the same job more than twice as fast answers 429. With `wait` the answer
-         *     comes when something changed, at the latest after that many seconds, and at once when the job has ended; it is no poll
-         *     and is not counted as one.
+         *     gives the interval while the job is open. Polling the same job more than twice as fast answers 429. With `wait`
+         *     the answer comes when something changed, at the latest after that many seconds, and at once when the job has
+         *     ended; it is no poll and is not counted as one.
          */
         get: operations["getJob"];
         put?: never;
@@ -2840,7 +2849,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Ask a job to stop
+         * Cancel a job
          * @description A queued job ends at once; a running one ends at its next step if nothing irreversible was done, otherwise it
          *     answers 409 `invalid_state`. A cancelled create leaves its server in `error`, to be deleted or retried.
          */
@@ -2866,11 +2875,11 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Try a failed or cancelled job again
-         * @description The same job goes on from what exists: nothing is replayed. Refused when the resource has moved on, and with 409
-         *     `capacity_unavailable` or `quota_exceeded` when what its failure gave back is not to be had again. A create goes to
-         *     another node than before when the former has no room or is away, and a look at the region since has found that
-         *     nothing of the server is there.
+         * Retry a failed or cancelled job
+         * @description The same job continues from what exists: nothing is replayed. Refused when the resource has changed since, and
+         *     with 409 `capacity_unavailable` or `quota_exceeded` when what its failure released is no longer available. A
+         *     create uses another node than before when the former has no capacity or does not answer, and a scan of the
+         *     region since has found nothing of the server there.
          */
         post: operations["retryJob"];
         delete?: never;
@@ -2907,7 +2916,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * From when to when something was held
+         * Usage segments: from when to when something was used
          * @description Half-open intervals `[start, end)`, derived from the events in the transaction that writes them: at most one of a
          *     kind is open for a resource at any moment, and none overlap. A resize ends one and begins the next at the same
          *     moment. Ordered by `start`.
@@ -2929,7 +2938,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * How much was used in a time, by resource, package, day or label
+         * How much was used in a period, by resource, package, day or label
          * @description Every segment counts with the part of it that lies in the window, so that the sums of adjacent windows add up.
          *     Days begin at midnight UTC. At most 400 days at once.
          */
@@ -2951,7 +2960,7 @@ export interface paths {
         };
         /**
          * All of it as a table
-         * @description Streamed: of any length. What breaks on the way breaks the connection, so a file that ends is whole.
+         * @description Streamed: of any length. An error on the way breaks the connection, so a file that ends is complete.
          *     Texts that a spreadsheet would take for a formula begin with an apostrophe.
          */
         get: operations["exportUsageCsv"];
@@ -2971,8 +2980,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * All of it, one JSON object a line
-         * @description Streamed: of any length. What breaks on the way breaks the connection, so a file that ends is whole.
+         * Export everything, one JSON object a line
+         * @description Streamed: of any length. An error on the way breaks the connection, so a file that ends is complete.
          */
         get: operations["exportUsageNdjson"];
         put?: never;
@@ -2991,10 +3000,10 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * How much the organisation may have of everything, and has
-         * @description `used` is counted from what is there. A server in the removal buffer keeps its place and its disk (`reserved`
-         *     says how much of `used` that is); its vCPUs and its memory are free at once, and cancelling the deletion needs
-         *     room for them again.
+         * The organisation's quotas and their use
+         * @description `used` is counted from what is there. A server in the removal buffer still counts as a server and with its disk
+         *     (`reserved` is that part of `used`); its vCPUs and its memory are free at once, and cancelling the deletion
+         *     needs free quota for them again.
          */
         get: operations["listQuotas"];
         put?: never;
@@ -3013,9 +3022,9 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Which promises are broken in the database (operators)
-         * @description The worker holds the database against the invariants in one snapshot, every few minutes; this answers what it
-         *     found last. `fresh=true` has it look now and waits for the result, up to 30 seconds; without one until then the
+         * Violations of invariants in the database (operators)
+         * @description The worker checks the database against the invariants in one snapshot, every few minutes; this answers its last
+         *     result. `fresh=true` runs the check now and waits for the result, up to 30 seconds; without one until then the
          *     answer is 503. What needs more than the database is in `not_checked`.
          */
         get: operations["getInvariants"];
@@ -3037,7 +3046,7 @@ export interface paths {
         /**
          * Jobs of all organisations (operators)
          * @description Newest first, open ones and those that have ended. To act on one, name its organisation in `Kule-Organisation` and
-         *     use `/jobs/{job_id}`. Those that do not go on by themselves are in `/operator/stuck-jobs`.
+         *     use `/jobs/{job_id}`. Those that do not continue by themselves are in `/operator/stuck-jobs`.
          */
         get: operations["listOperatorJobs"];
         put?: never;
@@ -3056,12 +3065,12 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Jobs of all organisations that need somebody to look (operators)
-         * @description Longest first. `silent`: its holder has not reported for a minute after its time, and nobody took over.
-         *     `repeating`: tried four times or more, and still not done. `not_claimed`: could have begun a quarter of an hour
-         *     ago, and no agent took it. `slow`: has run for half an hour. `failed`: ended badly within the last 30 days, what it
-         *     was for is still there, and nothing was done to that since. A job is listed once, for the first of these that
-         *     holds; it goes away by itself when none does. docs/runbooks/stuck-job.md says what to do.
+         * Jobs of all organisations that need an operator's attention (operators)
+         * @description Longest first. `silent`: its agent has not reported for a minute after the lease expired, and no other agent has
+         *     claimed it. `repeating`: tried four times or more, and still not done. `not_claimed`: could have begun a quarter
+         *     of an hour ago, and no agent took it. `slow`: has run for half an hour. `failed`: ended badly within the last 30
+         *     days, what it was for is still there, and nothing was done to that since. A job is listed once, for the first of
+         *     these that holds; it leaves the list when none does. See docs/runbooks/stuck-job.md for what to do.
          */
         get: operations["listStuckJobs"];
         put?: never;
@@ -3080,11 +3089,11 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Where regions are not as the records say (operators)
-         * @description `changed`: a server's VM differs from what is wanted. `missing`: a server's VM is gone. `foreign`: a guest without
-         *     Kule's marker has one of Kule's VM numbers. `extra`: a VM with Kule's marker belongs to no server. Each was seen
-         *     in two looks of the region's agent, one after the other. Nothing here is ever changed or destroyed because of it;
-         *     an entry goes away by itself when the region is right again.
+         * Where regions differ from the records (operators)
+         * @description `changed`: a server's VM differs from the records. `missing`: a server's VM does not exist. `foreign`: a guest
+         *     without Kule's marker has one of Kule's VM numbers. `extra`: a VM with Kule's marker belongs to no server. Each
+         *     was found in two consecutive scans by the region's agent. Nothing here is ever changed or destroyed because of
+         *     it; an entry closes by itself when the region matches the records again.
          */
         get: operations["listDrift"];
         put?: never;
@@ -3105,8 +3114,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Take the next job of this region
-         * @description The token says which region. The same `claim_id` again answers the same job, so a lost reply loses nothing. The
+         * Claim the next job of this region
+         * @description The token determines the region. The same `claim_id` again answers the same job, so a lost reply loses nothing. The
          *     job is held for `lease_seconds`; every report renews it. With `wait_seconds` the call is parked until there is
          *     work. Kinds that are not in `capabilities` are left for a newer agent.
          */
@@ -3127,11 +3136,11 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Take the next console session of this region
-         * @description Somebody has presented a ticket and waits. Whoever claims the session opens the hypervisor's console and, with
-         *     the same token, one websocket to `/agent/consoles/{session_id}` of this API, subprotocol `kule.console.v1`, within
-         *     `connect_seconds`; both end with the session. The same `claim_id` again answers the same session. With `wait_seconds` the
-         *     call is parked until there is one.
+         * Claim the next console session of this region
+         * @description A viewer has presented a ticket and waits. The agent that claims the session opens the hypervisor's console and,
+         *     with the same token, one websocket to `/agent/consoles/{session_id}` of this API, subprotocol `kule.console.v1`,
+         *     within `connect_seconds`; both end with the session. The same `claim_id` again answers the same session. With
+         *     `wait_seconds` the call is parked until there is one.
          */
         post: operations["claimConsole"];
         delete?: never;
@@ -3196,12 +3205,12 @@ export interface paths {
         put?: never;
         /**
          * Report what is in the region
-         * @description The agent looks at its region again and again; one look is a pass. A call without `pass` asks for one: the answer
-         *     has its number, or `null` while another agent of the region looks. The pass is then reported in batches, in their
+         * @description The agent scans its region again and again; one scan is a pass. A call without `pass` requests one: the answer has
+         *     its number, or `null` while another agent of the region scans. The pass is then reported in batches, in their
          *     order, each recorded in one transaction; the last carries `end`. Only a pass that is `complete` and whose batches
          *     all arrived can show that a VM is missing. A batch of a pass that is not the region's current one changes nothing
-         *     and answers `recorded: false`; the same batch again changes nothing either. What is said about a server while a
-         *     job of it is open, or was seen before its last job ended, is left aside.
+         *     and answers `recorded: false`; the same batch again changes nothing either. A report about a server with an open
+         *     job, or from before its last job ended, is ignored.
          */
         post: operations["reportInventory"];
         delete?: never;
@@ -3228,15 +3237,15 @@ export interface components {
             status: "ok";
         };
         AuditVerification: {
-            /** @description Null when nobody has looked yet, or the worker has no key (`KULE_AUDIT_KEYS`) */
+            /** @description Null when nothing was checked yet, or the worker has no key (`KULE_AUDIT_KEYS`) */
             whole: boolean | null;
             /** Format: date-time */
             checked_at: string | null;
-            /** @description The last look is more than half an hour ago, or there was none */
+            /** @description The last check is more than half an hour ago, or there was none */
             stale: boolean;
             /**
              * Format: date-time
-             * @description Entries until then were looked at
+             * @description Entries until then were checked
              */
             up_to: string | null;
             first_break: components["schemas"]["AuditBreak"] | null;
@@ -3246,11 +3255,11 @@ export interface components {
         AuditBreak: {
             /**
              * @description The entry was changed, removed, or added to the past; or its seal was changed, seals were removed (then
-             *     nobody can say whose entries they were about, and every organisation is told), or their key is not known.
+             *     it is unknown whose entries they covered, and every organisation sees it), or their key is not known.
              * @enum {string}
              */
             reason: "row_changed" | "row_removed" | "row_added" | "seal_changed" | "seals_removed" | "key_unknown";
-            /** @description Place in the order of the seals; null for an entry without one. Only operators are told */
+            /** @description Place in the order of the seals; null for an entry without one. For operators only */
             position: number | null;
             /** @description Identifier of the entry (`aud_…`) */
             entry: string | null;
@@ -3302,7 +3311,7 @@ export interface components {
             name: components["schemas"]["PreconditionName"];
             code: components["schemas"]["ErrorCode"];
             message: string;
-            /** @description The id of what stands in the way */
+            /** @description The id of the resource that prevents it */
             resource: string | null;
             /**
              * @description What would make it hold. Ids in it are real ones, never a placeholder in braces
@@ -3342,7 +3351,7 @@ export interface components {
         DryRun: {
             /** @constant */
             dry_run: true;
-            /** @description What would be written; null when something stands in the way */
+            /** @description What would be written; null when a precondition fails */
             would: {
                 server: components["schemas"]["Server"];
                 /** @description Of an attach or a detach */
@@ -3415,9 +3424,9 @@ export interface components {
              * @enum {string}
              */
             opened_by: "unknown" | "password" | "password_and_totp" | "password_and_recovery_code" | "password_and_passkey" | "passkey" | "oidc" | "oidc_and_totp" | "oidc_and_recovery_code" | "oidc_and_passkey";
-            /** @description What the provider is called that vouched for the person (`oidc…`) */
+            /** @description The name of the provider that identified the person (`oidc…`) */
             provider: string | null;
-            /** @description What the browser called itself at sign-in */
+            /** @description The browser's User-Agent at sign-in */
             user_agent: string | null;
             /** @description Where the sign-in came from */
             source_address: string | null;
@@ -3435,11 +3444,11 @@ export interface components {
             revoked: number;
         };
         PasswordChange: {
-            /** @description Needed by who has a password; the first one of who signs in with a provider needs a fresh proof instead */
+            /** @description Needed by a person with a password; the first password of a person who signs in with a provider needs a fresh proof instead */
             current_password?: string;
             new_password: string;
             /**
-             * @description True: every token that the person has minted ends as well, in all organisations
+             * @description True: every token that the person has created ends as well, in all organisations
              * @default false
              */
             end_tokens?: boolean;
@@ -3467,7 +3476,7 @@ export interface components {
             secret: string;
             new_password: string;
             /**
-             * @description True: every token that the person has minted ends as well, in all organisations
+             * @description True: every token that the person has created ends as well, in all organisations
              * @default false
              */
             end_tokens?: boolean;
@@ -3520,7 +3529,7 @@ export interface components {
             secret_withheld?: boolean;
         };
         AccountSecurity: {
-            /** @description False for who only signs in with a provider */
+            /** @description False for a person who signs in only with a provider */
             has_password: boolean;
             password_changed_at: components["schemas"]["Time"] | null;
             /** @description null without an authenticator app */
@@ -3530,7 +3539,7 @@ export interface components {
             passkeys: components["schemas"]["Passkey"][];
             identities: components["schemas"]["Identity"][];
             recovery_codes_left: number;
-            /** @description When an operator took the person's second factor away, unless there is a new one */
+            /** @description When an operator reset the person's second factor, unless there is a new one */
             second_factor_reset_at: components["schemas"]["Time"] | null;
             /** @description Until when this session may change how the person signs in; null when a proof is needed */
             proven_until: components["schemas"]["Time"] | null;
@@ -3576,7 +3585,7 @@ export interface components {
             /** @example psk_06ex2v3m8n4k6q1r5s7t9w0y2z */
             id: string;
             name: string;
-            /** @description It is kept by an account of the person's devices, and not by one device alone */
+            /** @description It is synchronised between the person's devices, not bound to one */
             is_synced: boolean;
             created_at: components["schemas"]["Time"];
             last_used_at: components["schemas"]["Time"] | null;
@@ -3606,7 +3615,7 @@ export interface components {
             purpose: "link" | "prove";
         };
         OidcAuthorization: {
-            /** @description To be sent back with what the provider answers; nobody else may have it */
+            /** @description To be sent back with the provider's answer; keep it secret */
             flow: string;
             /** @description Where the browser goes */
             authorization_url: string;
@@ -3631,11 +3640,11 @@ export interface components {
         Identity: {
             /** @example idn_06ex2v3m8n4k6q1r5s7t9w0y2z */
             id: string;
-            /** @description null for one that the installation has no more: it opens nothing */
+            /** @description null for a provider that the installation no longer has: it cannot be used */
             provider: components["schemas"]["OidcProvider"] | null;
             /** @example https://id.example */
             issuer: string;
-            /** @description What the provider called the person last */
+            /** @description The person's name or e-mail at the provider, at the last sign-in */
             email: string | null;
             created_at: components["schemas"]["Time"];
             last_used_at: components["schemas"]["Time"] | null;
@@ -3709,7 +3718,7 @@ export interface components {
         };
         /** @description Most servers the organisation may have, those in the removal buffer included; null is no limit */
         ServerLimit: number | null;
-        /** @description Limits that are left out stay as they are. Lowering one below what is used takes nothing away. */
+        /** @description Limits that are left out stay as they are. Lowering one below what is used deletes nothing. */
         OrganisationLimitsChange: {
             servers?: components["schemas"]["ServerLimit"];
         };
@@ -3804,7 +3813,7 @@ export interface components {
             organisation: components["schemas"]["OrganisationRef"];
             email: string;
             role: components["schemas"]["Role"];
-            /** @description The name of whoever invited */
+            /** @description The name of the inviter */
             invited_by: string | null;
             expires_at: components["schemas"]["Time"];
         };
@@ -3848,13 +3857,13 @@ export interface components {
             role: components["schemas"]["Role"] | null;
             scopes: components["schemas"]["Scope"][];
             region: string | null;
-            /** @description The user or token that minted it */
+            /** @description The user or token that created it */
             created_by: string | null;
             created_at: components["schemas"]["Time"];
             expires_at: components["schemas"]["Time"] | null;
             /** @description To the minute */
             last_used_at: components["schemas"]["Time"] | null;
-            /** @description Why an operator entered the organisation by it, or by the token that minted it; null for all others */
+            /** @description Why an operator entered the organisation by it, or by the token that created it; null for all others */
             operator_reason: string | null;
             revoked_at: components["schemas"]["Time"] | null;
         };
@@ -3866,7 +3875,7 @@ export interface components {
             name: components["schemas"]["DisplayName"];
             /** @description Default: member, or the caller's role when that is less */
             role?: components["schemas"]["Role"];
-            /** @description Default: everything the role may */
+            /** @description Default: all permissions of the role */
             scopes?: components["schemas"]["Scope"][];
             /** @description Default: 90. An operator's token for an organisation lasts for one day */
             expires_in_days?: number;
@@ -3903,7 +3912,7 @@ export interface components {
             actor: components["schemas"]["Actor"];
             /** @example server.create */
             action: string;
-            /** @description Id of what was acted on */
+            /** @description Id of the resource */
             resource: string | null;
             organisation_id: string | null;
             /** @enum {string} */
@@ -3913,7 +3922,7 @@ export interface components {
             code: string | null;
             request_id: string;
             source_address: string | null;
-            /** @description What was asked, without secrets */
+            /** @description The request, without secrets */
             details: {
                 [key: string]: unknown;
             };
@@ -3947,7 +3956,7 @@ export interface components {
             }[];
         };
         /**
-         * @description `capacity`: no node has room; `maintenance`: an operator's choice; `silent`: the region has stopped reporting, so a create is accepted and waits until it is back, and what needs the region at once answers 503; `unknown`: the region has not said lately what it has, so a create is accepted and may wait
+         * @description `capacity`: no node has the capacity; `maintenance`: an operator's choice; `silent`: the region has stopped reporting, so a create is accepted and waits until it is back, and what needs the region at once answers 503; `unknown`: the region has not reported its capacity lately, so a create is accepted and may wait
          * @enum {string}
          */
         PlacementReason: "capacity" | "maintenance" | "silent" | "unknown";
@@ -3961,11 +3970,11 @@ export interface components {
         };
         CatalogAnswer: {
             region: string;
-            /** @description So many of them fit, as far as is known */
+            /** @description How many of them fit, as far as is known */
             placeable: boolean;
-            /** @description The region has said lately what it has */
+            /** @description The region has reported its capacity lately */
             known: boolean;
-            /** @description How many fit in all; null when not known */
+            /** @description How many fit in total; null when not known */
             fits: number | null;
             reason: components["schemas"]["PlacementReason"] | null;
         };
@@ -4042,10 +4051,10 @@ export interface components {
                 reported_at: components["schemas"]["Time"];
                 /** @description That have a namespace there */
                 networks: number;
-                /** @description Namespaces in Kule's name of networks that it does not have. Nobody removes them by itself */
+                /** @description Namespaces with Kule's name prefix whose network does not exist. They are not removed automatically */
                 unknown_networks: string[];
             } | null;
-            /** @description The public key that secrets for the region are sealed to, null before an agent has told one */
+            /** @description The public key that secrets for the region are sealed to, null before an agent has reported one */
             agent_key?: components["schemas"]["AgentKey"] | null;
             jobs: {
                 queued: number;
@@ -4059,12 +4068,12 @@ export interface components {
             fingerprint: components["schemas"]["KeyFingerprint"];
             since: components["schemas"]["Time"] | null;
             last_reported_at: components["schemas"]["Time"] | null;
-            /** @description Another key that an agent tells, until an operator approves or refuses it */
+            /** @description Another key that an agent reports, until an operator approves or refuses it */
             pending: {
                 fingerprint: components["schemas"]["KeyFingerprint"];
                 since: components["schemas"]["Time"];
                 last_reported_at: components["schemas"]["Time"];
-                /** @description The agent token that it was told with */
+                /** @description The agent token that it was reported with */
                 token_id: string | null;
                 agent_name: string | null;
             } | null;
@@ -4123,13 +4132,13 @@ export interface components {
             bits: number;
             comment: string;
             labels: components["schemas"]["Labels"];
-            /** @description Servers that were given the key and are not destroyed, the newest first, at most 100; empty without server:read. They keep it whatever becomes of it here */
+            /** @description Servers that were given the key and are not destroyed, the newest first, at most 100; empty without server:read. They keep it whatever happens to the key here */
             used_by_servers: string[];
             /** @description How many there are */
             used_by_server_count: number;
-            /** @description Who put it in; null for a key that was put in before that was kept */
+            /** @description Who added it; null for a key that was added before this was recorded */
             created_by: components["schemas"]["Actor"] | null;
-            /** @description When a server was last given it, by being made or rebuilt; null when none ever was */
+            /** @description When a server last got it, at its creation or a rebuild; null when none ever did */
             last_used_at: components["schemas"]["Time"] | null;
             generation: number;
             created_at: components["schemas"]["Time"];
@@ -4149,7 +4158,7 @@ export interface components {
             labels?: components["schemas"]["LabelChanges"];
         };
         /**
-         * @description In a region with an edge: `provisioning` and `updating` until the edge has it, `deleting` until the edge has let go, `error` when the job failed. Without one always `active`
+         * @description In a region with an edge: `provisioning` and `updating` until the edge has it, `deleting` until the edge has removed it, `error` when the job failed. Without an edge always `active`
          * @enum {string}
          */
         NetworkStatus: "provisioning" | "active" | "updating" | "deleting" | "error";
@@ -4157,7 +4166,7 @@ export interface components {
             /** @enum {string} */
             code: "apply_failed";
             message: string;
-            /** @description Tried again with `POST /jobs/{job_id}/retry` */
+            /** @description Retried with `POST /jobs/{job_id}/retry` */
             job_id: string;
         };
         Network: {
@@ -4170,7 +4179,7 @@ export interface components {
             /** @description Servers with no subnet named go here */
             is_default: boolean;
             status: components["schemas"]["NetworkStatus"];
-            /** @description Why the region's edge does not have it as wanted; null while nothing is wrong */
+            /** @description Why the region's edge does not have the wanted state; null while it does, or is about to */
             status_reason?: components["schemas"]["NetworkStatusReason"] | null;
             subnets: {
                 id: string;
@@ -4190,13 +4199,13 @@ export interface components {
         AddressUsage: {
             /** @description That servers can have: used, reserved and free ones */
             addresses_total: number;
-            /** @description By servers or still in quarantine */
+            /** @description By servers, or in quarantine */
             addresses_used: number;
-            /** @description Of the used ones, those that nobody has any more */
+            /** @description Of the used ones, those in quarantine */
             addresses_quarantined: number;
             /** @description Kept by reservations, and neither used nor in quarantine */
             addresses_reserved: number;
-            /** @description That a server could be given now */
+            /** @description That can be assigned to a server now */
             addresses_free: number;
         };
         NetworkList: {
@@ -4217,7 +4226,7 @@ export interface components {
             description?: string;
             labels?: components["schemas"]["LabelChanges"];
         };
-        /** @description It was done at once. What the region has to be told is a job, and the answer 202 */
+        /** @description Done at once. A change that needs the region answers 202 with a job */
         NothingQueued: {
             job?: null;
         };
@@ -4238,14 +4247,14 @@ export interface components {
             gateway_ip: components["schemas"]["Address4"];
             dns_servers: string[];
             /**
-             * @description What the region's edge lets out: `none` until a gateway serves the subnet; `forbidden` for tier data, always
+             * @description Internet access through the region's edge: `none` until a gateway serves the subnet; `forbidden` for tier data, always
              * @enum {string}
              */
             egress: "none" | "gateway" | "forbidden";
             /** @description Shown to operators only */
             vlan: number | null;
             status: components["schemas"]["NetworkStatus"];
-            /** @description Why the region's edge does not have it as wanted; null while nothing is wrong */
+            /** @description Why the region's edge does not have the wanted state; null while it does, or is about to */
             status_reason?: components["schemas"]["NetworkStatusReason"] | null;
             usage: components["schemas"]["AddressUsage"];
             labels: components["schemas"]["Labels"];
@@ -4276,14 +4285,14 @@ export interface components {
             job: components["schemas"]["Job"] | null;
         };
         /**
-         * @description `used` by a server; kept by a `reserved` one; `quarantined` after somebody had it, with a reservation or without; of the `platform`, never a server's
+         * @description `used` by a server; kept by a reservation (`reserved`); `quarantined` after its last use, with a reservation or without; of the `platform`, never a server's
          * @enum {string}
          */
         AddressState: "used" | "reserved" | "quarantined" | "platform";
         SubnetAddress: {
             address: components["schemas"]["Address4"];
             state: components["schemas"]["AddressState"];
-            /** @description What the platform has it for; null for others */
+            /** @description What the platform uses it for; null for others */
             role: ("network" | "gateway" | "broadcast") | null;
             /** @description Who has it */
             server: components["schemas"]["AddressHolder"] | null;
@@ -4291,7 +4300,7 @@ export interface components {
             reservation: components["schemas"]["AddressHolder"] | null;
             /** @description Of its state */
             since: components["schemas"]["Time"];
-            /** @description Until when it rests; a port that is still forwarded to it makes it longer */
+            /** @description End of quarantine; a port that is still forwarded to it extends it */
             free_after: components["schemas"]["Time"] | null;
         };
         AddressHolder: {
@@ -4373,7 +4382,7 @@ export interface components {
             ports?: components["schemas"]["FirewallPorts"];
             peers: components["schemas"]["FirewallPeer"][];
             /**
-             * @description The lowest is asked first, over all firewalls of a server; of two equals the one that denies
+             * @description Rules apply in ascending order, over all firewalls of a server; of two equals the one that denies is first
              * @default 1000
              */
             priority?: number;
@@ -4417,11 +4426,11 @@ export interface components {
             subnet_id: string | null;
             label_selector: string | null;
             /**
-             * @description Whether all servers that are meant have their rules; `failed` when a job that was to bring them has failed, and the old rules are in force
+             * @description Whether all servers of the firewall have their rules; `failed` when a job that applies them has failed, and the old rules are in force
              * @enum {string}
              */
             status: "applied" | "pending" | "failed";
-            /** @description How many servers are meant now */
+            /** @description How many servers it applies to now */
             servers: number;
             created_at: components["schemas"]["Time"];
         };
@@ -4440,7 +4449,7 @@ export interface components {
             region: string;
             description: string;
             rules: components["schemas"]["FirewallRule"][];
-            /** @description What holds for every server, whatever its firewalls say */
+            /** @description Rules for every server that no firewall can change */
             platform_rules: components["schemas"]["PlatformRule"][];
             attachments: components["schemas"]["FirewallAttachment"][];
             labels: components["schemas"]["Labels"];
@@ -4474,13 +4483,13 @@ export interface components {
         };
         FirewallAndJob: {
             firewall: components["schemas"]["Firewall"];
-            /** @description The first of the jobs; null when no server has to be told now */
+            /** @description The first of the jobs; null when no server needs new rules now */
             job: components["schemas"]["Job"] | null;
-            /** @description One `FirewallApply` for each server that is told. A server with a job under way is told when that has ended */
+            /** @description One `FirewallApply` for each server that gets new rules. A server with a job under way gets them when that has ended */
             job_ids: string[];
         };
         /**
-         * @description `provisioning` until the region's edge has it, then `active`; `updating` while the edge has not what was last wanted; `deleting` until the edge has let go of it; `error` when the job that was to bring it has failed (`status_reason` says why), and what the edge had before is in force
+         * @description `provisioning` until the region's edge has it, then `active`; `updating` while the edge does not have the last change; `deleting` until the edge has removed it; `error` when its job has failed (see `status_reason`), and the former state is in force
          * @enum {string}
          */
         GatewayStatus: "provisioning" | "active" | "updating" | "deleting" | "error";
@@ -4489,7 +4498,7 @@ export interface components {
             name: string;
             cidr: components["schemas"]["Cidr4"];
             /**
-             * @description `ready` when the region's edge lets it out; one that is `detaching` is still let out
+             * @description `ready` when it has internet access; one that is `detaching` still has it
              * @enum {string}
              */
             status: "attaching" | "ready" | "detaching";
@@ -4517,13 +4526,13 @@ export interface components {
             /** @description How many ports it forwards */
             port_forwards: number;
             labels: components["schemas"]["Labels"];
-            /** @description What may be done now, and why not otherwise */
+            /** @description Which actions are possible now, and why the others are not */
             actions: {
                 attach_subnet: components["schemas"]["ActionState"];
                 forward_port: components["schemas"]["ActionState"];
                 delete: components["schemas"]["ActionState"];
             };
-            /** @description The open job that brings it to the region's edge */
+            /** @description The open job that applies it at the region's edge */
             job_id: string | null;
             /** @description Of what is wanted */
             generation: number;
@@ -4542,10 +4551,10 @@ export interface components {
             network_id: string;
             /** @description Subnets of the network that it serves from the start */
             subnet_ids?: string[];
-            /** @description This one of the allocated addresses, which nobody has taken. Not with `public_ip` */
+            /** @description One of the allocated addresses that is not reserved. Not with `public_ip` */
             address?: components["schemas"]["Address4"];
             /**
-             * @description An id: this public IPv4 address of the organisation, which no server and no gateway has. It stays when the gateway goes. Default `auto`: a free one is taken, and given back with the gateway
+             * @description An id: this public IPv4 address of the organisation, which no server and no gateway has. It stays reserved when the gateway is deleted. Default `auto`: a free one is reserved, and released with the gateway
              * @example auto
              */
             public_ip?: string;
@@ -4562,7 +4571,7 @@ export interface components {
         };
         GatewayAndJob: {
             gateway: components["schemas"]["Gateway"];
-            /** @description The job that brings it to the region's edge; null when the edge has nothing to be told */
+            /** @description The job that applies it at the region's edge; null when the edge needs no change */
             job: components["schemas"]["Job"] | null;
         };
         PortForward: {
@@ -4665,16 +4674,16 @@ export interface components {
             created_at: components["schemas"]["Time"];
             updated_at: components["schemas"]["Time"];
         };
-        /** @description `total` is the sum of the others. `allocated` ones are given to an organisation and not taken by it. */
+        /** @description `total` is the sum of the others. `allocated` ones are allocated to an organisation and not reserved by it. */
         IpPoolAddresses: {
             total: number;
             /** @description Network, broadcast and gateway addresses */
             reserved: number;
-            /** @description Given to nobody */
+            /** @description Not assigned */
             free: number;
             allocated: number;
             taken: number;
-            /** @description Resting after a release */
+            /** @description In quarantine after a release */
             quarantined: number;
         };
         IpPoolList: {
@@ -4719,7 +4728,7 @@ export interface components {
             addresses: components["schemas"]["IpPoolAddresses"];
             organisations: {
                 organisation: components["schemas"]["OrganisationRef"];
-                /** @description All that it may take, taken ones included */
+                /** @description All that it may reserve, reserved ones included */
                 allocated: number;
                 taken: number;
                 attached: number;
@@ -4731,7 +4740,7 @@ export interface components {
             /** @enum {string} */
             state: "free" | "taken" | "quarantined";
             public_ip_id: string | null;
-            /** @description Until when it rests */
+            /** @description End of quarantine */
             free_after: components["schemas"]["Time"] | null;
         };
         IpPoolAllocationList: {
@@ -4750,7 +4759,7 @@ export interface components {
             addresses: components["schemas"]["Address"][];
         };
         /**
-         * @description `free` is the organisation's and on no server; `attaching` and `detaching` while a job is at it, or when one has failed (`status_reason` says why)
+         * @description `free` is the organisation's and on no server; `attaching` and `detaching` while its job is open, or has failed (see `status_reason`)
          * @enum {string}
          */
         PublicIpStatus: "free" | "attaching" | "attached" | "detaching";
@@ -4781,14 +4790,14 @@ export interface components {
                 id: string;
                 name: string;
             } | null;
-            /** @description The server's interface has it, its guest does not know yet: reboot the server through the API, or stop and start it */
+            /** @description The server's interface has it, but its guest is not configured yet: reboot the server through the API, or stop and start it */
             requires_reboot: boolean;
             ptr: components["schemas"]["PtrName"] | null;
             labels: components["schemas"]["Labels"];
             /** @description Release it when its server is destroyed */
             delete_with_server: boolean;
             protection: components["schemas"]["PublicIpProtection"];
-            /** @description What may be done now, and why not otherwise */
+            /** @description Which actions are possible now, and why the others are not */
             actions: {
                 attach: components["schemas"]["ActionState"];
                 detach: components["schemas"]["ActionState"];
@@ -4816,7 +4825,7 @@ export interface components {
              * @enum {integer}
              */
             version?: 4 | 6;
-            /** @description This one of the allocated addresses; its version goes before `version` */
+            /** @description One of the allocated addresses; its version takes precedence over `version` */
             address?: components["schemas"]["Address"];
             ptr?: components["schemas"]["PtrName"];
             labels?: components["schemas"]["Labels"];
@@ -4844,7 +4853,7 @@ export interface components {
             protection?: components["schemas"]["PublicIpProtection"];
         };
         /**
-         * @description `creating`, then `running` or `stopped`; `starting`, `stopping`, `rebooting`, `resizing` and `rebuilding` on the way; `pending_deletion` in the removal buffer, `deleting` once it ends, then 404; `error` when a job gave up (`status_reason` says why)
+         * @description `creating`, then `running` or `stopped`; `starting`, `stopping`, `rebooting`, `resizing` and `rebuilding` during a job; `pending_deletion` in the removal buffer, `deleting` once it ends, then 404; `error` when a job has failed (see `status_reason`)
          * @enum {string}
          */
         ServerStatus: "creating" | "running" | "stopped" | "starting" | "stopping" | "rebooting" | "resizing" | "rebuilding" | "pending_deletion" | "deleting" | "error";
@@ -4899,11 +4908,11 @@ export interface components {
                 status: components["schemas"]["PublicIpStatus"];
                 requires_reboot: boolean;
             }[];
-            /** @description Firewalls attached to the server itself, in the order of their attachment; others may mean it by its subnet or labels */
+            /** @description Firewalls attached to the server itself, in the order of their attachment; others may apply to it by its subnet or labels */
             firewall_ids: string[];
             labels: components["schemas"]["Labels"];
             protection: components["schemas"]["ServerProtection"];
-            /** @description An operator's lock. While it is there every change answers 409 `locked` */
+            /** @description An operator's lock. While it is set every change answers 409 `locked` */
             locked: {
                 by: components["schemas"]["Actor"];
                 reason: string;
@@ -4918,12 +4927,12 @@ export interface components {
                 /** @description When the disks are destroyed */
                 purge_at: components["schemas"]["Time"];
                 /**
-                 * @description What cancel-deletion leads to
+                 * @description The status that cancel-deletion restores
                  * @enum {string}
                  */
                 restores_to: "running" | "stopped" | "error";
             } | null;
-            /** @description What may be done now, and why not otherwise */
+            /** @description Which actions are possible now, and why the others are not */
             actions: {
                 start: components["schemas"]["ActionState"];
                 shutdown: components["schemas"]["ActionState"];
@@ -4933,7 +4942,7 @@ export interface components {
                 resize: components["schemas"]["ActionState"];
                 rebuild: components["schemas"]["ActionState"];
                 password_reset: components["schemas"]["ActionState"];
-                /** @description With `when` being `now`; otherwise `next_boot` may do */
+                /** @description Whether `now` is possible; if not, `next_boot` may be */
                 password_reset_now: components["schemas"]["ActionState"];
                 rename: components["schemas"]["ActionState"];
                 purge: components["schemas"]["ActionState"];
@@ -4946,12 +4955,12 @@ export interface components {
             job_id: string | null;
             generation: number;
             observed_generation: number;
-            /** @description When the region last said what is true */
+            /** @description When the region last reported the server's state */
             observed_at: components["schemas"]["Time"] | null;
             observation: components["schemas"]["Observation"];
-            /** @description What the system inside told, as of the last look; null before the first */
+            /** @description What the guest reported, as of the last scan; null before the first */
             guest: components["schemas"]["Guest"] | null;
-            /** @description How the VM differs from what is wanted; null when it does not */
+            /** @description How the VM differs from the records; null when it does not */
             drift: components["schemas"]["ServerDrift"] | null;
             created_at: components["schemas"]["Time"];
             updated_at: components["schemas"]["Time"];
@@ -4972,12 +4981,12 @@ export interface components {
             /** @enum {string} */
             action: "start" | "shutdown" | "stop" | "reboot" | "reset";
             /**
-             * @description How long the guest is asked (shutdown, reboot)
+             * @description How long to wait for the guest (shutdown, reboot)
              * @default 60
              */
             timeout_seconds?: number;
             /**
-             * @description Take the power away when the guest has not obeyed by then (shutdown, reboot)
+             * @description Power off when the guest has not shut down by then (shutdown, reboot)
              * @default false
              */
             force_after?: boolean;
@@ -5014,16 +5023,16 @@ export interface components {
             /** @description A free or a reserved address of the subnet. Default: the lowest free one */
             private_ip?: components["schemas"]["Address4"];
             /**
-             * @description `auto` takes a public IPv4 address of those allocated to the organisation, an id attaches that one
+             * @description `auto` reserves a public IPv4 address of those allocated to the organisation, an id attaches that one
              * @example auto
              */
             public_ip?: string;
-            /** @description Firewalls of the region that are attached to the server itself; others may mean it by its subnet or labels */
+            /** @description Firewalls of the region that are attached to the server itself; others may apply to it by its subnet or labels */
             firewall_ids?: string[];
             labels?: components["schemas"]["Labels"];
             protection?: components["schemas"]["ServerProtectionChange"];
             /**
-             * @description Start it once it is made
+             * @description Start it once it is created
              * @default true
              */
             start?: boolean;
@@ -5036,7 +5045,7 @@ export interface components {
         ServerRebuildRequest: {
             /** @example ubuntu-24.04 */
             image: string;
-            /** @description Linux only. Default: the keys that the server was made with */
+            /** @description Linux only. Default: the keys that the server was created with */
             ssh_key_ids?: string[];
             /** @description The server's name: its disk is destroyed */
             confirm_name: string;
@@ -5053,6 +5062,7 @@ export interface components {
             /** @description A user of the guest. Default: the image's login name */
             username?: string;
             /**
+             * @description For a Windows server only `now`
              * @default now
              * @enum {string}
              */
@@ -5071,7 +5081,7 @@ export interface components {
             /** @description Shown to the organisation */
             reason: string;
         };
-        /** @description What was made so that the server has a place */
+        /** @description What was created for the server */
         CreatedAlong: {
             network: components["schemas"]["Network"];
             subnet: components["schemas"]["Subnet"];
@@ -5079,7 +5089,7 @@ export interface components {
         ServerCreated: {
             server: components["schemas"]["Server"];
             job: components["schemas"]["Job"];
-            /** @description Only when it was generated; shown once and never stored */
+            /** @description Only when it was generated; shown once and never stored. null for a Windows server with `start: false` */
             console_password?: string | null;
             /** @description true on an idempotent replay of an answer that held a password */
             secret_withheld?: boolean;
@@ -5111,7 +5121,7 @@ export interface components {
             status: "running" | "succeeded" | "skipped" | "failed";
             /** @description In closed forms; of a plan, the names of its steps */
             message: string | null;
-            /** @description What the region said of it; in operators' answers alone */
+            /** @description What the region reported about it; only in operators' answers */
             region_message?: string | null;
             started_at: components["schemas"]["Time"];
             finished_at: components["schemas"]["Time"] | null;
@@ -5126,7 +5136,7 @@ export interface components {
             code: string;
             /** @description What the code means */
             message: string;
-            /** @description What the region said; in operators' answers alone */
+            /** @description What the region reported; only in operators' answers */
             region_message?: string;
             step: string | null;
             retryable: boolean;
@@ -5135,7 +5145,7 @@ export interface components {
             /** @enum {string} */
             type: "server" | "network" | "subnet";
             id: string;
-            /** @description What it is called now. Null when it is gone */
+            /** @description Its present name. Null when it is deleted */
             name: string | null;
         };
         Job: {
@@ -5143,7 +5153,7 @@ export interface components {
             id: string;
             kind: components["schemas"]["JobKind"];
             /**
-             * @description Which act of its kind: `reboot` of a ServerPower
+             * @description Which action of its kind: `reboot` of a ServerPower
              * @example reboot
              */
             action: string | null;
@@ -5211,7 +5221,7 @@ export interface components {
             /** @example job_06ex2v3m8n4k6q1r5s7t9w0y2z */
             id: string;
             reason: components["schemas"]["StuckReason"];
-            /** @description From when on it should have gone on */
+            /** @description When it should have continued */
             since: components["schemas"]["Time"];
             kind: components["schemas"]["JobKind"];
             /** @example reboot */
@@ -5277,7 +5287,7 @@ export interface components {
             labels: components["schemas"]["Labels"];
             job_id: string | null;
             /**
-             * @description verify: the end of a job; reconcile: what the region was seen to do by itself; request: a call that changes nothing in a region; correction: an operator put a segment right
+             * @description verify: the end of a job; reconcile: a change that was found in the region; request: a call that changes nothing in a region; correction: an operator corrected a segment
              * @enum {string}
              */
             source: "verify" | "reconcile" | "request" | "correction";
@@ -5287,7 +5297,7 @@ export interface components {
             reason?: string;
         };
         /**
-         * @description compute: vCPUs and memory while a server runs; disk: as long as it is there, off or on; public_ip: as long as it is taken
+         * @description compute: vCPUs and memory while a server runs; disk: as long as it exists, on or off; public_ip: as long as it is reserved
          * @enum {string}
          */
         UsageSegmentKind: "compute" | "disk" | "public_ip";
@@ -5296,7 +5306,7 @@ export interface components {
             id: string;
             kind: components["schemas"]["UsageSegmentKind"];
             start: components["schemas"]["Time"];
-            /** @description null while it goes on */
+            /** @description null while it is ongoing */
             end: components["schemas"]["Time"] | null;
             region: string;
             resource: components["schemas"]["UsageResource"];
@@ -5317,7 +5327,7 @@ export interface components {
             /** @description The resource's type (group_by resource) */
             type: string | null;
             compute_seconds: number;
-            /** @description vCPUs times the seconds they ran */
+            /** @description vCPUs times the seconds that they ran */
             vcpu_seconds: number;
             memory_mb_seconds: number;
             disk_seconds: number;
@@ -5337,17 +5347,17 @@ export interface components {
             next_cursor: components["schemas"]["NextCursor"];
         };
         /**
-         * @description Which promise; docs/runbooks/invariants.md says what each means and what to do when it is broken
+         * @description Which invariant; docs/runbooks/invariants.md explains each and what to do about a violation
          * @enum {string}
          */
         Invariant: "I1" | "I2" | "I3" | "I4" | "I5" | "I6" | "I7" | "I8" | "I9" | "I10" | "I11" | "I12" | "I13" | "I14" | "console-ended" | "secret-kept";
         InvariantReport: {
-            /** @description The moment that the report is about; null: the worker has not looked yet */
+            /** @description When the database was checked; null: the worker has not checked yet */
             checked_at: components["schemas"]["Time"] | null;
             age_seconds: number | null;
-            /** @description How often the worker looks */
+            /** @description How often the worker checks */
             interval_seconds: number | null;
-            /** @description The worker has missed its time twice, or never looked: what the report says may be over */
+            /** @description The worker has missed two checks, or never checked: the report may be out of date */
             stale: boolean;
             duration_ms: number | null;
             violations_total: number;
@@ -5355,7 +5365,7 @@ export interface components {
             violations: components["schemas"]["InvariantViolation"][];
             checked: {
                 invariant: components["schemas"]["Invariant"];
-                /** @description The promise, as a sentence */
+                /** @description The invariant, as a sentence */
                 check: string;
                 /** @description All of them */
                 violations: number;
@@ -5368,14 +5378,14 @@ export interface components {
         };
         InvariantViolation: {
             invariant: components["schemas"]["Invariant"];
-            /** @description The promise that is broken, as a sentence */
+            /** @description The violated invariant, as a sentence */
             check: string;
-            /** @description Where it is broken: ids, addresses, numbers */
+            /** @description Where it is violated: ids, addresses, numbers */
             subject: string;
             since: components["schemas"]["Time"];
         };
         ClaimRequest: {
-            /** @description Made by the agent for this claim; repeat it when the reply was lost */
+            /** @description Created by the agent for this claim; repeat it when the reply was lost */
             claim_id: string;
             agent_version: string;
             /** @description Which agent process this is, for operators */
@@ -5395,7 +5405,7 @@ export interface components {
             /** @description By default what the operating system has: `serial` for Linux, `vnc` for Windows */
             type?: components["schemas"]["ConsoleType"];
             /**
-             * @description End the session of somebody else that is in the way
+             * @description End another caller's session of this console
              * @default false
              */
             take_over?: boolean;
@@ -5410,11 +5420,11 @@ export interface components {
             protocol: string;
             /** @description Opens one websocket; shown once. `null` on an idempotent replay */
             ticket: string | null;
-            /** @description Until when the ticket opens it */
+            /** @description Until when the ticket is valid */
             expires_at: components["schemas"]["Time"];
-            /** @description Without any input the session ends after this */
+            /** @description Idle timeout: the session ends after this time without input */
             idle_seconds: number;
-            /** @description It ends after this in any case */
+            /** @description Maximum duration of the session */
             length_seconds: number;
             features: ("paste" | "resize" | "ctrl_alt_del")[];
             /** @description true on an idempotent replay */
@@ -5426,24 +5436,24 @@ export interface components {
             server_id: string;
             type: components["schemas"]["ConsoleType"];
             state: components["schemas"]["ConsoleSessionState"];
-            /** @description Who asked for it */
+            /** @description Who requested it */
             actor: components["schemas"]["Actor"];
-            /** @description true for a session that the caller asked for */
+            /** @description true for a session that the caller requested */
             is_own: boolean;
             /** @description What was typed, in bytes */
             bytes_in: number;
             /** @description What the machine showed, in bytes */
             bytes_out: number;
-            /** @description When its ticket was asked for */
+            /** @description When its ticket was requested */
             created_at: components["schemas"]["Time"];
             /** @description When the machine answered; null before that */
             opened_at: components["schemas"]["Time"] | null;
-            /** @description When somebody last typed or moved the pointer; null before that */
+            /** @description When there was last a key press or pointer movement; null before that */
             last_activity_at: components["schemas"]["Time"] | null;
         };
         /**
-         * @description `ticketed`: a ticket that nobody has come with yet; `connecting`: its websocket is there, the machine is not;
-         *     `open`: the machine answers
+         * @description `ticketed`: the ticket was not presented yet; `connecting`: its websocket is open, the machine does not answer
+         *     yet; `open`: the machine answers
          * @enum {string}
          */
         ConsoleSessionState: "ticketed" | "connecting" | "open";
@@ -5452,7 +5462,7 @@ export interface components {
             next_cursor: components["schemas"]["NextCursor"];
         };
         ConsoleClaim: {
-            /** @description Made by the agent for this claim; repeat it when the reply was lost */
+            /** @description Created by the agent for this claim; repeat it when the reply was lost */
             claim_id: string;
             agent_version: string;
             agent_name?: string;
@@ -5469,7 +5479,7 @@ export interface components {
                 type: components["schemas"]["ConsoleType"];
                 server: components["schemas"]["PayloadServer"];
                 vmid: number;
-                /** @description How long the other side waits for the websocket */
+                /** @description How long the API waits for the agent's websocket */
                 connect_seconds: number;
             };
         };
@@ -5478,7 +5488,7 @@ export interface components {
                 id: string;
                 kind: components["schemas"]["JobKind"];
                 attempt: number;
-                /** @description Fencing token; goes back with every report */
+                /** @description Fencing token; send it with every report */
                 epoch: number;
                 lease_seconds: number;
                 lease_expires_at: components["schemas"]["Time"];
@@ -5509,9 +5519,9 @@ export interface components {
             vlan: number;
             address: string;
             prefix_length: number;
-            /** @description The block of the whole network: the guest reaches it by this interface, whatever its way out is */
+            /** @description The block of the whole network: the guest reaches it by this interface, whatever its default route is */
             network_cidr?: string;
-            /** @description null: the guest's way out is its public interface, or there is none */
+            /** @description null: the guest's default route is by its public interface, or there is none */
             gateway: string | null;
             dns_servers: string[];
             search_domain: string;
@@ -5561,7 +5571,7 @@ export interface components {
             /** @description Sealed to the agent's public key, for Windows */
             sealed_password: string | null;
             start: boolean;
-            /** @description The node to make it on; null or left out leaves it to the region file */
+            /** @description The node to create it on; null or left out: the region file decides */
             node?: string | null;
             /** @description The guest can reach package mirrors at first boot */
             egress: boolean;
@@ -5590,7 +5600,7 @@ export interface components {
             kind: "ServerStop";
             server: components["schemas"]["PayloadServer"];
             vmid: number;
-            /** @description False: the server was to take over a VM and never did. What has its number is not to be touched */
+            /** @description False: the server was to import a VM and did not. A VM with its number is not to be touched */
             taken_over?: boolean;
         } & {
             [key: string]: unknown;
@@ -5616,7 +5626,7 @@ export interface components {
             kind: "ServerDestroy";
             server: components["schemas"]["PayloadServer"];
             vmid: number;
-            /** @description False: the server was to take over a VM and never did. What has its number is not to be touched */
+            /** @description False: the server was to import a VM and did not. A VM with its number is not to be touched */
             taken_over?: boolean;
         } & {
             [key: string]: unknown;
@@ -5645,12 +5655,12 @@ export interface components {
             server: components["schemas"]["PayloadServer"];
             vmid: number;
             package: components["schemas"]["PayloadPackage"];
-            /** @description It ran when the resize was asked for, and is to run at its end */
+            /** @description It ran when the resize was requested, and is to run at its end */
             run: boolean;
         } & {
             [key: string]: unknown;
         };
-        /** @description The VM's interfaces as they are to be; what is there and not here goes */
+        /** @description The VM's wanted interfaces; others are removed */
         PublicIpAttachPayload: {
             /**
              * @description discriminator enum property added by openapi-typescript
@@ -5666,7 +5676,7 @@ export interface components {
         } & {
             [key: string]: unknown;
         };
-        /** @description The VM's interfaces as they are to be; what is there and not here goes */
+        /** @description The VM's wanted interfaces; others are removed */
         PublicIpDetachPayload: {
             /**
              * @description discriminator enum property added by openapi-typescript
@@ -5683,11 +5693,11 @@ export interface components {
             [key: string]: unknown;
         };
         /**
-         * @description With what the image's guest can be told of an address while it runs; `none` for those that learn of it at their next boot
+         * @description How an address is configured in the image's running guest; `none` for guests that get it at their next boot
          * @enum {string}
          */
         GuestNetwork: "netplan" | "network_manager" | "none";
-        /** @description As for a create; the VM is made anew under its number unless this job has made it */
+        /** @description As for a create; the VM is recreated under its number unless this job has created it */
         ServerRebuildPayload: {
             /**
              * @description discriminator enum property added by openapi-typescript
@@ -5714,7 +5724,7 @@ export interface components {
             /** @description Sealed to the agent's public key, for Windows */
             sealed_password: string | null;
             start: boolean;
-            /** @description The node to make it on; null or left out leaves it to the region file */
+            /** @description The node to create it on; null or left out: the region file decides */
             node?: string | null;
             /** @description The guest can reach package mirrors at first boot */
             egress: boolean;
@@ -5746,9 +5756,9 @@ export interface components {
          *     and everything passes but what is not the server's own
          */
         PayloadFilter: {
-            /** @description Stands for all that is in here; the agent says it back once the VM has it */
+            /** @description Identifies all of this; the agent reports it once the VM has it */
             id: string;
-            /** @description What no rule lets in stays out */
+            /** @description Traffic that no rule allows in is dropped */
             is_filtered: boolean;
             rules: ({
                 id: string;
@@ -5768,7 +5778,7 @@ export interface components {
         } & {
             [key: string]: unknown;
         };
-        /** @description The VM's filter as it is to be; rules that are there and not here go */
+        /** @description The VM's wanted filter; other rules are removed */
         FirewallApplyPayload: {
             /**
              * @description discriminator enum property added by openapi-typescript
@@ -5815,7 +5825,7 @@ export interface components {
         } & {
             [key: string]: unknown;
         };
-        /** @description The whole of one network as the region's edge is to hold it; what is there and not here goes */
+        /** @description All of one network as the region's edge is to have it; what the edge has beyond this is removed */
         NetworkApplyPayload: {
             /**
              * @description discriminator enum property added by openapi-typescript
@@ -5850,7 +5860,7 @@ export interface components {
         } & {
             [key: string]: unknown;
         };
-        /** @description The VM's marks, interfaces, filter and pool as they are to be; interfaces that are not here go */
+        /** @description The VM's wanted marks, interfaces, filter and pool; other interfaces are removed */
         ServerReconcilePayload: {
             /**
              * @description discriminator enum property added by openapi-typescript
@@ -5889,7 +5899,7 @@ export interface components {
         } & {
             [key: string]: unknown;
         };
-        /** @description How it ended; `retry` gives it back to be tried again later, `released` at once (the agent stops) */
+        /** @description How it ended; `retry` schedules another attempt with a backoff, `released` at once (the agent stops) */
         JobOutcome: {
             /** @enum {string} */
             status: "succeeded" | "failed" | "cancelled" | "retry" | "released";
@@ -5912,7 +5922,7 @@ export interface components {
                 /** @description Of the disk that the VM boots from, when the job could have changed it */
                 disk_bytes?: number | null;
                 /**
-                 * @description Whether the guest has its public addresses now, or takes them up when it boots
+                 * @description Whether the guest has its public addresses now, or configures them when it boots
                  * @enum {string}
                  */
                 public_network?: "applied" | "next_boot";
@@ -5921,7 +5931,7 @@ export interface components {
                 /** @description The payload's generation, once the edge has that of the network or a newer one */
                 network_generation?: number;
                 /**
-                 * @description The VMID belongs to somebody else or is stuck; take another
+                 * @description The VMID is used by another VM or cannot be freed; allocate another
                  * @enum {string}
                  */
                 vmid_unusable?: "taken" | "quarantined";
@@ -5962,9 +5972,9 @@ export interface components {
             agent_name?: string;
             hypervisor: components["schemas"]["HypervisorHealth"];
             templates?: components["schemas"]["TemplateHealth"][];
-            /** @description X25519, base64. Secrets for Windows guests are sealed to the first one that the region tells; another one waits for an operator */
+            /** @description X25519, base64. Secrets for Windows guests are sealed to the first one that the region reports; another one waits for an operator */
             public_key?: string;
-            /** @description What the region file says of an edge, and what was seen there; null without one. An agent that says nothing of it is too old to know */
+            /** @description The edge in the region file, and what was seen there; null without one. An agent that leaves it out is too old to know */
             edge?: components["schemas"]["EdgeHealth"] | null;
         } & {
             [key: string]: unknown;
@@ -5972,7 +5982,7 @@ export interface components {
         EdgeHealth: {
             reachable: boolean;
             message?: string | null;
-            /** @description The networks that have a namespace there, when it could be asked */
+            /** @description The networks that have a namespace there, when it answered */
             networks?: string[];
         } & {
             [key: string]: unknown;
@@ -5987,7 +5997,7 @@ export interface components {
             agent_key?: "in_use" | "waits_for_approval";
         };
         /**
-         * @description How far `power_state`, `guest` and `status` can be trusted. `fresh`: seen lately; `stale`: `observed_at` is long ago, or the region is silent, and things may be otherwise by now; `none`: never seen
+         * @description How far `power_state`, `guest` and `status` can be trusted. `fresh`: seen lately; `stale`: `observed_at` is long ago, or the region is silent, and it may be out of date; `none`: never seen
          * @enum {string}
          */
         Observation: "none" | "fresh" | "stale";
@@ -6027,7 +6037,7 @@ export interface components {
             vmid: number;
             node: string | null;
             vm_name: string | null;
-            /** @description Whose server it is, if it is one's */
+            /** @description The organisation of the server, if there is one */
             organisation_id: string | null;
             server_id: string | null;
             /** @description The server that the VM is marked for */
@@ -6053,9 +6063,9 @@ export interface components {
                 memory_mb: number;
                 /** @description Measured */
                 memory_used_mb: number;
-                /** @description What may still be given to servers */
+                /** @description Capacity left for servers */
                 memory_free_mb: number;
-                /** @description What may still be given to servers */
+                /** @description Capacity left for servers */
                 vcpu_free: number;
                 servers: number;
             }[];
@@ -6065,10 +6075,10 @@ export interface components {
                 node: string | null;
                 total_gb: number;
                 used_gb: number;
-                /** @description What may still be given to servers */
+                /** @description Capacity left for servers */
                 free_gb: number;
             }[];
-            /** @description The agent's last look that came to its end */
+            /** @description The agent's last scan that was completed */
             last_pass: {
                 number: number;
                 ended_at: components["schemas"]["Time"];
@@ -6086,11 +6096,11 @@ export interface components {
              */
             type?: "qemu" | "lxc";
             /**
-             * @description `unanswered`: listed, but nobody could say more; `busy`: locked or being made
+             * @description `unanswered`: listed, but its details could not be read; `busy`: locked or being created
              * @enum {string}
              */
             state: "seen" | "unanswered" | "busy";
-            /** @description When the look at this VM began, counted from the answer that gave the pass its number */
+            /** @description When the scan of this VM began, counted from the answer that gave the pass its number */
             seen_after_ms: number;
             /** @enum {string} */
             power?: "on" | "off";
@@ -6118,14 +6128,14 @@ export interface components {
                 link_down?: boolean;
                 /** @description Its limit in MB/s, as the hypervisor has it; null: none */
                 rate?: string | null;
-                /** @description VLANs that it gets besides its own; null: none */
+                /** @description VLANs that it gets in addition to its own; null: none */
                 trunks?: string | null;
             } & {
                 [key: string]: unknown;
             })[];
-            /** @description Null when it is in none; left out by agents that do not tell pools */
+            /** @description Null when it is in none; left out by agents that do not report pools */
             pool?: string | null;
-            /** @description Left out when it was not looked at in this pass */
+            /** @description Left out when it was not read in this pass */
             firewall?: {
                 enable: boolean;
                 macfilter: boolean;
@@ -6148,11 +6158,11 @@ export interface components {
                 [key: string]: unknown;
             };
             guest?: {
-                /** @description Its guest agent answered in this look */
+                /** @description Its guest agent answered in this scan */
                 agent: boolean;
                 /**
-                 * @description Whether it was asked in this look, or cannot answer as it is started. A guest that often did not answer is
-                 *     left alone for some looks: that says nothing new.
+                 * @description False when it was not asked in this scan, though it could answer. A guest that often did not answer is left
+                 *     out of some scans: this is then no new information.
                  */
                 agent_asked?: boolean;
                 cloud_init?: components["schemas"]["CloudInitState"];
@@ -6207,7 +6217,7 @@ export interface components {
         InventoryReport: {
             agent_version: string;
             agent_name?: string;
-            /** @description Made by the agent when it starts */
+            /** @description Created by the agent when it starts */
             agent_run: string;
             /** @default 30 */
             every_seconds?: number;
@@ -6217,7 +6227,7 @@ export interface components {
             batch?: number;
             /** @description Where private networks are, by the region file */
             private_bridge?: string;
-            /** @description What the pools of its VMs begin with, by the region file */
+            /** @description Prefix of the pools of its VMs, by the region file */
             pool_prefix?: string;
             /** @description Where public addresses are, by the region file; left out when it names none */
             public_network?: {
@@ -6235,7 +6245,7 @@ export interface components {
             } & {
                 [key: string]: unknown;
             })[];
-            /** @description Of the numbers in `look_for`, those that no guest has, asked for one by one */
+            /** @description Of the numbers in `look_for`, those that no guest has, each queried by itself */
             absent?: ({
                 vmid: number;
                 seen_after_ms: number;
@@ -6247,13 +6257,13 @@ export interface components {
             [key: string]: unknown;
         };
         InventoryAck: {
-            /** @description The pass to report in; null: do not look now */
+            /** @description The pass to report in; null: do not scan now */
             pass: number | null;
             /** @description False: the pass is not the current one any more; end it */
             recorded: boolean;
             /** @description VM numbers that should have been seen */
             look_for: number[];
-            /** @description Ask for the next pass after so long */
+            /** @description Request the next pass after so many seconds */
             next_in_seconds: number;
         };
         ServerImport: {
@@ -6305,7 +6315,7 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description The request is right but the world is not ready; `precondition` names what is */
+        /** @description The request is right but the current state does not allow it; `precondition` names what */
         Conflict: {
             headers: {
                 [name: string]: unknown;
@@ -6314,7 +6324,7 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description If-Match names another generation than the current one */
+        /** @description If-Match has another generation than the current one */
         PreconditionFailed: {
             headers: {
                 [name: string]: unknown;
@@ -6341,7 +6351,7 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description Something upstream is away for the moment; retry with backoff */
+        /** @description Something upstream is temporarily unavailable; retry with backoff */
         Unavailable: {
             headers: {
                 [name: string]: unknown;
@@ -6373,9 +6383,9 @@ export interface components {
         Search: string;
         /** @description Where the address, the PTR name or a label (`key=value`) holds this, in small letters or capitals */
         SearchAddress: string;
-        /** @description Order; a minus turns it round */
+        /** @description Sort field; prefix with - for descending */
         Sort: "created_at" | "-created_at" | "name" | "-name";
-        /** @description Order; a minus turns it round */
+        /** @description Sort field; prefix with - for descending */
         SortByAddress: "created_at" | "-created_at" | "address" | "-address";
         /**
          * @description Comma-separated terms: `k=v`, `k!=v`, `k in (a,b)`, `k notin (a,b)`, `k`, `!k`
@@ -6388,7 +6398,7 @@ export interface components {
         JobStatusFilter: components["schemas"]["JobStatus"][];
         /** @description Only these kinds (repeat the parameter) */
         JobKindFilter: components["schemas"]["JobKind"][];
-        /** @description Say what would happen and what stands in the way, and change nothing */
+        /** @description Answer what would happen and what prevents it, and change nothing */
         DryRun: boolean;
         /**
          * @description Makes a retry of exactly this request safe for 24 hours
@@ -6436,7 +6446,7 @@ export interface components {
         ETag: string;
         /** @description Path of the new resource */
         Location: string;
-        /** @description Seconds to wait before asking again while the job is open */
+        /** @description Seconds to wait before the next poll while the job is open */
         RetryAfter: number;
     };
     pathItems: never;
@@ -6616,7 +6626,7 @@ export interface operations {
                     "application/json": components["schemas"]["Session"];
                 };
             };
-            /** @description The password was right, and the person has a second factor. Go on with `POST /auth/second-factor`. */
+            /** @description The password was right, and the person has a second factor. Continue with `POST /auth/second-factor`. */
             202: {
                 headers: {
                     [name: string]: unknown;
@@ -6817,7 +6827,7 @@ export interface operations {
                 };
             };
             /**
-             * @description The person has a second factor, and the provider is not trusted to have asked for one. Go on with
+             * @description The person has a second factor, and the provider is not trusted to have required one. Continue with
              *     `POST /auth/second-factor`.
              */
             202: {
@@ -7281,7 +7291,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description What there is beside the password */
+            /** @description Sign-in methods other than the password */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -7320,7 +7330,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Shown, for ten minutes */
+            /** @description Confirmed, for ten minutes */
             204: {
                 headers: {
                     [name: string]: unknown;
@@ -7422,7 +7432,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Signing in asks for a code from now on */
+            /** @description Signing in needs a code from now on */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -8600,9 +8610,9 @@ export interface operations {
                 action?: string;
                 /** @description Only this resource's entries */
                 resource?: string;
-                /** @description Only what this user or token did (the actor's id) */
+                /** @description Only actions of this user or token (the actor's id) */
                 actor?: string;
-                /** @description Only what ended like this */
+                /** @description Only this outcome */
                 outcome?: "succeeded" | "refused" | "failed";
                 /** @description Entries at or after this time */
                 from?: string;
@@ -9175,7 +9185,7 @@ export interface operations {
                  * @example role=web,tier!=test
                  */
                 label_selector?: components["parameters"]["LabelSelector"];
-                /** @description Order; a minus turns it round */
+                /** @description Sort field; prefix with - for descending */
                 sort?: components["parameters"]["Sort"];
             };
             header?: {
@@ -9304,7 +9314,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Forgotten */
+            /** @description Deleted */
             204: {
                 headers: {
                     [name: string]: unknown;
@@ -9395,7 +9405,7 @@ export interface operations {
                  * @example role=web,tier!=test
                  */
                 label_selector?: components["parameters"]["LabelSelector"];
-                /** @description Order; a minus turns it round */
+                /** @description Sort field; prefix with - for descending */
                 sort?: components["parameters"]["Sort"];
             };
             header?: {
@@ -9451,7 +9461,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Created; the region has nothing to be told */
+            /** @description Created; the region needs no change */
             201: {
                 headers: {
                     [name: string]: unknown;
@@ -9460,7 +9470,7 @@ export interface operations {
                     "application/json": components["schemas"]["NetworkAndJob"] & components["schemas"]["NothingQueued"];
                 };
             };
-            /** @description Accepted; the job tells the region's edge */
+            /** @description Accepted; the job updates the region's edge */
             202: {
                 headers: {
                     [name: string]: unknown;
@@ -9534,7 +9544,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description It is gone once the job has ended with success; until then it has status `deleting` */
+            /** @description It is deleted once the job has succeeded; until then its status is `deleting` */
             202: {
                 headers: {
                     [name: string]: unknown;
@@ -9543,7 +9553,7 @@ export interface operations {
                     "application/json": components["schemas"]["NetworkAndJob"];
                 };
             };
-            /** @description Deleted; the region has no edge that would hold it */
+            /** @description Deleted; the region has no edge */
             204: {
                 headers: {
                     [name: string]: unknown;
@@ -9729,7 +9739,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Created; the region has nothing to be told */
+            /** @description Created; the region needs no change */
             201: {
                 headers: {
                     [name: string]: unknown;
@@ -9738,7 +9748,7 @@ export interface operations {
                     "application/json": components["schemas"]["SubnetAndJob"] & components["schemas"]["NothingQueued"];
                 };
             };
-            /** @description Accepted; the job tells the region's edge */
+            /** @description Accepted; the job updates the region's edge */
             202: {
                 headers: {
                     [name: string]: unknown;
@@ -9815,7 +9825,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description It is gone once the job has ended with success; until then it has status `deleting` */
+            /** @description It is deleted once the job has succeeded; until then its status is `deleting` */
             202: {
                 headers: {
                     [name: string]: unknown;
@@ -9824,7 +9834,7 @@ export interface operations {
                     "application/json": components["schemas"]["SubnetAndJob"];
                 };
             };
-            /** @description Deleted; the region has no edge that would hold it */
+            /** @description Deleted; the region has no edge */
             204: {
                 headers: {
                     [name: string]: unknown;
@@ -10009,7 +10019,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Kept; `Location` is its path */
+            /** @description Reserved; `Location` is its path */
             201: {
                 headers: {
                     Location: components["headers"]["Location"];
@@ -10181,7 +10191,7 @@ export interface operations {
                  * @example role=web,tier!=test
                  */
                 label_selector?: components["parameters"]["LabelSelector"];
-                /** @description Order; a minus turns it round */
+                /** @description Sort field; prefix with - for descending */
                 sort?: components["parameters"]["Sort"];
             };
             header?: {
@@ -10367,7 +10377,7 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "description": "what the shop lets in"
+                 *       "description": "public web traffic of the shop"
                  *     }
                  */
                 "application/json": components["schemas"]["FirewallUpdate"];
@@ -10439,7 +10449,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description As it is now; no server has to be told */
+            /** @description As it is now; no server needs new rules */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -10448,7 +10458,7 @@ export interface operations {
                     "application/json": components["schemas"]["FirewallAndJob"] & components["schemas"]["NothingQueued"];
                 };
             };
-            /** @description Servers are told */
+            /** @description Servers get their new rules */
             202: {
                 headers: {
                     [name: string]: unknown;
@@ -10509,7 +10519,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description As it is now; no server has to be told */
+            /** @description As it is now; no server needs new rules */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -10518,7 +10528,7 @@ export interface operations {
                     "application/json": components["schemas"]["FirewallAndJob"] & components["schemas"]["NothingQueued"];
                 };
             };
-            /** @description Servers are told */
+            /** @description Servers get their new rules */
             202: {
                 headers: {
                     [name: string]: unknown;
@@ -10563,7 +10573,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description As it is now; no server has to be told */
+            /** @description As it is now; no server needs new rules */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -10572,7 +10582,7 @@ export interface operations {
                     "application/json": components["schemas"]["FirewallAndJob"] & components["schemas"]["NothingQueued"];
                 };
             };
-            /** @description Servers are told */
+            /** @description Servers get their new rules */
             202: {
                 headers: {
                     [name: string]: unknown;
@@ -10629,7 +10639,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description As it is now; no server has to be told */
+            /** @description As it is now; no server needs new rules */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -10638,7 +10648,7 @@ export interface operations {
                     "application/json": components["schemas"]["FirewallAndJob"] & components["schemas"]["NothingQueued"];
                 };
             };
-            /** @description Servers are told */
+            /** @description Servers get their new rules */
             202: {
                 headers: {
                     [name: string]: unknown;
@@ -10691,7 +10701,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description As it is now; no server has to be told */
+            /** @description As it is now; no server needs new rules */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -10700,7 +10710,7 @@ export interface operations {
                     "application/json": components["schemas"]["FirewallAndJob"] & components["schemas"]["NothingQueued"];
                 };
             };
-            /** @description Servers are told */
+            /** @description Servers get their new rules */
             202: {
                 headers: {
                     [name: string]: unknown;
@@ -10745,7 +10755,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description As it is now; no server has to be told */
+            /** @description As it is now; no server needs new rules */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -10754,7 +10764,7 @@ export interface operations {
                     "application/json": components["schemas"]["FirewallAndJob"] & components["schemas"]["NothingQueued"];
                 };
             };
-            /** @description Servers are told */
+            /** @description Servers get their new rules */
             202: {
                 headers: {
                     [name: string]: unknown;
@@ -10797,7 +10807,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description No server of it can be told now */
+            /** @description No server of it can get rules now */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -10806,7 +10816,7 @@ export interface operations {
                     "application/json": components["schemas"]["FirewallAndJob"] & components["schemas"]["NothingQueued"];
                 };
             };
-            /** @description Servers are told */
+            /** @description Servers get their new rules */
             202: {
                 headers: {
                     [name: string]: unknown;
@@ -10891,7 +10901,7 @@ export interface operations {
                  * @example role=web,tier!=test
                  */
                 label_selector?: components["parameters"]["LabelSelector"];
-                /** @description Order; a minus turns it round */
+                /** @description Sort field; prefix with - for descending */
                 sort?: components["parameters"]["Sort"];
             };
             header?: {
@@ -11024,7 +11034,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description On its way out */
+            /** @description Being deleted */
             202: {
                 headers: {
                     [name: string]: unknown;
@@ -11069,7 +11079,7 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "description": "the way out of the shop"
+                 *       "description": "internet access of the shop"
                  *     }
                  */
                 "application/json": components["schemas"]["GatewayUpdate"];
@@ -11340,7 +11350,7 @@ export interface operations {
                 name?: components["parameters"]["NameFilter"];
                 /** @description Only this region */
                 region?: components["parameters"]["RegionFilter"];
-                /** @description Order; a minus turns it round */
+                /** @description Sort field; prefix with - for descending */
                 sort?: components["parameters"]["Sort"];
             };
             header?: never;
@@ -11799,7 +11809,7 @@ export interface operations {
                  * @example role=web,tier!=test
                  */
                 label_selector?: components["parameters"]["LabelSelector"];
-                /** @description Order; a minus turns it round */
+                /** @description Sort field; prefix with - for descending */
                 sort?: components["parameters"]["SortByAddress"];
             };
             header?: {
@@ -11856,7 +11866,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Taken; `Location` is its path */
+            /** @description Reserved; `Location` is its path */
             201: {
                 headers: {
                     Location: components["headers"]["Location"];
@@ -12005,7 +12015,7 @@ export interface operations {
     attachPublicIp: {
         parameters: {
             query?: {
-                /** @description Say what would happen and what stands in the way, and change nothing */
+                /** @description Answer what would happen and what prevents it, and change nothing */
                 dry_run?: components["parameters"]["DryRun"];
             };
             header?: {
@@ -12062,7 +12072,7 @@ export interface operations {
     detachPublicIp: {
         parameters: {
             query?: {
-                /** @description Say what would happen and what stands in the way, and change nothing */
+                /** @description Answer what would happen and what prevents it, and change nothing */
                 dry_run?: components["parameters"]["DryRun"];
             };
             header?: {
@@ -12124,7 +12134,7 @@ export interface operations {
                  * @example role=web,tier!=test
                  */
                 label_selector?: components["parameters"]["LabelSelector"];
-                /** @description Order; a minus turns it round */
+                /** @description Sort field; prefix with - for descending */
                 sort?: components["parameters"]["Sort"];
                 /** @description Where the name or a label (`key=value`) holds this, in small letters or capitals; of servers also a private address, of networks the address range */
                 q?: components["parameters"]["Search"];
@@ -12157,7 +12167,7 @@ export interface operations {
     createServer: {
         parameters: {
             query?: {
-                /** @description Say what would happen and what stands in the way, and change nothing */
+                /** @description Answer what would happen and what prevents it, and change nothing */
                 dry_run?: components["parameters"]["DryRun"];
             };
             header?: {
@@ -12212,7 +12222,7 @@ export interface operations {
     importServer: {
         parameters: {
             query?: {
-                /** @description Say what would happen and what stands in the way, and change nothing */
+                /** @description Answer what would happen and what prevents it, and change nothing */
                 dry_run?: components["parameters"]["DryRun"];
             };
             header?: {
@@ -12298,7 +12308,7 @@ export interface operations {
     deleteServer: {
         parameters: {
             query?: {
-                /** @description Say what would happen and what stands in the way, and change nothing */
+                /** @description Answer what would happen and what prevents it, and change nothing */
                 dry_run?: components["parameters"]["DryRun"];
                 /** @description Destroy it now, without a removal buffer */
                 purge?: boolean;
@@ -12392,7 +12402,7 @@ export interface operations {
                     "application/json": components["schemas"]["Server"];
                 };
             };
-            /** @description Renamed; the job tells the region */
+            /** @description Renamed; the job applies it in the region */
             202: {
                 headers: {
                     [name: string]: unknown;
@@ -12415,7 +12425,7 @@ export interface operations {
     cancelServerDeletion: {
         parameters: {
             query?: {
-                /** @description Say what would happen and what stands in the way, and change nothing */
+                /** @description Answer what would happen and what prevents it, and change nothing */
                 dry_run?: components["parameters"]["DryRun"];
             };
             header?: {
@@ -12456,7 +12466,7 @@ export interface operations {
     powerServer: {
         parameters: {
             query?: {
-                /** @description Say what would happen and what stands in the way, and change nothing */
+                /** @description Answer what would happen and what prevents it, and change nothing */
                 dry_run?: components["parameters"]["DryRun"];
             };
             header?: {
@@ -12515,7 +12525,7 @@ export interface operations {
     resizeServer: {
         parameters: {
             query?: {
-                /** @description Say what would happen and what stands in the way, and change nothing */
+                /** @description Answer what would happen and what prevents it, and change nothing */
                 dry_run?: components["parameters"]["DryRun"];
             };
             header?: {
@@ -12692,7 +12702,7 @@ export interface operations {
     rebuildServer: {
         parameters: {
             query?: {
-                /** @description Say what would happen and what stands in the way, and change nothing */
+                /** @description Answer what would happen and what prevents it, and change nothing */
                 dry_run?: components["parameters"]["DryRun"];
             };
             header?: {
@@ -12750,7 +12760,7 @@ export interface operations {
     resetServerPassword: {
         parameters: {
             query?: {
-                /** @description Say what would happen and what stands in the way, and change nothing */
+                /** @description Answer what would happen and what prevents it, and change nothing */
                 dry_run?: components["parameters"]["DryRun"];
             };
             header?: {
@@ -13374,7 +13384,7 @@ export interface operations {
     getInvariants: {
         parameters: {
             query?: {
-                /** @description Look now */
+                /** @description Check now */
                 fresh?: boolean;
             };
             header?: never;
@@ -13584,7 +13594,7 @@ export interface operations {
                     "application/json": components["schemas"]["ClaimedConsole"];
                 };
             };
-            /** @description Nobody waits */
+            /** @description No session waits */
             204: {
                 headers: {
                     [name: string]: unknown;

@@ -5,7 +5,13 @@
 const visible = `case when coalesce(current_setting('app.organisation', true), '') = '' then true
         else organisation_id = current_setting('app.organisation', true) end`;
 
-/** Row-level security of a tenant table made after 0004, the same as there. Also name it in tenant-tables.ts. */
+/**
+ * Row-level security of a table of organisations. Also name the table in tenant-tables.ts.
+ *
+ * It is the second defence: a transaction that has set `app.organisation` sees and writes only that organisation's
+ * rows, whatever condition its queries lack. Outside of such a transaction (plain reads, the agents' calls, the
+ * worker) only the first defence applies: organisation_id in every query. ADR 0004 has the measurements.
+ */
 export const isolateTenants = (table: string) => `
 alter table ${table} enable row level security;
 alter table ${table} force row level security;

@@ -8,7 +8,7 @@ type Link = {
   readonly kind: string;
   readonly mac: string;
   readonly vlan: number | null;
-  /** The interface outside that it hangs on; of a cable its other end. */
+  /** The outside interface that it is attached to; of a cable its other end. */
   readonly on: number | null;
   master: string | null;
   isUp: boolean;
@@ -23,16 +23,16 @@ type Namespace = {
 
 class Refused extends Error {}
 
-/** What the kernel has when nobody set it, in hundredths of a second where it is a time. */
+/** The kernel's defaults, in hundredths of a second where it is a time. */
 const kernelDefault = (key: string): string => (key.endsWith(".proxy_delay") ? "80" : "0");
 /** So many commands later the links of a namespace that was deleted with them are gone. */
 const lingerCommands = 3;
 
 /**
- * A Linux machine in memory for what LinuxEdge does to one: the same commands, refused for the same reasons. What the
- * kernel does that a driver could get wrong is kept: a namespace or a name is made once, a VLAN of an interface is one
- * link's wherever it went, a batch stops where it fails and leaves what came before, a set of rules holds as a whole,
- * and the links of a namespace that is deleted with them stay for a while.
+ * A Linux machine in memory for LinuxEdge: the same commands, refused for the same reasons. It simulates the
+ * kernel's behaviour where a driver could get it wrong: a namespace or a name is created once, a VLAN of an
+ * interface is one link's wherever it was moved, a batch stops where it fails and keeps the lines before, a
+ * set of rules applies as a whole, and the links of a deleted namespace stay for a while.
  */
 export class MemoryMachine implements Runner {
   readonly #namespaces = new Map<string, Namespace>();
@@ -81,7 +81,7 @@ export class MemoryMachine implements Runner {
     if (text === "ip -j netns list") return listed(this.namespaces.map((name) => ({ name })));
     if (text === "ip -j link show")
       return listed([...this.#outside.values()].map((link) => this.#shown(link)));
-    // None of its interfaces is a bridge that came with it.
+    // None of its own interfaces is a bridge.
     if (text === "bridge -j fdb show") return listed([]);
     if (text.startsWith("unshare --net sh -c ")) {
       const nobody = new MemoryRuleset();
@@ -117,7 +117,7 @@ export class MemoryMachine implements Runner {
     if (program !== "ip") throw new Refused(`${program}: not found`);
     if (what === "-n") {
       const space = this.#namespace(verb);
-      // A batch is done line by line: what came before the one that fails stays done.
+      // A batch runs line by line: the lines before a failure stay done.
       for (const line of input.split("\n").filter((each) => each !== ""))
         this.#inside(space, line.split(" "));
     } else if (what === "netns") this.#netns(verb, words[3] ?? "", words.slice(4), input);
@@ -288,7 +288,7 @@ const isKnown = ({ links }: Namespace, key: string): boolean => {
   return name === null || links.has(name);
 };
 
-/** What a link has an address of is reached by it, once it is up. */
+/** The networks of a link's addresses are reached by it, once it is up. */
 function routesOf(space: Namespace): object[] {
   const connected = [...space.links.values()].flatMap(({ name, isUp, addresses }) =>
     isUp ? addresses.map((address) => ({ dst: address, dev: name })) : [],

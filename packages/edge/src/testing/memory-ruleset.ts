@@ -8,11 +8,13 @@ type Named = {
 };
 type Change = Readonly<Record<string, NftObject>>;
 
-/** A namespace's nftables, as far as the edge uses them: a file of changes holds as a whole or not at all. */
+/**
+ * A namespace's nftables, as far as the edge uses them: a file of changes applies as a whole or not at all.
+ */
 export class MemoryRuleset {
   #objects: readonly NftObject[] = [];
 
-  /** @returns what nft would complain of; null when all of it holds */
+  /** @returns nft's error; null when all of it is valid */
   apply(input: string): string | null {
     const { nftables } = JSON.parse(input) as { nftables: readonly Change[] };
     let objects = [...this.#objects];

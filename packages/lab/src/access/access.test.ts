@@ -17,7 +17,7 @@ describe("tokens", () => {
     expect((await call(lab, "GET /version", { as: "" })).status).toBe(401);
   });
 
-  test("a 401 is held back for three scaled seconds", async () => {
+  test("a 401 is delayed for three scaled seconds", async () => {
     const slow = await newLab({ timeScale: 0.05 });
     const began = performance.now();
     expect((await call(slow, "GET /version", { as: `PVEAPIToken=${slow.tokenId}=wrong` })).status).toBe(401);
@@ -49,7 +49,7 @@ describe("the agent's token has what a driver needs and no more", () => {
     return [answer.status, answer.message?.trimEnd()];
   };
 
-  test("a VLAN on a bridge it was not given is refused by name", async () => {
+  test("a VLAN on a bridge that it was not granted is refused by name", async () => {
     await run(lab, "POST /nodes/pve1/qemu/9000/clone", { form: { newid: 20201 } });
     const line = "PUT /nodes/pve1/qemu/20201/config";
     expect(await refused(line, { net0: "virtio,bridge=vmbr7,tag=12" })).toEqual([

@@ -61,7 +61,7 @@ describe("a path", () => {
     expect([can("VM.Audit", "/vms", "u@pve"), can("VM.Audit", "/vms/100", "u@pve")]).toEqual([true, false]);
   });
 
-  test("with an entry of its own forgets what it inherited", () => {
+  test("with an entry of its own drops what it inherited", () => {
     grant("/vms", "u@pve", "Writer");
     grant("/vms/100", "u@pve", "Reader");
     expect([can("VM.Config.CPU", "/vms/100", "u@pve"), can("VM.Config.CPU", "/vms/101", "u@pve")]).toEqual([

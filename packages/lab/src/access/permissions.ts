@@ -7,7 +7,7 @@ import { allPrivileges } from "./privileges.ts";
 /** Privileges on one path; the value says whether they propagate to what lies below. */
 export type PrivilegeMap = Map<string, boolean>;
 
-/** Who may do what: users, privilege-separated tokens, roles along the path, pools. */
+/** The rights: users, privilege-separated tokens, roles along the path, pools. */
 export interface Permissions {
   /** Privileges of "user@realm" or "user@realm!token" on an ACL path. */
   on(authUser: string, path: string): PrivilegeMap;
@@ -78,7 +78,7 @@ export function makePermissions(store: Store, version: ProxmoxVersion): Permissi
     return result;
   };
 
-  // Asked for every VM of every list: worked out once until something that decides about it changes.
+  // Needed for every VM of every list: cached until a setting that it depends on changes.
   const known = new Map<string, PrivilegeMap>();
   store.onCommit((changes) => {
     if (changes.some(([collection]) => DECIDING.has(collection))) known.clear();

@@ -59,7 +59,7 @@ export function allPrivileges(version: ProxmoxVersion): string[] {
   return [...COMMON, ...(version.startsWith("8") ? ONLY_8 : ONLY_9)].sort();
 }
 
-/** The roles of a region's agent: made from the calls that the driver can make, in packages/proxmox. */
+/** The roles of a region's agent: generated from the calls that the driver can make, in packages/proxmox. */
 export function agentRoles(version: ProxmoxVersion): Readonly<Record<string, readonly string[]>> {
   return AGENT_ROLES[version.startsWith("8") ? 8 : 9];
 }

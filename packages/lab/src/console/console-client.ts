@@ -1,6 +1,6 @@
 import type { WebSocket } from "ws";
 
-/** Whoever sits at the other end of a console: bytes to it, and whether more would only pile up. */
+/** The other end of a console: bytes to it, and whether more would only pile up. */
 export interface ConsoleClient {
   send(bytes: Uint8Array): void;
   /** False while so much is unsent that a source should pause. */

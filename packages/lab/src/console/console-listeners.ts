@@ -16,14 +16,14 @@ export interface ConsoleListener {
   password: string;
   /** The serial interface that was named, or the display's. */
   readonly serial: string | null;
-  /** Resolves when the session is over, whoever ended it. */
+  /** Resolves when the session has ended, from either side. */
   readonly ended: Promise<void>;
   ticket: string;
 }
 
 interface OpenListener extends ConsoleListener {
   taken: boolean;
-  /** From here on it waits for nobody. */
+  /** From here on it has no time limit. */
   connected: () => void;
   end: (error: Error | null) => void;
 }
@@ -41,8 +41,9 @@ function listenersOf(region: Region): Map<string, OpenListener> {
 }
 
 /**
- * Takes the lowest free port of the node and starts the task whose life is the session's. Nobody there within ten
- * seconds, and it is gone. These are real seconds at any time scale above 0, since a client's network is not simulated.
+ * Reserves the lowest free port of the node and starts the task that lasts as long as the session. Without a
+ * connection within ten seconds it ends. These are real seconds at any time scale above 0, because a client's
+ * network is not simulated.
  */
 export function listenForConsole(
   region: Region,
@@ -84,7 +85,7 @@ export function listenForConsole(
   return listener;
 }
 
-/** The listener at a port for its one connection, or undefined when nobody listens there (any more). */
+/** The listener at a port for its one connection, or undefined when there is none (any more). */
 export function takeListener(region: Region, node: string, port: number): ConsoleListener | undefined {
   const listener = listenersOf(region).get(`${node}:${port}`);
   if (listener === undefined || listener.taken) return undefined;

@@ -36,9 +36,9 @@ async function runningVm(
 
 interface Opened {
   readonly socket: WebSocket;
-  /** Everything that came so far. */
+  /** Everything that was received so far. */
   text(): string;
-  /** Waits until the text that came after `from` matches. */
+  /** Waits until the text that was received after `from` matches. */
   until(pattern: RegExp, from?: number): Promise<string>;
   readonly stream: ByteStream;
   readonly closed: Promise<number>;
@@ -153,14 +153,14 @@ async function signIn(opened: Opened, password = LOGIN.password): Promise<string
 }
 
 describe("a serial console", () => {
-  test("says OK to the ticket, and nothing more until a key is pressed", async () => {
+  test("answers OK to the ticket, and nothing more until a key is pressed", async () => {
     const lab = await newLab();
     const opened = await openTerminal(lab, await runningVm(lab));
     await opened.until(/^OKstarting serial terminal on interface serial0[^\n]*\n$/);
     expect(await line(opened, "", /login: $/)).toMatch(/web-1 login: $/);
   });
 
-  test("knows the password that cloud-init set, and no other", async () => {
+  test("accepts the password that cloud-init set, and no other", async () => {
     const lab = await newLab();
     const opened = await openTerminal(lab, await runningVm(lab));
     expect(await signIn(opened, "wrong")).toMatch(/Login incorrect/);
@@ -168,7 +168,7 @@ describe("a serial console", () => {
     expect(await signIn(opened)).toMatch(/Welcome to Ubuntu 24\.04[\s\S]*ubuntu@web-1:~\$ $/);
   });
 
-  test("says so when the lab has no network for its machines", async () => {
+  test("reports that the lab has no network for its machines", async () => {
     const lab = await newLab();
     const opened = await openTerminal(lab, await runningVm(lab));
     await signIn(opened);
@@ -215,7 +215,7 @@ describe("a serial console", () => {
     expect(grown / 2 ** 20).toBeLessThan(40);
   });
 
-  test("is one line: who comes second hears nothing until the first has gone", async () => {
+  test("is one line: a second client gets nothing until the first is closed", async () => {
     const lab = await newLab();
     const vmid = await runningVm(lab);
     const first = await openTerminal(lab, vmid);
@@ -229,7 +229,7 @@ describe("a serial console", () => {
     expect(await line(second, "", /login: $/)).toMatch(/Login incorrect|login: $/);
   });
 
-  test("goes on through a reboot and ends with a power-off, which really stops the machine", async () => {
+  test("survives a reboot and ends with a power-off, which really stops the machine", async () => {
     const lab = await newLab();
     const vmid = await runningVm(lab);
     const opened = await openTerminal(lab, vmid);
@@ -243,7 +243,7 @@ describe("a serial console", () => {
   });
 });
 
-describe("the way to a console", () => {
+describe("the path to a console", () => {
   test("opens for the right ticket, port, machine and user only", async () => {
     const lab = await newLab();
     const vmid = await runningVm(lab);
@@ -279,7 +279,7 @@ describe("the way to a console", () => {
   });
 
   test.each(["8.2", "9.0"] as const)(
-    "lets no token into a terminal in %s, and says so beforehand",
+    "lets no token into a terminal in %s, and reports it beforehand",
     async (version) => {
       const lab = await newLab({ version });
       const vmid = await runningVm(lab);
@@ -297,7 +297,7 @@ describe("the way to a console", () => {
     expect((await call(lab, "POST /access/vncticket")).status).toBe(400);
   });
 
-  test("has a hundred ports and gives them back", async () => {
+  test("has a hundred ports and releases them", async () => {
     const lab = await newLab();
     const vmid = await runningVm(lab);
     const ports = new Set<number>();
@@ -311,7 +311,7 @@ describe("the way to a console", () => {
 describe("a screen", () => {
   const windows = { ciuser: "Administrator", cipassword: "Passw0rd" };
 
-  test("shows itself to who knows the password", async () => {
+  test("shows itself to a viewer with the password", async () => {
     const lab = await newLab();
     const vmid = await runningVm(lab, 20510, 9005, windows);
     const proxy = await proxyOf(lab, vmid, "vncproxy", { websocket: "1", "generate-password": "1" });
@@ -332,7 +332,7 @@ describe("a screen", () => {
     await expect(openRfb(stream, "12345678")).rejects.toThrow("Authentication failed");
   });
 
-  test("takes the beginning of the ticket where there is no other password", async () => {
+  test("accepts the beginning of the ticket where there is no other password", async () => {
     const lab = await newLab({ version: "9.0" });
     const vmid = await runningVm(lab, 20510, 9005, windows);
     const proxy = await proxyOf(lab, vmid, "vncproxy", { websocket: "1" });

@@ -30,7 +30,7 @@ type State = "starting" | "locked" | "password" | "refused" | "desktop" | "menu"
 /** The menu of Ctrl+Alt+Del, by the digit that chooses. */
 const MENU = ["Lock", "Sign out", "Restart", "Shut down", "Cancel"] as const;
 
-/** A Windows machine as far as a person at its screen can tell: start, lock screen, sign-in, a notepad. */
+/** A Windows machine as a person sees it on its screen: start, lock screen, sign-in, a notepad. */
 export class DesktopGuest implements Screen {
   readonly frame = new Framebuffer(WIDTH, HEIGHT);
   readonly #region: Region;
@@ -44,7 +44,7 @@ export class DesktopGuest implements Screen {
   #pointer = { x: WIDTH / 2, y: HEIGHT / 2, buttons: 0 };
   #gone = false;
 
-  /** @param hasBooted it came up before anybody looked */
+  /** @param hasBooted it had started before it was first viewed */
   constructor(region: Region, vmid: number, hasBooted: boolean) {
     this.#region = region;
     this.#vmid = vmid;
@@ -104,7 +104,7 @@ export class DesktopGuest implements Screen {
   pointer(x: number, y: number, buttons: number): void {
     const before = this.#pointer;
     this.#pointer = { x, y, buttons };
-    // What the arrow covered is drawn again by the picture under it.
+    // The picture under the arrow draws again what the arrow covered.
     this.#draw();
     if (this.#state === "menu" && buttons === 1 && before.buttons === 0) {
       const row = Math.floor((y - 200) / 40);

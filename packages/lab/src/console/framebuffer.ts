@@ -10,7 +10,7 @@ export interface Rectangle {
   readonly height: number;
 }
 
-/** A picture, and what of it has changed since somebody looked. */
+/** A picture, and its changes since a given version. */
 export class Framebuffer {
   readonly width: number;
   readonly height: number;
@@ -59,7 +59,7 @@ export class Framebuffer {
     this.#changed(this.#clip(area));
   }
 
-  /** What has changed since `version`, as one rectangle; null when nothing has. */
+  /** The changes since `version`, as one rectangle; null when there are none. */
   changedSince(version: number): Rectangle | null {
     const newer = this.#changes.filter((each) => each.version > version);
     if (newer.length === 0) return null;
@@ -96,7 +96,7 @@ export class Framebuffer {
     if (area.width === 0 || area.height === 0) return;
     this.#version += 1;
     this.#changes.push({ version: this.#version, area });
-    // Who has not looked for so long gets the oldest ones as one: more than needed, never less.
+    // A viewer with a very old version gets the oldest changes as one: more than needed, never less.
     if (this.#changes.length > 256) this.#foldOldest();
     for (const watcher of this.#watchers) watcher();
   }

@@ -1,12 +1,12 @@
 import { verify } from "unixcrypt";
 import type { VmDocument } from "../documents.ts";
-import { isWindows } from "../vm/cloud-init.ts";
+import { adminPasswordOf, isWindows } from "../vm/cloud-init.ts";
 import { guestInterfaces } from "../vm/guest.ts";
 
-/** A guest system as its own disk knows it. */
+/** A guest system, by what its own disk contains. */
 export interface GuestFacts {
   readonly hostname: string;
-  /** Who cloud-init made at the first boot. */
+  /** The user that cloud-init created at the first boot. */
   readonly user: string;
   readonly os: {
     readonly name: string;
@@ -36,7 +36,7 @@ const SYSTEMS: readonly (readonly [RegExp, GuestFacts["os"]])[] = [
 const fieldOf = (text: string, name: string): string | undefined =>
   new RegExp(`^${name}: (.+)$`, "m").exec(text)?.[1];
 
-/** What the guest knows of itself. What its cloud-init drive never said, it does not know. */
+/** The facts that the guest has about itself: only those that its cloud-init drive contained. */
 export function guestFacts(vm: VmDocument): GuestFacts {
   const data = vm.drive?.user ?? "";
   const user = fieldOf(data, "user") ?? vm.config.ciuser ?? "root";
@@ -53,26 +53,17 @@ export function guestFacts(vm: VmDocument): GuestFacts {
 }
 
 /**
- * Whether the password opens the account: what the agent set later counts more than what the drive said. A guest with
- * keys alone lets nobody in by password.
+ * Whether the password opens the account: one that the agent set later replaces the one on the drive. A guest
+ * with keys alone accepts no password.
  */
 export function passwordFits(vm: VmDocument, user: string, password: string): boolean {
   const set = vm.guest.passwords[user]?.hash;
   if (set !== undefined) return verify(password, set);
   if (user !== guestFacts(vm).user || password === "") return false;
-  if (isWindows(vm.config)) return adminPassword(vm) === password;
+  if (isWindows(vm.config)) return vm.drive !== null && adminPasswordOf(vm.drive) === password;
   const stored = fieldOf(vm.drive?.user ?? "", "password");
   if (stored === undefined) return false;
   return /^\$[56]\$/.test(stored) ? verify(password, stored) : stored === password;
-}
-
-function adminPassword(vm: VmDocument): string | undefined {
-  try {
-    const meta = JSON.parse(vm.drive?.meta ?? "{}") as { readonly admin_pass?: unknown };
-    return typeof meta.admin_pass === "string" ? meta.admin_pass : undefined;
-  } catch {
-    return undefined;
-  }
 }
 
 /** `ip address` over what the guest's configuration gave it. */

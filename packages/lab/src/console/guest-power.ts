@@ -16,7 +16,10 @@ export function powerOffFromInside(region: Region, vmid: number): void {
   );
 }
 
-/** The guest restarts itself: the same QEMU goes on, so nothing that is pending is applied. It reads its drive as it is. */
+/**
+ * The guest restarts itself: the same QEMU continues, so no pending change is applied. It reads its drive as
+ * it is.
+ */
 export function restartFromInside(region: Region, vmid: number): void {
   const vm = region.store.get("vm", String(vmid));
   if (vm === undefined || vm.process === null) return;

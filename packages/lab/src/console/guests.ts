@@ -4,7 +4,7 @@ import { isWindows } from "../vm/cloud-init.ts";
 import { DesktopGuest } from "./desktop-guest.ts";
 import { SerialGuest } from "./serial-guest.ts";
 
-/** The guest systems that somebody has looked at, by the QEMU process they run in. */
+/** The guest systems that were viewed, by the QEMU process they run in. */
 interface Guest {
   readonly pid: number;
   bootAt: number;
@@ -16,10 +16,10 @@ interface Guest {
 
 const byRegion = new WeakMap<Region, Map<number, Guest>>();
 
-/** As long after its boot a guest that nobody has looked at is taken to be up. */
+/** A guest that was never viewed counts as up this long after its boot. */
 const BOOTED_SECONDS = 30;
 
-/** Follows what happens to the machines under the guests: power off, reset, another process. */
+/** Follows the machines of the guests: power off, reset, another process. */
 function guestsOf(region: Region): Map<number, Guest> {
   const known = byRegion.get(region);
   if (known !== undefined) return known;

@@ -1,4 +1,4 @@
-/** What became of a key. */
+/** The result of a key. */
 export type Edited =
   | { readonly kind: "line"; readonly line: string }
   | { readonly kind: "interrupt" }
@@ -10,7 +10,7 @@ const ESCAPE = "\x1b";
 const LONGEST_LINE = 4096;
 const KEPT_LINES = 200;
 
-/** A line as readline edits it on a terminal: what to echo, and the lines that come out. */
+/** A line as readline edits it on a terminal: the echo, and the finished lines. */
 export class LineEditor {
   readonly #echo: (text: string) => void;
   readonly #history: string[] = [];
@@ -45,7 +45,7 @@ export class LineEditor {
     this.#escape = "";
   }
 
-  /** One character; null while nothing comes of it. */
+  /** One character; null while it has no result. */
   key(character: string): Edited | null {
     if (this.#escape !== "") {
       this.#sequence(character);

@@ -13,7 +13,7 @@ const taskOf = (line: string): NetworkTask => {
   return JSON.parse(command.words.at(-1) ?? "") as NetworkTask;
 };
 
-test("what a person types becomes one of few programs, with words that are known", () => {
+test("what a person types becomes one of few programs, with known words", () => {
   expect(wordsOf("ping 10.0.1.5")).toEqual(["ping", "-n", "-W", "1", "10.0.1.5"]);
   expect(wordsOf("ping -c3 -i 0.5 fe80::1%eth0")).toEqual([
     ...["ping", "-n", "-W", "1", "-c", "3", "-i", "0.5", "fe80::1%eth0"],
@@ -24,7 +24,7 @@ test("what a person types becomes one of few programs, with words that are known
   expect(wordsOf("ss -tulpn")).toEqual(["ss", "-n", "-t", "-u", "-l"]);
 });
 
-test("what speaks by TCP or UDP is told by a task, not by words", () => {
+test("TCP and UDP programs are described by a task, not by a command line", () => {
   expect(taskOf("curl 10.0.1.5")).toEqual({
     do: "get",
     to: { host: "10.0.1.5", port: 80, seconds: 10 },

@@ -1,16 +1,16 @@
 import { isIP } from "node:net";
-import { type NetworkTask, taskWords } from "./network-task.ts";
+import { type NetworkTask, taskArguments } from "./network-task.ts";
 
-/** A command that runs in a machine's own network: a program that is one of few, with words that are known to be good. */
+/** A command that runs in a machine's own network: one of few programs, with validated arguments. */
 export type NetworkCommand = {
-  /** What the person calls it. */
+  /** The name that the person types. */
   readonly name: string;
   readonly words: readonly string[];
-  /** Whether what is typed meanwhile is for it. */
+  /** Whether it reads what is typed while it runs. */
   readonly takesInput: boolean;
-  /** Whether it speaks of what is only the lab's: the other ends of the cables. */
+  /** Whether its output mentions the lab's own end of the cables. */
   readonly speaksOfCables: boolean;
-  /** It gives up what it may do by itself, once it runs: its program may lie where nobody else may read. */
+  /** It drops its own rights once it runs: its program may be where other users may not read. */
   readonly dropsRights: boolean;
 };
 
@@ -30,7 +30,9 @@ const programs: Readonly<Record<string, (args: readonly string[], hostname: stri
   python3: webServer,
 };
 
-/** The command that is meant; null when none of the network's is. Nothing that was typed is passed on as it is. */
+/**
+ * The command for these words; null when it is none of the network's. No typed word is passed on unchanged.
+ */
 export function networkCommand(words: readonly string[], hostname: string): NetworkCommand | Refusal | null {
   const [name = "", ...args] = words;
   const program = Object.hasOwn(programs, name) ? programs[name] : undefined;
@@ -66,7 +68,7 @@ const command = (
 });
 
 const task = (name: string, what: NetworkTask, takesInput = false): NetworkCommand =>
-  command(name, taskWords(what), { takesInput, dropsRights: true });
+  command(name, taskArguments(what), { takesInput, dropsRights: true });
 
 const pingOptions: Options = {
   n: null,
@@ -122,7 +124,7 @@ const ssOptions: Options = Object.fromEntries([..."tulnap46"].map((letter) => [l
 function ss(args: readonly string[]): NetworkCommand {
   const { options, rest } = readOptions("ss", args, ssOptions);
   if (rest.length > 0) throw new Refused("Usage: ss [-t] [-u] [-l] [-n] [-a] [-4] [-6]", 1);
-  // The processes behind them are the lab's, and nobody's business.
+  // The processes behind them are the lab's own, and are not shown.
   const letters = [...options.keys()].filter((letter) => letter !== "p" && letter !== "n");
   return command("ss", ["ss", "-n", ...letters.map((letter) => `-${letter}`)]);
 }

@@ -2,21 +2,21 @@ import { spawn } from "node:child_process";
 import type { Runtime } from "../runtime.ts";
 import type { NetworkCommand } from "./network-commands.ts";
 
-/** Longer than this nobody looks on; what is forgotten ends by itself. */
+/** The maximum time of a command; a forgotten one ends by itself. */
 const MOST_SECONDS = 900;
 const MOST_BYTES = 1_000_000;
-/** After an interruption, until it is ended without being asked. */
+/** The time between an interrupt and a kill. */
 const GRACE_MS = 2_000;
 
 const nobody = "65534";
 
-/** Where a command's words go, and what it hears. */
+/** Where a command's output goes, and its input. */
 export type Terminal = {
   print(text: string): void;
   /** Resolves when more may be printed. */
   ready(): Promise<void>;
   readonly runtime: Runtime;
-  /** Interrupted as Ctrl+C does it, so that it may say its last words. */
+  /** Interrupts as Ctrl+C does, so that it may print its last output. */
   readonly stop: AbortSignal;
 };
 
@@ -30,9 +30,9 @@ export type NetworkRun = {
 
 /**
  * Runs a command in a machine's network, without any right that it does not need and with none of the lab's
- * environment. It ends with the lab, with its terminal, after its time, or when it has said too much.
+ * environment. It ends with the lab, with its terminal, after its time, or after too much output.
  *
- * @param enter the words that go before a command to run it in there
+ * @param enter the prefix of a command that runs it in there
  */
 export function runOnNetwork(
   enter: readonly string[],

@@ -1,4 +1,4 @@
-/** What a guest's nc, curl or web server is to do; addresses and ports are checked before. */
+/** A task for a guest's nc, curl or web server; addresses and ports are validated before. */
 export type NetworkTask =
   | {
       readonly do: "get";
@@ -20,7 +20,7 @@ type Protocol = "tcp" | "udp";
 type Target = { readonly host: string; readonly port: number; readonly seconds: number };
 
 /** As a program of its own: Node may open sockets, and neither files nor other programs. */
-export function taskWords(task: NetworkTask): readonly string[] {
+export function taskArguments(task: NetworkTask): readonly string[] {
   return [
     process.execPath,
     "--permission",
@@ -34,8 +34,8 @@ export function taskWords(task: NetworkTask): readonly string[] {
 }
 
 /**
- * Runs in a process of its own inside a machine's network, as text: it stands for itself and names nothing outside of
- * itself. A lab of source files and a bundle have it alike.
+ * Runs in a process of its own inside a machine's network, as text: it must not use anything outside of
+ * itself. A lab of source files and a bundle contain it in the same form.
  */
 function runTask(): void {
   const { createConnection, createServer } = process.getBuiltinModule("node:net");
@@ -43,7 +43,7 @@ function runTask(): void {
   const { createSocket } = process.getBuiltinModule("node:dgram");
   const task = JSON.parse(process.argv.at(-1) ?? "") as NetworkTask;
   const nobody = 65534;
-  /** Whoever answers may go on for ever. */
+  /** The other side may answer without end. */
   const mostBytes = 65_536;
   const say = (text: string) => process.stdout.write(text);
   const end = (complaint: string, code: number) => {
@@ -58,7 +58,7 @@ function runTask(): void {
     process.setuid?.(nobody);
   }
   process.stdout.on("error", () => process.exit(1));
-  // The other end of it is the lab: with it gone there is nobody to run for.
+  // The other end of it is the lab: without it there is no reader.
   process.stdin.once("end", () => setTimeout(() => process.exit(0), 2_000).unref());
   if (task.do !== "talk" && task.do !== "listen") process.stdin.resume();
 
@@ -170,7 +170,7 @@ function runTask(): void {
     socket.connect(port, host, () => process.stdin.on("data", (bytes: Buffer) => socket.send(bytes)));
   } else if (task.protocol === "tcp") {
     const server = createServer((socket) => {
-      // It speaks with one, as nc does without -k.
+      // It serves one connection, as nc does without -k.
       server.close();
       if (task.isVerbose)
         process.stderr.write(`Connection received on ${bare(socket.remoteAddress)} ${socket.remotePort}\n`);

@@ -8,7 +8,7 @@ export interface PixelFormat {
   readonly shift: readonly [red: number, green: number, blue: number];
 }
 
-/** What a real screen of QEMU announces. */
+/** The format that a real screen of QEMU announces. */
 export const SERVER_FORMAT: PixelFormat = {
   bitsPerPixel: 32,
   bigEndian: false,

@@ -1,4 +1,4 @@
-/** A small RFB client for tests: signs in, asks for the picture, and keeps what it got. */
+/** A small RFB client for tests: signs in, requests the picture, and stores what it received. */
 import { vncResponse } from "./vnc-auth.ts";
 
 /** Bytes in and out of whatever carries them. */
@@ -14,7 +14,10 @@ export interface SeenScreen {
   readonly name: string;
 }
 
-/** Says hello and signs in: with the password, or with none when none is asked for. Throws when it is refused. */
+/**
+ * Does the handshake and signs in: with the password, or with none when none is required. Throws when it is
+ * refused.
+ */
 export async function openRfb(stream: ByteStream, password: string | null): Promise<SeenScreen> {
   const version = (await stream.read(12)).toString("latin1");
   if (version !== "RFB 003.008\n") throw new Error(`not RFB 3.8: ${version}`);
@@ -35,7 +38,7 @@ export async function openRfb(stream: ByteStream, password: string | null): Prom
   return { width: init.readUInt16BE(0), height: init.readUInt16BE(2), name };
 }
 
-/** Asks for a part of the picture and waits for it: raw pixels of 32 bits, one rectangle. */
+/** Requests a part of the picture and waits for it: raw pixels of 32 bits, one rectangle. */
 export async function nextUpdate(
   stream: ByteStream,
   screen: SeenScreen,
@@ -63,7 +66,7 @@ export async function nextUpdate(
   return { x, y, width, height, pixels: await stream.read(width * height * 4) };
 }
 
-/** Presses and lets go of keys, in this order. */
+/** Presses and releases keys, in this order. */
 export function typeKeys(stream: ByteStream, keysyms: readonly number[]): void {
   for (const keysym of keysyms) for (const down of [1, 0]) stream.write(keyEvent(keysym, down === 1));
 }

@@ -4,7 +4,7 @@ import type { Framebuffer, Rectangle } from "./framebuffer.ts";
 import { decodeFormat, encodeFormat, type PixelFormat, rawPixels, SERVER_FORMAT } from "./pixel-format.ts";
 import { vncResponseFits } from "./vnc-auth.ts";
 
-/** What is on show: a picture that takes keys and a pointer. */
+/** A screen: a picture that accepts keys and a pointer. */
 export interface Screen {
   readonly frame: Framebuffer;
   readonly name: string;
@@ -21,8 +21,8 @@ const CLIPBOARD_BYTES = 256 * 1024;
 type Stage = "version" | "security" | "response" | "init" | "ready" | "over";
 
 /**
- * RFB 3.8 (RFC 6143) as QEMU serves it with a password: one client, raw encoding, updates only when asked for and, when
- * asked incrementally, only once something has changed.
+ * RFB 3.8 (RFC 6143) as QEMU serves it with a password: one client, raw encoding, updates only on request
+ * and, for an incremental request, only once something has changed.
  */
 export class RfbServer {
   readonly #client: ConsoleClient;
@@ -46,7 +46,7 @@ export class RfbServer {
     client.send(Buffer.from("RFB 003.008\n"));
   }
 
-  /** What the client says next; parts of messages are kept. */
+  /** The next bytes from the client; parts of messages are buffered. */
   receive(bytes: Uint8Array): void {
     if (this.#stage === "over") return;
     this.#waiting = Buffer.concat([this.#waiting, bytes]);
@@ -166,7 +166,7 @@ export class RfbServer {
         return 8 + length;
       }
       default:
-        // QEMU ends the connection on a message it does not know; it could not find the next one.
+        // QEMU ends the connection on an unknown message; it could not find the next one.
         return this.#refuse();
     }
   }
@@ -181,7 +181,7 @@ export class RfbServer {
     this.#update();
   }
 
-  /** Once for all that is drawn in one go. */
+  /** Once for everything that is drawn together. */
   #updateSoon(): void {
     if (this.#isDue) return;
     this.#isDue = true;

@@ -8,7 +8,7 @@ import type { NetworkCommand } from "./network-commands.ts";
 import { type NetworkRun, runOnNetwork } from "./network-run.ts";
 import { type Afterwards, type Machine, type Output, Shell } from "./shell.ts";
 
-/** What is typed while something runs waits for its end, up to here. */
+/** Input during a command waits for its end, up to this many characters. */
 const TYPED_AHEAD = 1024;
 
 type State =
@@ -20,7 +20,7 @@ type State =
       readonly at: "running";
       readonly shell: Shell;
       readonly stop: AbortController;
-      /** What runs in the machine's network, and whether what is typed is for it. */
+      /** The command that runs in the machine's network, and whether it reads the input. */
       network?: { readonly run: NetworkRun; readonly takesInput: boolean };
     };
 
@@ -45,14 +45,17 @@ const BOOT: readonly (readonly [seconds: number, text: (vm: VmDocument) => strin
   ],
 ];
 
-/** A Linux on a serial line, from its boot to its end. It goes on while nobody listens, and forgets what it said then. */
+/**
+ * A Linux on a serial line, from its boot to its end. It continues without a client, and its output is lost
+ * then.
+ */
 export class SerialGuest {
   readonly #region: Region;
   readonly #vmid: number;
   readonly #editor: LineEditor;
   readonly #decoder = new TextDecoder();
   readonly #clients: ConsoleClient[] = [];
-  /** What those typed who are not let in yet: it lies in their sockets. */
+  /** Input of clients that are not connected to the line yet: it waits in their sockets. */
   readonly #early = new Map<ConsoleClient, Buffer>();
   #state: State = { at: "booting" };
   #typed = "";
@@ -60,7 +63,7 @@ export class SerialGuest {
   #attached = Promise.withResolvers<void>();
   #gone = false;
 
-  /** @param hasBooted it came up before anybody looked, as when the lab was started again */
+  /** @param hasBooted it had started before it was first viewed, as after a restart of the lab */
   constructor(region: Region, vmid: number, hasBooted: boolean) {
     this.#region = region;
     this.#vmid = vmid;
@@ -69,7 +72,9 @@ export class SerialGuest {
     else void this.boot();
   }
 
-  /** The line is one socket: who comes second is let in when the first has gone, and hears nothing until then. */
+  /**
+   * The line is one socket: a second client waits until the first has left, and gets no output until then.
+   */
   attach(client: ConsoleClient): void {
     this.#clients.push(client);
     if (this.#clients.length === 1) this.#attached.resolve();
@@ -78,7 +83,7 @@ export class SerialGuest {
   detach(client: ConsoleClient): void {
     const at = this.#clients.indexOf(client);
     if (at >= 0) this.#clients.splice(at, 1);
-    // A program on this machine, unlike the simulated ones, is not left to run with nobody at its terminal.
+    // A program on this machine, unlike the simulated ones, is not left running without a terminal.
     if (at === 0 && this.#state.at === "running" && this.#state.network !== undefined)
       this.#state.stop.abort();
     this.#early.delete(client);
@@ -101,7 +106,7 @@ export class SerialGuest {
     for (const character of this.#decoder.decode(bytes, { stream: true })) this.#key(character);
   }
 
-  /** The machine starts over under whoever is attached. */
+  /** The machine restarts while its clients stay attached. */
   async boot(): Promise<void> {
     this.#boots += 1;
     const boot = this.#boots;
@@ -164,7 +169,7 @@ export class SerialGuest {
     }
   }
 
-  /** As a terminal hands it on: a line at a time. */
+  /** As a terminal in line mode: a line at a time. */
   #keyFor(run: NetworkRun, character: string): void {
     this.#editor.visible = true;
     this.#editor.remembers = false;
@@ -191,7 +196,7 @@ export class SerialGuest {
     if (vm === undefined) return;
     if (!passwordFits(vm, user, password)) {
       const boot = this.#boots;
-      // pam_unix makes guessing slow; nothing is read meanwhile.
+      // pam_unix makes guessing slow; no input is read in that time.
       this.#state = { at: "booting" };
       await this.#region.runtime.wait(2);
       if (this.#boots !== boot || this.#gone) return;

@@ -3,10 +3,13 @@ import { sshKeyLines } from "../vm/cloud-init.ts";
 import { type GuestFacts, guestFacts, ipAddressText, ipRouteText } from "./guest-facts.ts";
 import { type NetworkCommand, networkCommand, type Refusal } from "./network-commands.ts";
 
-/** What a command does next: print, let time pass, or run on the machine's network, which answers its exit code. */
+/**
+ * The next effect of a command: print, let time pass, or run on the machine's network, which returns its exit
+ * code.
+ */
 export type Output = string | { readonly pauseSeconds: number } | { readonly onNetwork: NetworkCommand };
 
-/** What a shell needs of the machine it runs on. */
+/** The machine as a shell uses it. */
 export interface Machine {
   readonly vm: VmDocument;
   readonly nowMs: number;
@@ -16,7 +19,7 @@ export interface Machine {
   readonly withoutWires: string | null;
 }
 
-/** What a line meant beyond what it printed. */
+/** The effect of a line other than its output. */
 export type Afterwards = "stay" | "clear" | "logout" | "reboot" | "poweroff";
 
 const HELP = `Commands: cat cd clear cloud-init date df echo exit free head help history hostname id ls poweroff ps pwd
@@ -28,7 +31,7 @@ Network:  ip address | route | neigh | link      what this server has; ip route 
           ss -tuln                               what listens here
 `;
 
-/** A shell with a handful of commands: enough for a person to see that somebody is at home. */
+/** A shell with a handful of commands: enough for a person to see that the machine works. */
 export class Shell {
   readonly #user: string;
   #directory: string;
@@ -45,7 +48,7 @@ export class Shell {
     return `${this.#user}@${guestFacts(machine.vm).hostname}:${place}${sign} `;
   }
 
-  /** Runs what stands on a line; `;` and `&&` separate. */
+  /** Runs a line; `;` and `&&` separate commands. */
   *run(line: string, machine: Machine, history: readonly string[]): Generator<Output, Afterwards, number> {
     for (const part of line.split(/;|(?=&&)/)) {
       const needed = part.startsWith("&&");
@@ -245,7 +248,7 @@ function splitWords(line: string, values: { readonly status: number; readonly us
   );
 }
 
-/** The few files there are, made from what the machine really is. */
+/** The few files that exist, generated from the machine's state. */
 function filesOf(user: string, { vm, nowMs, bootedAtMs }: Machine, facts: GuestFacts): Map<string, string> {
   const { os, hostname } = facts;
   const up = Math.max(0, (nowMs - bootedAtMs) / 1000).toFixed(2);

@@ -7,8 +7,8 @@ import { hasPasswordInTicket, verifyVncTicket } from "./vnc-ticket.ts";
 const LONGEST_FIRST_LINE = 1024;
 
 /**
- * termproxy's own protocol: a line with user and ticket, "OK", and from then on raw bytes to the client and framed ones
- * from it. What it cannot read ends the connection.
+ * termproxy's own protocol: a line with user and ticket, "OK", and then raw bytes to the client and framed
+ * ones from it. An invalid frame ends the connection.
  */
 export class TermSession {
   readonly #region: Region;
@@ -91,7 +91,7 @@ export class TermSession {
     if (type === "2") return 1;
     const head = /^(?:0:(\d{1,6}):|1:(\d{1,5}):(\d{1,5}):)/.exec(bytes.toString("latin1", 0, 16));
     if (head === null) {
-      // Perhaps only the beginning is here; otherwise it is nothing that termproxy knows.
+      // Perhaps only the beginning has arrived; otherwise it is no frame of termproxy.
       if (!/^(?:0(?::\d{0,6})?|1(?::\d{0,5}(?::\d{0,5})?)?)$/.test(bytes.toString("latin1")))
         this.#client.close();
       return 0;

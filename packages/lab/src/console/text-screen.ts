@@ -10,7 +10,7 @@ const CELL_HEIGHT = 18;
 const INK = 0xd6dce4;
 const PAPER = 0x101418;
 
-/** Keys that are not the character they stand for. */
+/** Keys whose number is not their character. */
 const KEYS: Readonly<Record<number, string>> = {
   65288: "\x7f",
   65289: "\t",
@@ -27,7 +27,10 @@ const KEYS: Readonly<Record<number, string>> = {
 };
 const CONTROL_KEYS = new Set([0xffe3, 0xffe4]);
 
-/** What vncterm makes of a serial line: a terminal drawn into a picture. It is a client of the line like any other. */
+/**
+ * vncterm's screen for a serial line: a terminal drawn into a picture. It is a client of the line like any
+ * other.
+ */
 export class TextScreen implements ConsoleClient, Screen {
   readonly frame = new Framebuffer(COLUMNS * CELL_WIDTH, ROWS * CELL_HEIGHT);
   readonly name: string;
@@ -60,7 +63,7 @@ export class TextScreen implements ConsoleClient, Screen {
   }
 
   onReady(): void {
-    // A picture takes whatever comes.
+    // A picture accepts everything.
   }
 
   close(): void {

@@ -1,6 +1,6 @@
 import { createCipheriv, timingSafeEqual } from "node:crypto";
 
-/** VNC takes the bits of each byte of the password in the other order than DES does. */
+/** VNC uses the bits of each byte of the password in the opposite order of DES. */
 function mirrored(byte: number): number {
   let result = 0;
   for (let bit = 0; bit < 8; bit++) if (byte & (1 << bit)) result |= 0x80 >> bit;

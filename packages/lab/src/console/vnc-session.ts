@@ -5,7 +5,9 @@ import { guestOf } from "./guests.ts";
 import { RfbServer } from "./rfb-server.ts";
 import { TextScreen } from "./text-screen.ts";
 
-/** What a client of vncproxy talks to: the display, or what vncterm makes of the serial line that is the display. */
+/**
+ * The server of a vncproxy client: the display, or vncterm's screen for a serial line that is the display.
+ */
 export class VncSession {
   readonly #rfb: RfbServer | null;
   #end: () => void = () => undefined;

@@ -3,7 +3,7 @@ import { ApiError } from "../api-error.ts";
 import type { Region } from "../region.ts";
 import { systemSecrets } from "../runtime.ts";
 
-/** What a ticket opens, and for whom. */
+/** What a ticket opens, and for which user. */
 export interface TicketScope {
   /** "user@realm!token" */
   readonly authUser: string;

@@ -20,7 +20,7 @@ export interface CloneRequest {
   readonly full: boolean | undefined;
 }
 
-/** What the copy will be: its config without disks, and the disks to copy. */
+/** The copy: its config without disks, and the disks to copy. */
 export interface ClonePlan {
   readonly config: Record<string, string>;
   /** Disks to copy, in key order. */
@@ -78,7 +78,7 @@ function checkStorages(call: Call, source: VmDocument, storage: string | undefin
   return shared;
 }
 
-/** A device of the host is root's: a clone would hand it on. */
+/** A device of the host is root's: a clone would pass it on. */
 function refuseHostDevices(authUser: string, config: Readonly<Record<string, string>>): void {
   if (authUser === "root@pam") return;
   for (const [key, value] of Object.entries(config)) {
@@ -113,7 +113,7 @@ export function planClone(call: Call, request: CloneRequest): ClonePlan {
   if (request.target !== undefined && !shared) {
     throw failure(`can't clone VM to node '${request.target}' (VM uses local storage)`);
   }
-  // Only this node's directory is looked at here; the cluster file system notices the others.
+  // Only this node's directory is checked here; the cluster file system notices the others.
   if (region.store.get("vm", String(request.newid))?.node === call.node) {
     throw failure(`unable to create VM ${request.newid}: config file already exists`);
   }

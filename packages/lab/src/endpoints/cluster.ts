@@ -13,7 +13,7 @@ const RELEASES = {
   "9.2": { version: "9.2.11", release: "9.2", repoid: "14a22df3c0e1a7b2" },
 } as const;
 
-/** What GET /version says. */
+/** The answer of GET /version. */
 export function versionOf({ version }: Region): Record<string, string> {
   return { ...RELEASES[version], console: "html5" };
 }
@@ -89,7 +89,7 @@ function permissionsOf(call: Call): unknown {
     : { [path]: Object.fromEntries([...held].map(([name, p]) => [name, p ? 1 : 0])) };
 }
 
-/** Without Sys.Audit on / itself nothing of it is there, and nothing says that something is left out. */
+/** Without Sys.Audit on / the answer lacks these options, without a hint that something is left out. */
 function clusterOptions({ region, authUser }: Call): Record<string, unknown> {
   const always = { "allowed-tags": [] };
   if (!region.permissions.has(authUser, "/", "Sys.Audit")) return always;

@@ -20,7 +20,7 @@ const NOT_OPTIONS = new Set([
   "import-working-storage",
 ]);
 
-/** What PUT and POST config ask for. */
+/** The changes that a PUT or POST config requests. */
 export interface ConfigUpdate {
   readonly vmid: number;
   readonly options: Record<string, string>;

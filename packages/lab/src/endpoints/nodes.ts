@@ -49,7 +49,7 @@ function nodeStatus(call: Call): unknown {
   };
 }
 
-/** Bridges that the caller may neither audit nor use are missing, without a word. */
+/** Bridges that the caller may neither audit nor use are missing, without an error. */
 function network(call: Call): unknown[] {
   const { region, authUser } = call;
   const type = text(call, "type");

@@ -70,7 +70,10 @@ function create(call: Call): null {
   return null;
 }
 
-/** Membership also needs the right to change permissions on each VM, which who may allocate it has: joining a pool hands them out. */
+/**
+ * Membership also needs the right to change permissions on each VM, which VM.Allocate includes: joining a
+ * pool grants them.
+ */
 function update(call: Call): null {
   const { region, authUser } = call;
   requireQuorum(region);

@@ -63,7 +63,7 @@ function requireTagPrivilege(call: Call, vmid: number): void {
   call.region.permissions.require(call.authUser, `/vms/${vmid}`, "VM.Config.Options");
 }
 
-/** Notes a new value as pending, allocating what it asks for. */
+/** Records a new value as pending, allocating what it requests. */
 export async function stageOption(call: Call, draft: ConfigDraft, key: string, value: string): Promise<void> {
   const { region, node } = call;
   const { vm } = draft;

@@ -12,14 +12,14 @@ import { cryptSalt, sha256Crypt } from "../vm/sha256-crypt.ts";
 interface GuestProcess {
   readonly exitcode: number;
   readonly output: string;
-  /** What the guest remembers afterwards, when the program changed it. */
+  /** The guest's state afterwards, when the program changed it. */
   readonly guest?: GuestMemory;
 }
 
 /** Processes that exec started, per VM: the guest's memory, gone with the lab. */
 const processes = new WeakMap<object, Map<string, GuestProcess>>();
 
-/** The VM, with an agent that answers; otherwise the 500 that says who is missing. */
+/** The VM, with an agent that answers; otherwise the 500 that names what is missing. */
 function guestOf(call: Call): VmDocument {
   const vm = vmOn(call.region, call.node, required(call, "vmid"));
   requireAgent(call.region, vm);
@@ -49,7 +49,7 @@ function osInfo(call: Call): unknown {
   };
 }
 
-/** \`cloud-init status\` as the guest's own prints it: it runs on for a while after the agent has come up. */
+/** \`cloud-init status\` as the guest prints it: it still runs for a while after the agent has started. */
 function cloudInit(region: Region, vm: VmDocument, args: readonly string[]): GuestProcess {
   if (isWindows(vm.config) || vm.drive === null) return { exitcode: 127, output: "" };
   if (args[0] !== "status") return { exitcode: 0, output: "" };
@@ -70,7 +70,7 @@ function cloudInit(region: Region, vm: VmDocument, args: readonly string[]): Gue
   return { exitcode: 0, output: `${JSON.stringify(answer, null, 1)}\n` };
 }
 
-/** What the guest calls itself. */
+/** The guest's hostname. */
 function hostnameIn(vm: VmDocument): string {
   return vm.guest.hostname ?? vm.config.name ?? "";
 }

@@ -78,7 +78,7 @@ describe("a clone in progress", () => {
     const form = { newid: 20304 };
     const copy = await call(slow, "POST /nodes/pve1/qemu/20301/clone", { form, as: "operator" });
     expect(copy.reason).toBe("VM is locked (clone)");
-    // The clone's own task holds the file lock all along, so a change waits for that, in vain.
+    // The clone's own task holds the file lock all along, so a change waits for that until its timeout.
     const change = await call(slow, "PUT /nodes/pve1/qemu/20301/config", { form: { cores: 2 } });
     expect(change.reason).toBe("can't lock file '/var/lock/qemu-server/lock-20301.conf' - got timeout");
     slow.faults.tasks.release();
@@ -116,7 +116,7 @@ describe("a finished clone", () => {
     expect(lab.control.volumes(20310)).toEqual(["ceph-vm:vm-20310-cloudinit", "ceph-vm:vm-20310-disk-0"]);
   });
 
-  test("of a template is linked unless full is asked for", async () => {
+  test("of a template is linked unless full is requested", async () => {
     await run(lab, "POST /nodes/pve1/qemu/9000/clone", { form: { newid: 20311 } });
     const volumes = (await call(lab, "GET /nodes/pve1/storage/ceph-vm/content?vmid=20311")).data as {
       volid: string;
@@ -170,7 +170,7 @@ describe("a clone that cannot be", () => {
     lab.control.regainQuorum();
   });
 
-  test("waits one second for the source, then gives up", async () => {
+  test("waits one second for the source, then fails", async () => {
     await run(lab, "POST /nodes/pve1/qemu/9000/clone", { form: { newid: 20324, full: 1 } });
     lab.faults.tasks.add({ type: "qmstart", action: "held", stage: "start" });
     const start = await call(lab, "POST /nodes/pve1/qemu/20324/status/start");
@@ -182,7 +182,7 @@ describe("a clone that cannot be", () => {
     expect(await finished(lab, start.data)).toBe("OK");
   });
 
-  test("waits for a busy storage, then rolls back to nothing", async () => {
+  test("waits for a busy storage, then rolls everything back", async () => {
     const busy = await newLab();
     const release = busy.control.holdStorageLock("ceph-vm");
     const status = await run(busy, "POST /nodes/pve1/qemu/9000/clone", { form: { newid: 20326, full: 1 } });
@@ -207,7 +207,7 @@ describe("a clone whose worker is killed", () => {
     expect(await run(lab, `DELETE ${base}?purge=1`)).toBe(locked);
     expect((await call(lab, `PUT ${base}/config?delete=lock`)).status).toBe(500);
     expect((await call(lab, `PUT ${base}/config?delete=lock&skiplock=1`)).status).toBe(400);
-    // What an operator does with `qm unlock`.
+    // As with an operator's `qm unlock`.
     lab.control.unlock(20330);
     expect(await run(lab, `DELETE ${base}?purge=1`)).toBe("OK");
   });

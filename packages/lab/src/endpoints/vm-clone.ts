@@ -52,7 +52,7 @@ async function copyDisk(
     }
     const parent = full || cloudInit ? null : drive.file;
     const made = newVolume(region, node, volid, request.newid, source.sizeBytes, format, parent);
-    // The volume exists from here on: a worker that dies now leaves it behind.
+    // The volume exists from here on: a worker that is killed now leaves it behind.
     worker.commit({ op: "volume-allocated", vmid: request.newid, detail: { volid, for: "clone" } }, [
       ["volume", volid, made],
     ]);
@@ -68,7 +68,7 @@ async function copyDisk(
   return volume;
 }
 
-/** What is on the source's disk: the template's own name, however often it was cloned. */
+/** The system on the source's disk: the template's own name, however often it was cloned. */
 function systemOf(region: Region, source: number): string {
   const vm = region.store.get("vm", String(source));
   return vm?.guest.system ?? vm?.config.name ?? "linux";
@@ -78,7 +78,7 @@ async function cloneInTask(call: Call, request: CloneRequest, worker: Worker): P
   const { region, node } = call;
   const { newid, source } = request;
   const { config, drives, full } = planClone(call, request);
-  // 8.4 says what it makes on some storages only, and on these it does not.
+  // 8.4 logs the target on some storages only, and on these it does not.
   if (!region.version.startsWith("8")) worker.log(`creating a clone of VM ${source} with ID ${newid}`);
   config.smbios1 = `uuid=${randomUuid(region.runtime)}`;
   if (config.vmgenid !== undefined) config.vmgenid = randomUuid(region.runtime);

@@ -22,18 +22,18 @@ const pendingOf = async (vm: string) =>
   ).filter((entry) => entry.pending !== undefined || entry.delete !== undefined);
 
 describe("a stopped VM", () => {
-  test("takes every change at once and leaves nothing pending", async () => {
+  test("applies every change at once and leaves nothing pending", async () => {
     expect((await put(STOPPED, { cores: 4, memory: 2048, name: "renamed" })).data).toBeNull();
     expect(await config(STOPPED)).toMatchObject({ cores: 4, memory: "2048", name: "renamed" });
     expect(await pendingOf(STOPPED)).toEqual([]);
   });
 
-  test("deletes what is asked, and only warns about what is not there", async () => {
+  test("deletes what is requested, and only warns about missing things", async () => {
     expect((await put(STOPPED, { delete: "serial0,startdate" })).status).toBe(200);
     expect(await config(STOPPED)).not.toHaveProperty("serial0");
   });
 
-  test("takes an empty description and empty tags, and has none then", async () => {
+  test("accepts an empty description and empty tags, and has none then", async () => {
     await put(STOPPED, { description: "something", tags: "one;two" });
     expect((await put(STOPPED, { description: "", tags: "" })).status).toBe(200);
     const { description = "", tags = "" } = await config(STOPPED);
@@ -48,7 +48,7 @@ describe("a stopped VM", () => {
     ]);
   });
 
-  test("lets nobody but root set or delete a hook script", async () => {
+  test("allows only root to set or delete a hook script", async () => {
     expect((await put(STOPPED, { delete: "hookscript" })).reason).toBe(
       "only root can set 'hookscript' config",
     );
@@ -72,7 +72,7 @@ describe("a stopped VM", () => {
 });
 
 describe("the digest", () => {
-  test("lets only one of two writers through", async () => {
+  test("accepts only one of two concurrent writes", async () => {
     const { digest } = await config(STOPPED);
     expect((await put(STOPPED, { digest, onboot: 1 })).status).toBe(200);
     const late = await put(STOPPED, { digest, onboot: 0 });
@@ -85,7 +85,7 @@ describe("the digest", () => {
     ).toContain("checksum mismatch");
   });
 
-  test("changes when somebody else touches the file between reading and writing", async () => {
+  test("changes when the file is changed between reading and writing", async () => {
     const { digest } = await config(STOPPED);
     lab.faults.add({
       method: "PUT",
@@ -161,7 +161,7 @@ describe("a running VM", () => {
 });
 
 describe("description and tags", () => {
-  test("tags come back lower case, once each, sorted, with semicolons", async () => {
+  test("tags are returned in lower case, once each, sorted, with semicolons", async () => {
     await put(STOPPED, { tags: "kule,Srv-B org-a;kule" });
     expect((await config(STOPPED)).tags).toBe("kule;org-a;srv-b");
     expect((await put(STOPPED, { tags: "a:b" })).errors?.tags).toContain("invalid characters in tag");

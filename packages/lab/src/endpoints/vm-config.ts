@@ -62,7 +62,7 @@ async function applyUpdate(call: Call, update: ConfigUpdate): Promise<Record<str
   return errors;
 }
 
-/** Everything PUT and POST check before they lock: parameters, privileges, a first look at the file. */
+/** Every check of PUT and POST before they lock: parameters, privileges, a first read of the file. */
 function prepare(call: Call): ConfigUpdate {
   const { region, authUser } = call;
   const update = parseConfigUpdate(call);
@@ -81,7 +81,7 @@ function prepare(call: Call): ConfigUpdate {
 async function putConfig(call: Call): Promise<null> {
   const update = prepare(call);
   const errors = await withVmLock(call.region, call.node, update.vmid, () => applyUpdate(call, update));
-  // What could be applied was applied; the failed keys stay pending.
+  // All other changes were applied; the failed keys stay pending.
   if (Object.keys(errors).length > 0) throw badParameters(errors);
   return null;
 }

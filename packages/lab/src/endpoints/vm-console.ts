@@ -38,14 +38,15 @@ function vncproxy(call: Call): unknown {
   const vm = vmOn(region, node, required(call, "vmid"));
   if (flag(call, "generate-password") && !flag(call, "websocket"))
     throw badParameters({ "generate-password": "missing property - 'websocket'" });
-  // Without a websocket the port would be open to the world and the client a VNC viewer: nobody needs that here.
+  // Without a websocket the port would be open to the network and the client a VNC viewer: that is not needed
+  // here.
   if (!flag(call, "websocket")) throw failure("the lab serves VNC by websocket only");
   const { vmid } = vm;
   const generated = newPassword();
   const inTicket = hasPasswordInTicket(region);
   const isGenerated = inTicket || flag(call, "generate-password");
   const what = { kind: "vncproxy", node, vmid, authUser, serial: serialDisplay(vm) } as const;
-  // Old releases take the beginning of the ticket for a password, which is the same every time.
+  // Old releases use the beginning of the ticket as the password, which is the same every time.
   const listener = listenForConsole(region, { ...what, password: isGenerated ? generated : "PVEVNC:" });
   const ticket = makeVncTicket(region, { authUser, vmid, port: listener.port }, inTicket ? generated : null);
   listener.ticket = ticket;
@@ -60,7 +61,9 @@ function vncproxy(call: Call): unknown {
   };
 }
 
-/** What is looked at before the connection becomes a websocket. Asked without one, it answers the port and no more. */
+/**
+ * The checks before the connection becomes a websocket. Without an upgrade it answers the port and no more.
+ */
 function vncwebsocket(call: Call): unknown {
   const { region, node, authUser } = call;
   const vmid = number(call, "vmid") ?? 0;

@@ -13,7 +13,7 @@ const destroy = async (vmid: number, query = "?purge=1") =>
   await run(lab, `DELETE /nodes/pve1/qemu/${vmid}${query}`);
 
 describe("destroy", () => {
-  test("takes the config, its disks, its firewall and its pool membership", async () => {
+  test("deletes the config, its disks, its firewall and its pool membership", async () => {
     await call(lab, "POST /pools", { form: { poolid: "p" } });
     await make(20700, { pool: "p" });
     await call(lab, "PUT /nodes/pve1/qemu/20700/firewall/options", { form: { enable: 1 } });
@@ -46,7 +46,7 @@ describe("destroy", () => {
     expect(answer.reason).toContain("does not exist");
   });
 
-  test("leaves volumes that the config does not name, unless they are to go too", async () => {
+  test("leaves volumes that the config does not name, unless they are to be deleted too", async () => {
     await make(20702);
     lab.control.leaveVolume("ceph-vm", 20702);
     expect(await destroy(20702)).toBe("OK");
@@ -57,7 +57,7 @@ describe("destroy", () => {
     expect(lab.control.volumes(20702)).toEqual([]);
   });
 
-  test("ends with a warning when a disk cannot be removed, and the config is gone all the same", async () => {
+  test("ends with a warning when a disk cannot be removed, and the config is removed all the same", async () => {
     await make(20703);
     lab.faults.tasks.stuckVolumes.add("ceph-vm:vm-20703-disk-0");
     expect(await destroy(20703)).toBe("WARNINGS: 1");
@@ -84,7 +84,7 @@ describe("migrate", () => {
     expect((await call(lab, "GET /nodes/pve2/qemu/20710/config")).status).toBe(200);
   });
 
-  test("gives what runs another process there, and again on its way back, while its guest runs on", async () => {
+  test("continues in another process there, and again on its way back, while its guest runs on", async () => {
     await make(20711);
     await run(lab, "POST /nodes/pve1/qemu/20711/status/start");
     const first = lab.control.vm(20711)?.process;

@@ -14,7 +14,7 @@ function ipsetOf(call: Call): { firewall: FirewallDocument; name: string; set: I
   return { firewall, name, set };
 }
 
-/** What the digest of the list of sets is of; what is in them has digests of its own. */
+/** The content that the digest of the list of sets covers; their entries have digests of their own. */
 const listOf = ({ ipsets }: FirewallDocument) =>
   Object.entries(ipsets).map(([name, { comment }]) => ({ name, comment }));
 

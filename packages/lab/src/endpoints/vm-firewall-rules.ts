@@ -67,7 +67,7 @@ function ruleFrom(call: Call, base: FirewallRule): FirewallRule {
 const numbered = (rules: readonly FirewallRule[]): unknown[] =>
   rules.map((rule, pos) => ({ ...typedOptions(rule), pos, digest: partDigest(rules) }));
 
-/** What a protocol and addresses are of: one IP version, and a rule is of one alone. Names of sets and aliases are of any. */
+/** The IP version of a protocol and of addresses: a rule has one alone. Names of sets and aliases fit any. */
 function familyProblem({ proto, source, dest }: FirewallRule): Record<string, string> {
   let version = { icmp: 4, icmpv6: 6, "ipv6-icmp": 6 }[proto ?? ""];
   for (const [name, text] of Object.entries({ source, dest })) {
@@ -89,7 +89,9 @@ function ruleAt(call: Call): { firewall: FirewallDocument; pos: number; rule: Fi
   return { firewall, pos, rule };
 }
 
-/** A new rule always goes to position 0, and is off unless told otherwise. Its digest is taken and never looked at. */
+/**
+ * A new rule always goes to position 0, and is disabled by default. Its digest is accepted and never checked.
+ */
 function createRule(call: Call): null {
   const firewall = firewallOf(call);
   const rule = ruleFrom(call, {});

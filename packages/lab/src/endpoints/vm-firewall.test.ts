@@ -12,7 +12,7 @@ beforeAll(async () => {
 const rules = async () => (await call(lab, `GET ${FW}/rules`)).data as Record<string, unknown>[];
 
 describe("rules", () => {
-  test("go in at position 0 and are off unless told otherwise", async () => {
+  test("are inserted at position 0 and are off by default", async () => {
     for (const port of ["22", "80"]) {
       const form = { type: "in", action: "ACCEPT", proto: "tcp", dport: port, comment: `kule:${port}` };
       expect((await call(lab, `POST ${FW}/rules`, { form })).status).toBe(200);
@@ -36,7 +36,7 @@ describe("rules", () => {
     }
   });
 
-  test("are made whatever was read: nobody looks at the digest", async () => {
+  test("are created whatever was read: the digest is ignored", async () => {
     const before = await rules();
     const form = { type: "in", action: "DROP", comment: "late", digest: "0".repeat(40) };
     expect((await call(lab, `POST ${FW}/rules`, { form })).status).toBe(200);
@@ -46,7 +46,7 @@ describe("rules", () => {
     await call(lab, `DELETE ${FW}/rules/0`);
   });
 
-  test("that make no sense are refused with the parameter named", async () => {
+  test("that are invalid are refused with the parameter named", async () => {
     const post = async (form: Record<string, string>) =>
       (await call(lab, `POST ${FW}/rules`, { form })).errors;
     expect(await post({ type: "forward", action: "ACCEPT" })).toHaveProperty("type");
@@ -94,7 +94,7 @@ describe("rules", () => {
 });
 
 describe("ipsets", () => {
-  test("normalise what they are given and hold each address once", async () => {
+  test("normalise their addresses and store each once", async () => {
     await call(lab, `POST ${FW}/ipset`, { form: { name: "ipfilter-net0" } });
     const add = async (cidr: string) => await call(lab, `POST ${FW}/ipset/ipfilter-net0`, { form: { cidr } });
     await add("10.0.0.11/24");
@@ -119,7 +119,7 @@ describe("ipsets", () => {
     await call(lab, `DELETE ${FW}/ipset/six?force=1`);
   });
 
-  test("refuse what means everybody, and what is no address", async () => {
+  test("refuse /0 and what is no address", async () => {
     await call(lab, `POST ${FW}/ipset`, { form: { name: "odd" } });
     const add = async (cidr: string) =>
       (await call(lab, `POST ${FW}/ipset/odd`, { form: { cidr } })).errors?.cidr?.trim();
@@ -142,7 +142,7 @@ describe("ipsets", () => {
   });
 });
 
-describe("what was read before somebody else's change", () => {
+describe("a digest that was read before another change", () => {
   const conflict = "detected modified configuration - file changed by other user? Try again.";
 
   test("is no ground for taking an address out of a set, nor for a set's other name", async () => {
@@ -173,7 +173,7 @@ describe("what was read before somebody else's change", () => {
 });
 
 describe("options", () => {
-  test("are kept, typed, and can be unset", async () => {
+  test("are stored, typed, and can be unset", async () => {
     const form = { enable: 1, policy_in: "DROP", macfilter: 1, ipfilter: 1, radv: 0 };
     await call(lab, `PUT ${FW}/options`, { form });
     expect((await call(lab, `GET ${FW}/options`)).data).toMatchObject(form);

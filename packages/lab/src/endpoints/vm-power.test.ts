@@ -21,7 +21,7 @@ describe("start", () => {
     expect(effects(lab.journal()).starts.get(20600)).toBe(1);
   });
 
-  test("of a VM that is not there answers with a task that says where it looked", async () => {
+  test("of a VM that does not exist answers with a task that names where it looked", async () => {
     expect(await run(lab, "POST /nodes/pve1/qemu/29999/status/start")).toBe(
       "Configuration file 'nodes/pve1/qemu-server/29999.conf' does not exist",
     );
@@ -46,7 +46,7 @@ describe("stop", () => {
     expect(effects(lab.journal()).stops.get(20600)).toBe(1);
   });
 
-  test("waits behind a shutdown that hangs, unless it overrules it", async () => {
+  test("waits for a shutdown that hangs, unless it overrules it", async () => {
     const own = await newLab();
     await run(own, "POST /nodes/pve1/qemu/9000/clone", { form: { newid: 20600, full: 0 } });
     await run(own, `POST ${VM}/status/start`);
@@ -102,7 +102,7 @@ describe("reboot and reset", () => {
     expect((await call(own, `GET ${VM}/config?current=1`)).data.cores).toBe(3);
   });
 
-  test("a reset keeps the process and what is pending", async () => {
+  test("a reset keeps the process and pending changes", async () => {
     const { pid } = await current(lab);
     await call(lab, `PUT ${VM}/config`, { form: { cores: 7 } });
     expect(await run(lab, `POST ${VM}/status/reset`)).toBe("OK");
@@ -138,7 +138,7 @@ describe("the guest agent", () => {
     expect((await ping()).reason).toBe("No QEMU guest agent configured");
   });
 
-  test("tells addresses, runs commands and sets passwords", async () => {
+  test("reports addresses, runs commands and sets passwords", async () => {
     await call(lab, `PUT ${VM}/config`, {
       form: { ipconfig0: "ip=10.1.0.5/24,gw=10.1.0.1", net1: "virtio,bridge=vmbr0" },
     });

@@ -122,7 +122,7 @@ async function powerDown(
 ): Promise<void> {
   const deaf = region.taskFaults.deafGuests.has(vm.vmid);
   const needed = deaf ? Number.POSITIVE_INFINITY : seconds.guestShutdown;
-  // The agent when it is enabled and answers, ACPI otherwise; both take the guest the same time here.
+  // The agent when it is enabled and answers, ACPI otherwise; a shutdown takes the same time with both here.
   worker.log(agentAnswers(region, vm) ? "guest agent: shutdown requested" : "ACPI: powerdown requested");
   await worker.stage("powerdown");
   await worker.wait(Math.min(needed, timeoutSeconds));
@@ -174,7 +174,7 @@ function reboot(call: Call): string {
       worker.log("requesting reboot");
       await powerDown(region, worker, vm, timeout, false);
     });
-    // qmeventd sees the request and starts the VM in a task of its own, after this one has said OK.
+    // qmeventd sees the request and starts the VM in a task of its own, after this one has ended with OK.
     void region.runtime.wait(seconds.rebootRestart).then(() => {
       if (region.store.get("vm", String(vmid))?.node !== node) return;
       const what = { node, type: "qmstart", id: String(vmid), user: "root@pam" };
@@ -208,7 +208,7 @@ function processTask(
       const vm = check();
       const process = change(vm.process, region.runtime.nowMs());
       const changed: VmDocument = { ...vm, process };
-      // The guest begins anew, with what is on its drive by now.
+      // The guest starts again, with the present content of its drive.
       const after = process.guestBootAt === vm.process.guestBootAt ? changed : bootGuest(changed);
       worker.commit({ op, vmid }, [["vm", String(vmid), after]]);
     });

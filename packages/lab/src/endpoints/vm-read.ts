@@ -14,7 +14,7 @@ function lockOf(vm: VmDocument): string | undefined {
   return vm.temporary ? "clone" : vm.config.lock;
 }
 
-/** Live figures of one VM, as vmstatus gives them. */
+/** Live figures of one VM, as in vmstatus. */
 function status(call: Call, vm: VmDocument): Record<string, unknown> {
   const { region } = call;
   const running = vm.process !== null;
@@ -92,7 +92,7 @@ function pending(call: Call): unknown[] {
   });
 }
 
-/** What the guest has on its drive against what the config says now. */
+/** The guest's present drive compared with the config. */
 function cloudInitPending(call: Call): unknown[] {
   const vm = vmOf(call);
   const added = new Set(splitList(vm.cloudInitChanges.added ?? ""));

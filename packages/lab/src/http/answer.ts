@@ -15,8 +15,8 @@ export interface Target {
   readonly query: string;
 }
 
-/** A request as it came in, whatever carried it. */
-export interface Heard {
+/** A request as it was received, over any transport. */
+export interface ReceivedRequest {
   readonly method: string;
   readonly target: Target;
   /** Names in lower case. */
@@ -36,7 +36,12 @@ const one = (header: string | string[] | undefined): string | undefined =>
   Array.isArray(header) ? header.join(", ") : header;
 
 /** Refusals that need no caller: method, transfer coding, path. */
-function refuseShape({ method, target: { path }, headers, headerCount }: Heard): Outgoing | undefined {
+function refuseShape({
+  method,
+  target: { path },
+  headers,
+  headerCount,
+}: ReceivedRequest): Outgoing | undefined {
   if (!METHODS.has(method)) return plain(501, `method '${method}' not available`, null);
   const coding = one(headers["transfer-encoding"]);
   if (coding?.toLowerCase() === "chunked") return plain(501, "chunked transfer encoding not supported");
@@ -47,16 +52,16 @@ function refuseShape({ method, target: { path }, headers, headerCount }: Heard):
   return format === "json" ? undefined : plain(501, `no formatter for uri ${path}, ${format}`);
 }
 
-/** Refusals that come after authentication and before the call. */
-function refuseBody({ method, headers }: Heard): Outgoing | undefined {
+/** Refusals after authentication and before the call. */
+function refuseBody({ method, headers }: ReceivedRequest): Outgoing | undefined {
   const length = Number(one(headers["content-length"]) ?? 0);
   if (length === 0) return undefined;
   if (method !== "PUT" && method !== "POST") return plain(501, `Unexpected content for method '${method}'`);
   return length > BODY_LIMIT_BYTES ? plain(501, "for data too large") : undefined;
 }
 
-/** What pveproxy answers to a request. */
-export async function answer(region: Region, handlers: Handlers, heard: Heard): Promise<Outgoing> {
+/** pveproxy's answer to a request. */
+export async function answer(region: Region, handlers: Handlers, heard: ReceivedRequest): Promise<Outgoing> {
   const shape = refuseShape(heard);
   if (shape !== undefined) return shape;
   const { method, target, headers } = heard;
@@ -65,7 +70,7 @@ export async function answer(region: Region, handlers: Handlers, heard: Heard): 
   const unauthorized = async (reason: string): Promise<Outgoing> => {
     const left = UNAUTHORIZED_DELAY_SECONDS * scale * 1000 - (region.runtime.nowMs() - began);
     if (left > 0) await region.runtime.sleepMs(left);
-    // No body, and nothing that says JSON.
+    // No body, and no content type of JSON.
     return plain(401, reason, null);
   };
   let authUser: string;
@@ -88,7 +93,7 @@ export async function answer(region: Region, handlers: Handlers, heard: Heard): 
     return success(await dispatch(region, handlers, { method, path, raw, authUser }));
   } catch (error) {
     if (error instanceof ApiError) {
-      // 59x come from the proxy hop, whose text is not JSON; so does a refused content type.
+      // 59x are from the proxy hop, whose text is not JSON; so is a refused content type.
       if (error.status >= 590 || error.status === 506) return plain(error.status, error.message);
       return refusal(error, region.version);
     }

@@ -86,7 +86,7 @@ function serve(region: Region, listener: ConsoleListener, webSocket: WebSocket):
   webSocket.on("message", (data) =>
     session.receive(Array.isArray(data) ? Buffer.concat(data) : Buffer.from(data as Buffer)),
   );
-  // What breaks the protocol of websockets, too long a frame for one, is followed by a close.
+  // An error of the websocket protocol, such as too long a frame, is followed by a close.
   webSocket.on("error", () => webSocket.terminate());
   webSocket.on("close", () => {
     session.close();

@@ -29,7 +29,7 @@ describe("faults between client and API", () => {
     expect(effects(lab.journal()).clones.get(21101)).toBe(1);
   });
 
-  test("595 before and 596 after the effect look alike from outside", async () => {
+  test("595 before and 596 after the effect cannot be distinguished by the client", async () => {
     lab.faults.add({ path: "/clone$", action: "status-before", status: 595, reason: "Connection refused" });
     expect((await clone(21102)).status).toBe(595);
     lab.faults.add({ path: "/clone$", action: "status-after", status: 596, reason: "Connection timed out" });
@@ -81,7 +81,7 @@ describe("faults between client and API", () => {
     await expect(call(lab, "GET /version")).rejects.toThrow();
   });
 
-  test("a synchronous call that takes too long is 596 while it goes on", async () => {
+  test("a synchronous call that takes too long is 596 while it continues", async () => {
     const real = systemRuntime(0, 1);
     let gate = Promise.resolve();
     let open = (): void => undefined;
@@ -134,8 +134,8 @@ describe("faults between client and API", () => {
   });
 });
 
-describe("things that happen behind the driver's back", () => {
-  test("a number can be stolen just before the clone asks for it", async () => {
+describe("changes that the driver does not make", () => {
+  test("a number can be taken by another VM just before the clone", async () => {
     lab.faults.add({ path: "/clone$", action: "world-before", do: "stealVmid", args: [21110] });
     expect((await clone(21110)).reason).toBe("unable to create VM 21110: config file already exists");
     expect(lab.control.vm(21110)?.config.name).toBe("stranger-21110");
@@ -170,7 +170,7 @@ describe("the control server", () => {
     return { status: answer.status, body: (await answer.json()) as Record<string, unknown> };
   };
 
-  test("installs and removes faults, tells journal and VMs, and makes things happen", async () => {
+  test("installs and removes faults, returns journal and VMs, and changes the cluster", async () => {
     const { body } = await control("POST", "/faults", {
       path: "^/version$",
       action: "status-before",

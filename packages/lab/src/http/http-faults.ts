@@ -1,4 +1,4 @@
-/** What shall go wrong between the client and the API. */
+/** A fault between the client and the API. */
 export interface HttpFault {
   /** Any method when absent. */
   readonly method?: string;
@@ -24,7 +24,7 @@ export interface HttpFault {
   /** For status-*: the answer instead of the real one. */
   readonly status?: number;
   readonly reason?: string;
-  /** For world-*: which call of the world happens just before or after this request, and with what. */
+  /** For world-*: the call of the world that is made just before or after this request, and its arguments. */
   readonly do?: string;
   readonly args?: readonly unknown[];
   /** For delay: before executing; for drip: between bytes. Real milliseconds. */

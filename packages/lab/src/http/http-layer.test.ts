@@ -14,7 +14,7 @@ beforeAll(async () => {
 const description = async (): Promise<unknown> =>
   (await call(lab, "GET /nodes/pve1/qemu/20100/config")).data.description;
 
-/** Sends bytes over TLS and resolves with everything that came until the server closed. */
+/** Sends bytes over TLS and resolves with everything that was received until the server closed. */
 async function raw(text: string): Promise<string> {
   const port = Number(new URL(lab.url).port);
   return await new Promise((resolve, reject) => {
@@ -52,7 +52,7 @@ describe("the urlencoded decoder", () => {
     expect(await description()).toBe("a b+c");
   });
 
-  test("an empty value counts as not given, but JSON keeps an empty text", async () => {
+  test("an empty value counts as absent, but JSON keeps an empty text", async () => {
     const empty = await send("name=");
     expect([empty.status, empty.reason]).toEqual([
       500,
@@ -79,7 +79,7 @@ describe("the urlencoded decoder", () => {
     expect((await call(lab, "GET /nodes/pve1/qemu/20100/config")).data.onboot).toBe(1);
   });
 
-  test("the query wins over the body, and _dc is nobody's parameter", async () => {
+  test("the query wins over the body, and _dc is ignored", async () => {
     const answer = await call(lab, `${PUT_9000}?description=query&_dc=123`, {
       form: { description: "body" },
     });
@@ -201,7 +201,7 @@ describe("parameters and the path", () => {
 });
 
 describe("versions", () => {
-  test("8.2 says it in the status line alone, 8.4 in the body too", async () => {
+  test("8.2 has it in the status line alone, 8.4 in the body too", async () => {
     const [old, newer] = await Promise.all([newLab({ version: "8.2" }), newLab({ version: "8.4" })]);
     const line = "GET /nodes/pve1/qemu/20999/config";
     const before = await call(old, line);
@@ -219,7 +219,7 @@ describe("versions", () => {
     expect((await call(lab, PUT_9000, config)).status).toBe(200);
   });
 
-  test("POST /access/vncticket tells the versions with token consoles from those without", async () => {
+  test("POST /access/vncticket distinguishes the versions with token consoles from those without", async () => {
     const [v82, v90] = await Promise.all([newLab({ version: "8.2" }), newLab({ version: "9.0" })]);
     expect((await call(v82, "POST /access/vncticket")).status).toBe(501);
     expect((await call(v90, "POST /access/vncticket")).status).toBe(501);

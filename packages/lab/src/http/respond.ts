@@ -68,7 +68,7 @@ export function write(
   const now = new Date(runtime.nowMs());
   const garbage = fault?.action === "garbage";
   let body = Buffer.from(garbage ? '{"data":{"upid"::' : (outgoing.body ?? ""));
-  // Node's own flag: the connection has had as many requests as it may have, and the last answer says so.
+  // Node's own flag: the connection has had its maximum of requests, and the last answer is marked.
   const last =
     (response as { maxRequestsOnConnectionReached?: boolean }).maxRequestsOnConnectionReached === true;
   const headers: Record<string, string> = {

@@ -14,7 +14,7 @@ const KEEP_ALIVE_MS = 5000;
 const REQUESTS_PER_CONNECTION = 100;
 const UNAUTHORIZED_DELAY_SECONDS = 3;
 
-/** Makes something happen behind the driver's back, by name. */
+/** Makes a change that the driver does not make, by name. */
 type WorldCall = (name: string, args: readonly unknown[]) => unknown;
 
 async function readBody(request: IncomingMessage): Promise<string> {
@@ -23,7 +23,7 @@ async function readBody(request: IncomingMessage): Promise<string> {
   return Buffer.concat(chunks).toString("utf8");
 }
 
-/** Handles one request, with whatever fault was asked for it. */
+/** Handles one request, with its fault if there is one. */
 async function handle(
   region: Region,
   handlers: Handlers,
@@ -94,7 +94,7 @@ export function apiServer(
     },
     (request, response) => {
       handle(region, handlers, faults, world, request, response).catch((error: unknown) => {
-        // The client went away, or a defect of the lab: say so rather than hang.
+        // The client has disconnected, or a defect of the lab: answer an error rather than hang.
         if (!response.headersSent && !response.destroyed) {
           const text = error instanceof Error ? error.message : "internal error";
           write(region.runtime, request, response, plain(500, text), undefined);

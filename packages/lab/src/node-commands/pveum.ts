@@ -8,13 +8,13 @@ import type { Region } from "../region.ts";
 import { systemSecrets } from "../runtime.ts";
 import type { DocumentChange } from "../store.ts";
 
-/** What is wrong with a command, as it would be printed. */
+/** The error of a command, as it would be printed. */
 export class CommandFailed extends Error {}
 
 const ROOT = "root@pam";
 const USER = /^[^\s:/]+@[A-Za-z][A-Za-z0-9._-]+$/;
 const TOKEN_NAME = /^[A-Za-z][A-Za-z0-9._-]+$/;
-/** As PVE::AccessControl::check_path has it, for the paths that the lab knows. */
+/** As in PVE::AccessControl::check_path, for the paths that the lab has. */
 const ACL_PATH =
   /^\/(|access|nodes(\/[\w-]+)?|pool(\/[\w./-]+)?|sdn(\/zones(\/[\w-]+(\/[\w.-]+(\/\d{1,4})?)?)?)?|storage(\/[\w.-]+)?|vms(\/[1-9]\d{2,8})?)$/;
 
@@ -153,7 +153,7 @@ function modifyPool(region: Region, { poolid = "", vms }: Given): string {
   return "";
 }
 
-/** The entries that a command names: each path, who and role. */
+/** The entries that a command names: each path, user and role. */
 function entries(region: Region, { path = "", roles, users, tokens, propagate = "1" }: Given): AclDocument[] {
   if (!ACL_PATH.test(path))
     throw new CommandFailed(`400 Parameter verification failed.\npath: invalid ACL path '${path}'`);

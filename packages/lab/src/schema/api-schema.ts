@@ -5,7 +5,7 @@ import reduced from "./proxmox-api-schema.json" with { type: "json" };
 /** Which Proxmox VE the lab pretends to be. */
 export type ProxmoxVersion = "8.2" | "8.4" | "9.0" | "9.2";
 
-/** One call of the API: who may make it and which parameters it takes. */
+/** One call of the API: its required rights and its parameters. */
 export interface Endpoint {
   readonly id: string;
   readonly method: string;

@@ -132,7 +132,7 @@ type Properties = Readonly<Record<string, PropertySchema>>;
 
 const required = new WeakMap<Properties, readonly (readonly [string, PropertySchema])[]>();
 
-/** What must be there. A VM's config has hundreds of properties and nearly all are optional. */
+/** The required properties. A VM's config has hundreds of properties and nearly all are optional. */
 function requiredIn(schema: Properties): readonly (readonly [string, PropertySchema])[] {
   const known = required.get(schema) ?? Object.entries(schema).filter(([, { optional }]) => !optional);
   required.set(schema, known);

@@ -90,7 +90,7 @@ const named: Record<string, PropertyFormat> = {
   },
 };
 
-/** Looks a property-string format up by name: "#n" of the reduced schema, or a well-known one. */
+/** Finds a property-string format by name: "#n" of the reduced schema, or a well-known one. */
 export function namedPropertyFormat(name: string): PropertyFormat {
   const format = propertyFormat(name);
   if (format === undefined) throw new Error(`unknown property string format '${name}'`);

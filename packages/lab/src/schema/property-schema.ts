@@ -22,7 +22,7 @@ export type PropertyFormat = Readonly<Record<string, PropertySchema>>;
 /** A parsed property string: canonical keys (aliases resolved), values as text. */
 export type PropertyMap = Record<string, string>;
 
-/** The key whose value may stand alone: `file` in `scsi0: store:disk,size=1G`. */
+/** The key whose value may be written alone: `file` in `scsi0: store:disk,size=1G`. */
 export function defaultKeyOf(format: PropertyFormat): string | undefined {
   return Object.keys(format).find((key) => format[key]?.default_key);
 }

@@ -6,7 +6,7 @@ import type { SchemaErrors } from "./property-schema.ts";
 /** A request's parameters after decoding: text, arrays of text, or what JSON allows; undefined = given empty. */
 export type RawParameters = Record<string, unknown>;
 
-/** Parameters that passed the schema: text, or arrays where the schema says so. */
+/** Parameters that are valid by the schema: text, or arrays where the schema has them. */
 export type Parameters = Record<string, string | string[]>;
 
 /**

@@ -22,7 +22,7 @@ export interface TaskFault {
 
 export interface TaskFaults {
   add(fault: TaskFault): void;
-  /** The fault for a task that starts now, used up by asking. */
+  /** The fault for a task that starts now; it is used up. */
   take(type: string, id: string): TaskFault | undefined;
   list(): readonly TaskFault[];
   clear(): void;
@@ -30,7 +30,7 @@ export interface TaskFaults {
   hold(upid: string): Promise<void>;
   /** Resolves with the UPID of a held task, at once when there is one. */
   whenHeld(): Promise<string>;
-  /** Lets all held tasks go on. */
+  /** Lets all held tasks continue. */
   release(): void;
   /** Guests that ignore every request to shut down. */
   readonly deafGuests: Set<number>;

@@ -96,7 +96,7 @@ describe("tasks that go wrong on demand", () => {
     expect((await call(lab, path(upid, "status"))).errors).toEqual({ upid: "no such task" });
   });
 
-  test("say OK while nothing happened", async () => {
+  test("end with OK while nothing happened", async () => {
     lab.faults.tasks.add({ type: "qmstart", action: "ok-without-effect" });
     expect(await run(lab, `POST ${VM}/status/start`)).toBe("OK");
     expect((await call(lab, `GET ${VM}/status/current`)).data.status).toBe("stopped");

@@ -18,7 +18,7 @@ export interface Worker {
   warn(line: string): void;
   /** Names the stage that begins; a fault may kill or hold the worker here. */
   stage(name: string): Promise<void>;
-  /** Lets simulated time pass; throws {@link WorkerKilled} when killed meanwhile. */
+  /** Waits simulated time; throws {@link WorkerKilled} when it is killed in that time. */
   wait(seconds: number): Promise<void>;
   /** Rejects with {@link WorkerKilled} when the worker is killed, and never otherwise. */
   untilKilled(): Promise<never>;
@@ -48,7 +48,7 @@ function prune(region: Region): DocumentChange[] {
 /**
  * Forks a worker: the UPID is returned (and journalled) before the work begins.
  *
- * @param work throws to end the task with that text; the log's last line says how it ended
+ * @param work throws to end the task with that text; the log's last line has the result
  */
 export function startTask(
   region: Region,
@@ -175,7 +175,7 @@ function run(
   live.set(upid, { upid, log: () => log, kill, ended });
 }
 
-/** How a task stands: running, or stopped with the status read from the end of its log. */
+/** The state of a task: running, or stopped with the status read from the end of its log. */
 export function taskState(
   region: Region,
   task: TaskDocument,

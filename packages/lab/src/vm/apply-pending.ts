@@ -40,7 +40,7 @@ export function generateCloudInit(draft: ConfigDraft): void {
   draft.cloudInitChanges = {};
 }
 
-/** Applies everything pending: what happens to a stopped VM, and at every start. */
+/** Applies everything pending: for a stopped VM, and at every start. */
 export function applyPendingCold(region: Region, draft: ConfigDraft): void {
   for (const [key, force] of Object.entries(draft.pendingDelete).sort()) {
     if (isDriveKey(key)) detach(region, draft, key, force);
@@ -165,7 +165,7 @@ function unplug(draft: ConfigDraft, features: Set<string>, key: string): Outcome
 }
 
 /**
- * Applies to a running VM what can be applied; the rest stays pending without a word.
+ * Applies to a running VM what can be applied; the rest stays pending without an error.
  *
  * @param selection keys this call touched; others keep waiting
  * @returns hotplug problems by key

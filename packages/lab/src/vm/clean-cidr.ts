@@ -1,9 +1,9 @@
 import { isIPv4, SocketAddress } from "node:net";
 
 /**
- * A block as Proxmox VE keeps it in an ipset: host bits are cut off, IPv6 is compressed, and a full prefix is left out.
- * 10.0.0.11/24 is 10.0.0.0/24, 2001:db8:0::1/32 is 2001:db8::/32, 10.0.0.1/32 is 10.0.0.1. An address without a prefix
- * stays as it was written.
+ * A block as Proxmox VE stores it in an ipset: host bits are cut off, IPv6 is compressed, and a full prefix
+ * is left out. 10.0.0.11/24 is 10.0.0.0/24, 2001:db8:0::1/32 is 2001:db8::/32, 10.0.0.1/32 is 10.0.0.1. An
+ * address without a prefix stays as it was written.
  */
 export function cleanCidr(cidr: string): string {
   const [address = "", prefix] = cidr.split("/");

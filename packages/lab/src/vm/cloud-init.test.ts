@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { beforeAll, describe, expect, test } from "vitest";
 import { call, run } from "../api-client.ts";
+import { passwordFits } from "../console/guest-facts.ts";
 import type { Lab } from "../lab.ts";
 import { newLab } from "../test-lab.ts";
 import { sha256Crypt } from "./sha256-crypt.ts";
@@ -34,7 +35,7 @@ const dump = async (vm: string, type: string) =>
   (await call(lab, `GET ${vm}/cloudinit/dump?type=${type}`)).data as string;
 
 describe("nocloud", () => {
-  test("user data says host name, user, hash, keys, and no upgrade", async () => {
+  test("user data contains host name, user, hash, keys, and no upgrade", async () => {
     const user = await dump(LINUX, "user");
     const hash = /^password: (\$5\$.+)$/m.exec(user)?.[1];
     expect(hash).toBeDefined();
@@ -104,14 +105,14 @@ config:
     expect(answer.errors?.ipconfig0).toContain("ipconfig0.ip: missing property required by 'ipconfig0.gw'");
   });
 
-  test("what a key's comment says ends up in the YAML as it is", async () => {
+  test("a key's comment is in the YAML unchanged", async () => {
     await put("/nodes/pve1/qemu/20502", { sshkeys: encodeURIComponent(`${key} me: x`) });
     expect(await dump("/nodes/pve1/qemu/20502", "user")).toContain(`  - ${key} me: x\n`);
   });
 });
 
 describe("passwords", () => {
-  test("are hashed, masked in the config, and left alone when they are a hash already", async () => {
+  test("are hashed, masked in the config, and unchanged when they are a hash already", async () => {
     const config = (await call(lab, `GET ${LINUX}/config`)).data;
     expect(config.cipassword).toBe("**********");
     expect(lab.control.vm(20500)?.config.cipassword).toMatch(/^\$5\$[./A-Za-z0-9]{8}\$[./A-Za-z0-9]{43}$/);
@@ -183,7 +184,30 @@ describe("the drive", () => {
     expect(firstBoots()).toBe((before ?? 0) + 1);
   });
 
-  test("cannot take snippets that nobody could upload", async () => {
+  test("sets no password for a Windows that has none on its drive: the one that its agent has set stays", async () => {
+    await run(lab, "POST /nodes/pve1/qemu/9005/clone", { form: { newid: 20504 } });
+    const path = "/nodes/pve1/qemu/20504";
+    const opens = (password: string) => {
+      const vm = lab.control.vm(20504);
+      return vm !== undefined && passwordFits(vm, "Administrator", password);
+    };
+    await put(path, { ciuser: "Administrator", ipconfig0: "ip=10.1.0.5/24" });
+    await run(lab, `POST ${path}/status/start`);
+    const form = { username: "Administrator", password: "told-by-agent" };
+    expect((await call(lab, `POST ${path}/agent/set-user-password`, { form })).status).toBe(200);
+    const asNewInstance = async (change: Record<string, string>) => {
+      await put(path, change);
+      await run(lab, `POST ${path}/status/stop`);
+      await run(lab, `POST ${path}/status/start`);
+    };
+    await asNewInstance({ ipconfig0: "ip=10.1.0.6/24" });
+    expect(lab.control.vm(20504)?.guest.firstBoots).toBe(2);
+    expect(opens("told-by-agent")).toBe(true);
+    await asNewInstance({ cipassword: "On-The-Drive-1" });
+    expect([opens("told-by-agent"), opens("On-The-Drive-1")]).toEqual([false, true]);
+  });
+
+  test("cannot have snippets without a way to upload them", async () => {
     await run(lab, "POST /nodes/pve1/qemu/9000/clone", { form: { newid: 20503 } });
     await put("/nodes/pve1/qemu/20503", { cicustom: "user=local:snippets/x.yaml" });
     expect(await run(lab, "POST /nodes/pve1/qemu/20503/status/start")).toBe(

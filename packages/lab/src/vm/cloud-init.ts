@@ -12,7 +12,7 @@ const HOST_RESOLVER = { search: "lab.internal", nameservers: ["192.0.2.53"] } as
 
 export const isWindows = (config: Config): boolean => /^(w2k|wxp|wvista|win)/.test(config.ostype ?? "");
 
-/** nocloud unless the config says otherwise or the guest is Windows. */
+/** nocloud unless the config names another type or the guest is Windows. */
 export function cloudInitType(config: Config): string {
   return config.citype ?? (isWindows(config) ? "configdrive2" : "nocloud");
 }
@@ -193,6 +193,16 @@ export function cloudInitFiles(config: Config, vmid: number, maskPassword = fals
 /** The instance id the guest reads from a drive. */
 export function instanceIdOf(drive: CloudInitDrive): string {
   return /instance-id: (\w+)/.exec(drive.meta)?.[1] ?? /"uuid":\s*"(\w+)"/.exec(drive.meta)?.[1] ?? "";
+}
+
+/** The password in clear that a drive has for a Windows; undefined for a drive without one. */
+export function adminPasswordOf(drive: CloudInitDrive): string | undefined {
+  try {
+    const meta = JSON.parse(drive.meta) as { readonly admin_pass?: unknown };
+    return typeof meta.admin_pass === "string" ? meta.admin_pass : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 /** The name that a drive gives the guest; null for a drive that names none. */

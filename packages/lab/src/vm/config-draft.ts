@@ -33,7 +33,7 @@ export function draftVolume(region: Region, draft: ConfigDraft, volid: string): 
   return draft.allocated.find((volume) => volume.volid === volid) ?? region.store.get("volume", volid);
 }
 
-/** Pending entries that say what is already so are dropped. */
+/** Pending entries without an effect are dropped. */
 export function cleanUpPending(draft: ConfigDraft): void {
   for (const [key, value] of Object.entries(draft.pending)) {
     if (draft.config[key] === value) delete draft.pending[key];

@@ -14,7 +14,7 @@ function encodeLine(line: string): string {
 }
 
 /**
- * A description as it comes back: trailing white space gone, and percent sequences the caller wrote
+ * A description as it is returned: without trailing white space, and with the caller's percent sequences
  * decoded, because only the reader unescapes them.
  */
 export function storedDescription(text: string): string {
@@ -71,7 +71,7 @@ const digests = new WeakMap<VmDocument, string>();
 
 /** SHA-1 of the file: any writer changes it. */
 export function configDigest(vm: VmDocument): string {
-  // Documents are replaced and never changed, so what was worked out for one holds as long as it is there.
+  // Documents are replaced and never changed, so a cached digest is valid as long as its document exists.
   const digest = digests.get(vm) ?? createHash("sha1").update(renderConfig(vm)).digest("hex");
   digests.set(vm, digest);
   return digest;
@@ -85,7 +85,7 @@ export function typedValue(key: string, value: string): string | number {
 
 export const PASSWORD_MASK = "**********";
 
-/** The body of GET config: pending values merged in unless `current` is asked for. */
+/** The body of GET config: pending values merged in unless `current` is requested. */
 export function configView(vm: VmDocument, current: boolean): Record<string, string | number> {
   const digest = configDigest(vm);
   if (vm.temporary) return { description: " qmclone temporary file", lock: "clone", digest };

@@ -25,7 +25,7 @@ export async function withVmLock<T>(
   );
 }
 
-/** The `lock` property: survives a crash, and no token can take it away. */
+/** The `lock` property: survives a crash, and no token can remove it. */
 export function requireNoConfigLock(vm: VmDocument): void {
   const lock = vm.temporary ? "clone" : vm.config.lock;
   if (lock !== undefined) throw failure(`VM is locked (${lock})`);

@@ -52,14 +52,14 @@ export function requireStorageAccess(
   }
 }
 
-/** What {@link createDisks} made of the drive options it was given. */
+/** The result of {@link createDisks}. */
 export interface CreatedDisks {
   readonly options: Record<string, string>;
   readonly volumes: VolumeDocument[];
 }
 
 /**
- * Allocates what `STORE:32` and `STORE:cloudinit` ask for and completes the options of existing volumes.
+ * Allocates what `STORE:32` and `STORE:cloudinit` request and completes the options of existing volumes.
  *
  * @param config the configuration so far: a second cloud-init drive is refused
  */

@@ -74,7 +74,7 @@ export function cloudInitVolumeName(region: Region, storage: string, vmid: numbe
     : `${vmid}/vm-${vmid}-cloudinit.qcow2`;
 }
 
-/** A new volume document; on a storage that is not shared it lies on `node`. */
+/** A new volume document; on a storage that is not shared it is on `node`. */
 export function newVolume(
   region: Region,
   node: string,

@@ -1,14 +1,15 @@
-import type { GuestAddress, GuestMemory, GuestRoute, VmDocument } from "../documents.ts";
-import { hostnameOf, instanceIdOf, isWindows } from "./cloud-init.ts";
+import type { CloudInitDrive, GuestAddress, GuestMemory, GuestRoute, VmDocument } from "../documents.ts";
+import { adminPasswordOf, hostnameOf, instanceIdOf, isWindows } from "./cloud-init.ts";
 import { parseNet } from "./networks.ts";
 
 /*
- * The network as the guest has configured it. What it is told lies on its disk: what cloud-init rendered when it last
- * found a new instance id on its drive, and files that commands of the guest agent wrote. It is taken up at boot and
- * when a command says so, and by no other way: an address in the VM's config means nothing to a guest that runs.
+ * The network as the guest has configured it. Its configuration is on its disk: what cloud-init rendered when
+ * it last found a new instance id on its drive, and files that commands of the guest agent wrote. It is
+ * applied at boot and by a command, and in no other way: a running guest does not read addresses in the VM's
+ * config.
  */
 
-type Told = {
+type InterfaceConfig = {
   readonly mac: string;
   readonly addresses: readonly GuestAddress[];
   readonly routes: readonly GuestRoute[];
@@ -26,14 +27,24 @@ export function bootGuest(vm: VmDocument): VmDocument {
     ...vm.guest,
     bootedInstanceId: instance ?? vm.guest.bootedInstanceId,
     firstBoots: vm.guest.firstBoots + (isNew ? 1 : 0),
-    // cloud-init renders the network and sets the accounts' passwords again when it meets a new instance.
-    ...(isNew && vm.drive !== null ? { rendered: vm.drive.network, passwords: {} } : {}),
+    ...(isNew && vm.drive !== null
+      ? { rendered: vm.drive.network, passwords: passwordsOfInstance(vm, vm.drive) }
+      : {}),
     ...(vm.drive === null ? {} : { hostname: hostnameOf(vm.drive) ?? vm.config.name ?? "localhost" }),
   };
   return { ...vm, guest: configured(vm, guest) };
 }
 
-/** The guest once it has taken up all that lies on its disk, for the interfaces that it has now. */
+/**
+ * cloud-init sets the accounts' passwords again when it finds a new instance id. cloudbase-init of an image
+ * as docs/products/regions.md describes leaves them alone; one that finds a password on its drive sets it
+ * here as well.
+ */
+function passwordsOfInstance(vm: VmDocument, drive: CloudInitDrive): GuestMemory["passwords"] {
+  return isWindows(vm.config) && adminPasswordOf(drive) === undefined ? vm.guest.passwords : {};
+}
+
+/** The guest after it has applied everything on its disk, for the interfaces that it has now. */
 function configured(vm: VmDocument, guest: GuestMemory): GuestMemory {
   const told = [
     ...fromCloudInit(vm, guest.rendered ?? ""),
@@ -78,8 +89,8 @@ function fromCidr(text: string): GuestAddress {
   return address(ip, Number(prefix));
 }
 
-/** What version 1 and ENI files say, as far as the lab writes them. */
-function fromCloudInit(vm: VmDocument, text: string): Told[] {
+/** The content of version 1 and ENI files, as far as the lab writes them. */
+function fromCloudInit(vm: VmDocument, text: string): InterfaceConfig[] {
   if (text.startsWith("version: 1")) {
     return text
       .split("- type: physical")
@@ -114,7 +125,7 @@ function fromCloudInit(vm: VmDocument, text: string): Told[] {
   });
 }
 
-function fromFile([path, content]: [string, string]): Told[] {
+function fromFile([path, content]: [string, string]): InterfaceConfig[] {
   return NETPLAN.test(path) ? fromNetplan(content) : fromKeyfile(content);
 }
 
@@ -135,7 +146,7 @@ interface Netplan {
 }
 
 /** Netplan reads YAML, of which JSON is a part; the lab reads that part. Throws for what netplan would refuse. */
-function fromNetplan(content: string): Told[] {
+function fromNetplan(content: string): InterfaceConfig[] {
   const { network } = JSON.parse(content) as Netplan;
   if (network?.version !== 2) throw new Error("network.version must be 2");
   return Object.values(network.ethernets ?? {}).map(({ match, addresses = [], routes = [] }) => {
@@ -151,7 +162,7 @@ function fromNetplan(content: string): Told[] {
   });
 }
 
-function fromKeyfile(content: string): Told[] {
+function fromKeyfile(content: string): InterfaceConfig[] {
   const mac = /^mac-address=(\S+)$/m.exec(content)?.[1]?.toLowerCase();
   if (mac === undefined) return [];
   return [
@@ -167,7 +178,7 @@ function fromKeyfile(content: string): Told[] {
   ];
 }
 
-/** What the commands that configure a network do in this guest; null for other programs. */
+/** The effect of the commands that configure a network in this guest; null for other programs. */
 export function runNetworkCommand(vm: VmDocument, command: readonly string[], input: string): Result | null {
   const [program = "", ...args] = command;
   const { guest } = vm;
@@ -204,7 +215,7 @@ export function runNetworkCommand(vm: VmDocument, command: readonly string[], in
   return null;
 }
 
-/** install -m 0600 /dev/stdin PATH: a file that only root may read, whole or not at all. */
+/** install -m 0600 /dev/stdin PATH: a file that only root may read, written completely or not at all. */
 function install(vm: VmDocument, args: readonly string[], input: string): Result {
   const [flag, mode, source, path = "", ...more] = args;
   const known = toolOf(vm) === "netplan" ? NETPLAN : KEYFILE;
@@ -237,7 +248,7 @@ function takeUp(vm: VmDocument): Result {
   }
 }
 
-/** What the distribution comes with. */
+/** The network manager of the distribution. */
 const toolOf = (vm: VmDocument): "netplan" | "network_manager" | "none" => {
   if (isWindows(vm.config)) return "none";
   return /^(rocky|alma|centos|fedora)/.test(vm.guest.system ?? "") ? "network_manager" : "netplan";

@@ -22,7 +22,7 @@ export function agentAnswers(region: Region, vm: VmDocument): boolean {
   return region.runtime.nowMs() - vm.process.guestBootAt >= boot * region.runtime.timeScale * 1000;
 }
 
-/** Throws what a call to the agent answers when there is nobody to ask. */
+/** Throws the answer to a call of the agent when no agent runs. */
 export function requireAgent(region: Region, vm: VmDocument): void {
   if (!agentEnabled(vm)) throw failure("No QEMU guest agent configured");
   if (vm.process === null) throw failure(`VM ${vm.vmid} is not running`);
@@ -35,7 +35,7 @@ export interface GuestInterface {
   readonly "ip-addresses"?: readonly GuestAddress[];
 }
 
-/** Link-local address from a MAC, as SLAAC makes it. */
+/** Link-local address from a MAC, as by SLAAC. */
 export function linkLocal(mac: string): string {
   const bytes = mac.split(":").map((part) => Number.parseInt(part, 16));
   const eui = [(bytes[0] ?? 0) ^ 2, bytes[1], bytes[2], 0xff, 0xfe, bytes[3], bytes[4], bytes[5]];
@@ -43,7 +43,7 @@ export function linkLocal(mac: string): string {
   return `fe80::${groups.join(":")}`;
 }
 
-/** What the guest sees of its interfaces: those it has, with the addresses that it has configured. */
+/** The interfaces that the guest has, with the addresses that it has configured. */
 export function guestInterfaces(vm: VmDocument): GuestInterface[] {
   const loopback: GuestInterface = {
     name: "lo",

@@ -1,8 +1,8 @@
 import type { VmDocument } from "../documents.ts";
 
-/** The VM on another node: what runs goes on there in a process of its own, and its guest notices nothing. */
+/** The VM on another node: a running one continues there in a process of its own, invisibly to its guest. */
 export function movedTo(node: string, vm: VmDocument): VmDocument {
-  // The next number and none that is drawn: what a seed draws must not hang on who moved before.
+  // The next number and no random one: a seed's random numbers must not depend on earlier moves.
   const process = vm.process === null ? null : { ...vm.process, pid: vm.process.pid + 1 };
   return { ...vm, node, process };
 }

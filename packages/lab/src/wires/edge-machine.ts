@@ -7,24 +7,24 @@ import { PortTaken } from "../port-taken.ts";
 import { keptKey } from "./kept-key.ts";
 import type { Wires } from "./wires.ts";
 
-/** How an agent reaches the region's edge, as its region file says it. */
+/** The agent's access to the region's edge, for its region file. */
 export type EdgeMachine = {
   readonly host: string;
   readonly port: number;
   readonly user: "root";
   /** `SHA256:` and base64, as `ssh-keygen -lf` prints it. */
   readonly hostKey: string;
-  /** The private key that is let in; a file of mode 0600. */
+  /** The authorised private key; a file of mode 0600. */
   readonly keyFile: string;
   stop(): Promise<void>;
 };
 
-/** What goes before a command, to run it where the bridges are. */
+/** The prefix of a command that runs it where the bridges are. */
 type Bridges = Pick<Wires, "atBridges">;
 
 /**
- * The machine beside the cluster that routes its private networks: it is where the bridges are, and is spoken to by SSH
- * with a key, as a real one. Its keys are made at the first start and kept.
+ * The machine next to the cluster that routes its private networks: it is where the bridges are, and is
+ * reached by SSH with a key, as a real one. Its keys are created at the first start and kept.
  *
  * @param port on loopback; 0 takes any free one
  * @throws PortTaken
@@ -75,7 +75,7 @@ export async function startEdgeMachine(wires: Bridges, dataDir: string, port = 0
   };
 }
 
-/** A command outlives the connection that asked for it, as it does on any machine. */
+/** A command outlives its connection, as it does on any machine. */
 function execute(wires: Bridges, channel: ssh2.ServerChannel, command: string): void {
   const [program = "", ...words] = [...wires.atBridges(), "sh", "-c", command];
   const child = spawn(program, words, { stdio: "pipe", env: { PATH: process.env.PATH, HOME: "/root" } });

@@ -4,7 +4,7 @@ import { firewallRules } from "./firewall-rules.ts";
 const rule = (more: Record<string, unknown>) => ({ type: "in", action: "ACCEPT", enable: "1", ...more });
 const entry = (cidr: string, nomatch = false) => ({ cidr, nomatch, comment: null });
 
-/** The rules of a VM with everything that a rule can say several of. */
+/** The rules of a VM with every list that a rule can have. */
 const rules = firewallRules(
   [
     {
@@ -31,11 +31,11 @@ const rules = firewallRules(
 );
 const linesOf = (text: string) => rules.split("\n").filter((line) => line.includes(text));
 
-test("ask no set, which a kernel may fill after the rules that ask it are in force", () => {
+test("use no set, which a kernel may fill after the rules that use it are in force", () => {
   expect(rules).not.toMatch(/\{.+\}/);
 });
 
-test("let in what a rule names, each with each", () => {
+test("allow in what a rule names, in all combinations", () => {
   expect(linesOf("tcp dport").map((line) => line.trim())).toEqual([
     "meta nfproto ipv4 ip saddr 10.0.0.5 meta l4proto tcp tcp dport 22 accept",
     "meta nfproto ipv4 ip saddr 10.0.0.5 meta l4proto tcp tcp dport 80-90 accept",
@@ -50,7 +50,7 @@ test("let in what a rule names, each with each", () => {
   ]);
 });
 
-test("leave a guest its own addresses, and none but those", () => {
+test("allow a guest its own addresses, and none but those", () => {
   expect(linesOf("ip saddr !=").map((line) => line.trim())).toContain(
     "ip saddr != 10.0.0.1 ip saddr != 10.0.3.0/24 drop",
   );

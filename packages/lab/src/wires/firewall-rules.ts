@@ -4,9 +4,10 @@ import { linkLocal } from "../vm/guest.ts";
 import type { FilteredWire } from "./wired-machines.ts";
 
 /*
- * The firewall of a node as rules of nft, in the order in which pve-firewall writes its own: what is established
- * passes; of the rest a frame that leaves a guest must carry its MAC and one of its addresses, then the VM's rules are
- * asked from the top, then its policy. One table of conntrack for all firewall bridges, as a node has it.
+ * The firewall of a node as rules of nft, in the order in which pve-firewall writes its own: established
+ * flows pass; of the rest a frame that leaves a guest must have its MAC and one of its addresses, then the
+ * VM's rules are evaluated from the top, then its policy. One table of conntrack for all firewall bridges, as
+ * a node has it.
  */
 
 /** Set where a frame enters a firewall bridge: from the guest, or towards it. */
@@ -17,7 +18,7 @@ export const tapOf = ({ vmid, index }: Pick<FilteredWire, "vmid" | "index">): st
 export const firewallBridgeOf = ({ vmid, index }: Pick<FilteredWire, "vmid" | "index">): string =>
   `fwbr${vmid}i${index}`;
 
-/** The whole ruleset, replaced in one transaction; with no wires it lets everything pass. */
+/** The whole ruleset, replaced in one transaction; with no wires it allows everything. */
 export function firewallRules(wires: readonly FilteredWire[], isClusterOn: boolean): string {
   const chains = wires.flatMap((wire) => [
     chain(`${tapOf(wire)}-out`, outgoing(wire)),
@@ -48,7 +49,7 @@ export function firewallRules(wires: readonly FilteredWire[], isClusterOn: boole
     "}",
     "table inet pve {",
     ...chains,
-    // What passes the cluster's bridges is in nobody's firewall: to conntrack they are switches.
+    // Frames on the cluster's bridges are in no VM's firewall: to conntrack the bridges are switches.
     "  chain prerouting {",
     "    type filter hook prerouting priority -300; policy accept;",
     "    meta mark 0 notrack",
@@ -185,7 +186,7 @@ function addressesOf(
   return anyOf(field, parts);
 }
 
-/** Matches for protocol and ports, any of which is enough; null when the lab cannot say them. */
+/** Matches for protocol and ports, any of which is enough; null when the lab cannot express them. */
 function portsOf({ proto, sport, dport, "icmp-type": icmpType }: FirewallRule): string[] | null {
   if (proto === undefined) return [""];
   if (proto === "tcp" || proto === "udp") {
@@ -203,9 +204,9 @@ function portsOf({ proto, sport, dport, "icmp-type": icmpType }: FirewallRule): 
 }
 
 /*
- * Each member is a match of its own. A kernel may fill a new set only after the rules that ask it are in force: a packet
- * in between is in none, and would be dropped by a change of rules that lets it in before and after. No node's firewall
- * does that, for its sets are swapped whole.
+ * Each member is a match of its own. A kernel may fill a new set only after the rules that use it are in
+ * force: a packet in between is in none, and would be dropped by a change of rules that allows it before and
+ * after. No node's firewall does that, because its sets are swapped as a whole.
  */
 
 /** Matches, any of which is enough, for one of the members. */

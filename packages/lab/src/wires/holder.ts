@@ -20,12 +20,12 @@ echo 0 > /proc/sys/net/bridge/bridge-nf-filter-vlan-tagged
 ip link del dev probe
 `;
 
-/** A command of the wires that failed, in its own words. */
+/** A command of the wires that failed, with its own error text. */
 export class WiresFailed extends Error {}
 
 /**
- * A network of its own for the lab, and a table of namespaces beside it, both held by one process. It ends when its
- * standard input does, so whatever becomes of the lab, nothing of its wires is left on the machine.
+ * A network of its own for the lab, with a table of namespaces, both held by one process. It ends when its
+ * standard input does, so after any end of the lab nothing of its wires is left on the machine.
  */
 export class Holder {
   readonly #process: ChildProcess;
@@ -55,7 +55,7 @@ export class Holder {
     return new Holder(child);
   }
 
-  /** What goes before a command, to run it in here; with the name of a namespace, in that one. */
+  /** The prefix of a command that runs it in here; with the name of a namespace, in that one. */
   enter(namespace?: string): readonly string[] {
     const words = ["nsenter", "--target", String(this.#process.pid), "--net", "--mount"];
     return namespace === undefined ? words : [...words, "ip", "netns", "exec", namespace];

@@ -2,9 +2,9 @@ import { isIP } from "node:net";
 import { makeBridge, type WireCommand } from "./plan-wires.ts";
 import { bridgeOf } from "./wired-machines.ts";
 
-/** What stands in for the internet: the next hop of the region's public networks, and machines beyond it. */
+/** In place of the internet: the next hop of the region's public networks, and machines beyond it. */
 export type Internet = {
-  /** Where the public networks' next hops live, in slash notation, e.g. "203.0.113.1/24". */
+  /** The next hops of the public networks, in slash notation, e.g. "203.0.113.1/24". */
   readonly networks: readonly {
     readonly bridge: string;
     readonly vlan: number | null;
@@ -21,7 +21,10 @@ const byDefault: Internet = {
   beyond: ["198.51.100.1", "2001:db8:198::1"],
 };
 
-/** An internet as a variable says it, in JSON; what is wrong with it as text. Absent: one that suits documentation. */
+/**
+ * An internet as a variable describes it, in JSON; its errors as text. Absent: one with documentation
+ * addresses.
+ */
 export function readInternet(text: string | undefined): Internet | string {
   if (text === undefined || text === "") return byDefault;
   let said: unknown;
@@ -57,7 +60,10 @@ const isCidr = (text: string): boolean => {
 
 export const internetNamespace = "internet";
 
-/** Lays it, once. It sends between its networks, and has no way to any private address but what they ask for. */
+/**
+ * Builds it, once. It routes between its networks, and has no route to private addresses except those that
+ * they request.
+ */
 export function internetCommands({ networks, beyond }: Internet): WireCommand[] {
   const inside = (...lines: readonly string[]): WireCommand => ({
     words: ["ip", "-n", internetNamespace, "-batch", "-"],

@@ -16,7 +16,7 @@ function unreadableKey(): string {
   }
 }
 
-test("a key is kept, and one that cannot be read is replaced", () => {
+test("a key is stored, and one that cannot be read is replaced", () => {
   const file = join(folder, "host_key");
   const first = keptKey(file);
   expect(keptKey(file)).toBe(first);
@@ -26,7 +26,7 @@ test("a key is kept, and one that cannot be read is replaced", () => {
   expect(readFileSync(file, "utf8")).toBe(second);
 });
 
-test("no key is made that cannot be read", { timeout: 60_000 }, () => {
+test("no key is generated that cannot be read", { timeout: 60_000 }, () => {
   for (let made = 0; made < 500; made += 1) {
     const file = join(folder, `key-${made}`);
     expect(isReadable(keptKey(file)), String(made)).toBe(true);

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import ssh2 from "ssh2";
 
-/** A private key for SSH that is made once and kept in the file. */
+/** A private key for SSH that is generated once and stored in the file. */
 export function keptKey(file: string): string {
   const kept = existsSync(file) ? readFileSync(file, "utf8") : null;
   if (kept !== null && isReadable(kept)) return kept;
@@ -11,8 +11,8 @@ export function keptKey(file: string): string {
 }
 
 /**
- * One of some two hundred keys that ssh2 makes cannot be read by anybody: a zero that the public half begins with it takes
- * for padding. A lab that drew one did not start.
+ * One of some two hundred keys that ssh2 generates cannot be read again: it takes a zero at the beginning of
+ * the public half for padding. A lab with such a key did not start.
  */
 export function newKey(): string {
   for (;;) {

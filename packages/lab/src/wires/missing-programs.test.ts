@@ -17,7 +17,7 @@ function install(...names: string[]): void {
   }
 }
 
-test("what is not installed is said with the packages that bring it", async () => {
+test("missing programs are named with their packages", async () => {
   install("ip");
   expect(await missingPrograms(directory)).toBe(
     "nft, nsenter, setpriv are not installed; on Debian or Ubuntu: apt-get install nftables util-linux",

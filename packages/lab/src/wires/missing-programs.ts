@@ -1,7 +1,7 @@
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 
-/** What lays wires, what it answers to, and the package of Debian that brings it. */
+/** The programs that wires need, their output, and the Debian package that contains them. */
 const needed = [
   { program: "ip", word: "-V", package: "iproute2" },
   { program: "nft", word: "--version", package: "nftables" },
@@ -12,7 +12,7 @@ const needed = [
 /**
  * Which programs are not installed, and what to install; undefined when all are there.
  *
- * @throws Error of a program that is there and does not run
+ * @throws Error of an installed program that does not run
  */
 export async function missingPrograms(path = process.env.PATH): Promise<string | undefined> {
   const missing: (typeof needed)[number][] = [];

@@ -1,17 +1,17 @@
 import { firewallBridgeOf, tapOf } from "./firewall-rules.ts";
 import { bridgeOf, type Wire, type WiredMachine } from "./wired-machines.ts";
 
-/** A command for the holder's network: words, and what goes to its standard input. */
+/** A command for the holder's network: its arguments and its standard input. */
 export type WireCommand = { readonly words: readonly string[]; readonly input?: string };
 
 export const namespaceOf = (vmid: number): string => `vm${vmid}`;
 
-/** Where the wire comes out on its bridge: behind the firewall bridge, or the guest's own cable. */
+/** The wire's port on its bridge: behind the firewall bridge, or the guest's own cable. */
 const portOf = (wire: Wire): string => (wire.firewall ? `fwpr${wire.vmid}p${wire.index}` : tapOf(wire));
 
 /**
- * What is to be done to come from what is laid to what is wanted, in order: what goes, then the bridges, then what
- * comes. A guest that has started again is made anew; one that goes on keeps what was done in it by hand.
+ * The steps from the present wires to the wanted ones, in order: removals, then bridges, then additions. A
+ * guest that has started again is recreated; one that continues keeps manual changes in it.
  */
 export function planWires(laid: readonly WiredMachine[], wanted: readonly WiredMachine[]): WireCommand[] {
   const before = new Map(laid.map((machine) => [machine.vmid, machine]));
@@ -33,13 +33,13 @@ const host = (...lines: readonly string[]): WireCommand => ({
   input: lines.map((line) => `${line}\n`).join(""),
 });
 
-/** Only what is said of its own interfaces, so that nothing of it reaches the host's. */
+/** Settings of its own interfaces only, so that nothing of it reaches the host's. */
 const guest = (vmid: number, ...lines: readonly string[]): WireCommand => ({
   words: ["ip", "-n", namespaceOf(vmid), "-batch", "-"],
   input: lines.map((line) => `${line}\n`).join(""),
 });
 
-/** Takes a machine away with its cables. */
+/** Removes a machine with its cables. */
 export function takeAway({ vmid, wires }: WiredMachine): WireCommand[] {
   return [...wires.flatMap(unplug), { words: ["ip", "netns", "del", namespaceOf(vmid)] }];
 }
@@ -59,7 +59,7 @@ function bridges(laid: readonly WiredMachine[], wanted: readonly WiredMachine[])
   return [...names(wanted).difference(names(laid))].map(makeBridge);
 }
 
-/** There already when something else hangs on it, or did. */
+/** It exists already when something else is attached to it, or was. */
 export const makeBridge = (name: string): WireCommand => ({
   words: [
     "sh",
@@ -68,8 +68,11 @@ export const makeBridge = (name: string): WireCommand => ({
   ],
 });
 
-/** What runs at a guest's console is nobody's here, and pings and listens all the same as root does in a guest. */
-export const openToNobody =
+/**
+ * Programs of a guest's console run as an unprivileged user here, and may ping and listen all the same, as
+ * root does in a guest.
+ */
+export const allowUnprivilegedNetwork =
   "cd /proc/sys/net/ipv4; echo 0 2147483647 > ping_group_range; echo 0 > ip_unprivileged_port_start";
 
 function bringUp({ vmid, wires }: WiredMachine): WireCommand[] {
@@ -84,8 +87,8 @@ function bringUp({ vmid, wires }: WiredMachine): WireCommand[] {
         namespace,
         "sh",
         "-ec",
-        // Addresses that cloud-init gives are there at once, and nobody's advertisement gives more.
-        `cd /proc/sys/net/ipv6/conf; for each in all default; do echo 0 > $each/disable_ipv6; echo 0 > $each/accept_ra; echo 0 > $each/accept_dad; done; ${openToNobody}`,
+        // Addresses of cloud-init are configured at once, and router advertisements add none.
+        `cd /proc/sys/net/ipv6/conf; for each in all default; do echo 0 > $each/disable_ipv6; echo 0 > $each/accept_ra; echo 0 > $each/accept_dad; done; ${allowUnprivilegedNetwork}`,
       ],
     },
     guest(vmid, "link set dev lo up"),
@@ -113,7 +116,7 @@ function change(old: WiredMachine, machine: WiredMachine): WireCommand[] {
   ];
 }
 
-/** What makes it another cable. */
+/** The properties that make it another cable. */
 const device = (wire: Wire): string => JSON.stringify([wire.mac, bridgeOf(wire), wire.firewall]);
 const settings = (wire: Wire): string => JSON.stringify([wire.addresses, wire.routes]);
 
@@ -142,7 +145,7 @@ function plug(wire: Wire): WireCommand[] {
   ];
 }
 
-/** The routes of one interface come after those of the ones before it. */
+/** The routes of one interface are added after those of the ones before it. */
 function configure({ vmid, index, addresses, routes }: Wire): WireCommand {
   const device = `eth${index}`;
   return guest(

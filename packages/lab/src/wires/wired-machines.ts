@@ -16,14 +16,14 @@ export type Wire = {
   /** Whether the device is behind the VM's firewall. */
   readonly firewall: boolean;
   readonly up: boolean;
-  /** What the guest has configured; nothing until it has booted. */
+  /** The addresses that the guest has configured; none until it has booted. */
   readonly addresses: readonly string[];
   readonly routes: readonly GuestRoute[];
 };
 
 export type WiredMachine = {
   readonly vmid: number;
-  /** Another one after each start of the guest: it forgets what was set by hand. */
+  /** Another one after each start of the guest: manual settings are lost then. */
   readonly boot: string;
   readonly wires: readonly Wire[];
 };
@@ -39,7 +39,10 @@ export function networkAtMs(vm: VmDocument, timeScale: number): number | null {
   return vm.process.guestBootAt + boot * timeScale * 1000;
 }
 
-/** The machines that are on, as they are to be wired. A paused one keeps its wires: its guest is what does not answer. */
+/**
+ * The running machines, with the wires that they need. A paused one keeps its wires: only its guest does not
+ * answer.
+ */
 export function wiredMachines(
   vms: readonly VmDocument[],
   now: { readonly nowMs: number; readonly timeScale: number },
@@ -78,10 +81,13 @@ function wiresOf(vm: VmDocument, hasBooted: boolean): Wire[] {
     .sort((a, b) => a.index - b.index);
 }
 
-/** A wire behind a firewall that is on, with what the VM's firewall file says. */
+/** A wire with an enabled firewall, and the content of the VM's firewall file. */
 export type FilteredWire = Pick<Wire, "vmid" | "index" | "mac"> & { readonly firewall: FirewallDocument };
 
-/** The wires that the cluster's firewall looks at, running or not: its own switch, the VM's and the device's are on. */
+/**
+ * The wires that the cluster's firewall filters, running or not: its own switch, the VM's and the device's
+ * are on.
+ */
 export function filteredWires(
   vms: readonly VmDocument[],
   isClusterOn: boolean,

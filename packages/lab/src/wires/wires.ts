@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from "node:child_process";
-import { taskWords } from "../console/network-task.ts";
+import { taskArguments } from "../console/network-task.ts";
 import { clusterOf, type Region } from "../region.ts";
 import { firewallRules } from "./firewall-rules.ts";
 import { Holder } from "./holder.ts";
@@ -8,7 +8,10 @@ import { missingPrograms } from "./missing-programs.ts";
 import { namespaceOf, planWires, takeAway, type WireCommand } from "./plan-wires.ts";
 import { filteredWires, networkAtMs, type WiredMachine, wiredMachines } from "./wired-machines.ts";
 
-/** pve-firewall looks at its files this often, in simulated seconds: a rule that was answered is not yet in force. */
+/**
+ * pve-firewall reads its files at this interval, in simulated seconds: a rule that was answered is not yet in
+ * force.
+ */
 const FIREWALL_SECONDS = 10;
 
 /** Why this machine cannot lay wires; undefined when it can. */
@@ -27,15 +30,15 @@ export async function probeWires(): Promise<string | undefined> {
 }
 
 /**
- * Real packets for simulated machines: each that is on is a network namespace, plugged into the bridges that its
- * config names, with the addresses that its guest has configured, behind the firewall that the cluster holds.
+ * Real packets for simulated machines: each running one is a network namespace, connected to the bridges that
+ * its config names, with the addresses that its guest has configured, behind the cluster's firewall.
  */
 export class Wires {
   readonly #region: Region;
   readonly #holder: Holder;
   #laid: readonly WiredMachine[] = [];
   #rules = "";
-  /** What is under way, or has been: the next look comes after it. */
+  /** The present or last update: the next one follows it. */
   #work: Promise<void> = Promise.resolve();
   #isDue = false;
   #isFirewallDue = false;
@@ -50,7 +53,7 @@ export class Wires {
   }
 
   /**
-   * @param nodeRules what somebody has loaded on the nodes beside their firewall, in nft's words
+   * @param nodeRules rules on the nodes in addition to their firewall, in nft's syntax
    * @throws WiresFailed on a machine where {@link probeWires} has a reason, and for rules that nft refuses
    */
   static async lay(region: Region, internet: Internet, nodeRules = ""): Promise<Wires> {
@@ -74,22 +77,25 @@ export class Wires {
     return wires;
   }
 
-  /** What goes before a command, to run it in a running machine's network. */
+  /** The prefix of a command that runs it in a running machine's network. */
   inMachine(vmid: number): readonly string[] {
     return this.#holder.enter(namespaceOf(vmid));
   }
 
-  /** What goes before a command, to run it somewhere beyond the region's public networks. */
+  /** The prefix of a command that runs it somewhere beyond the region's public networks. */
   inInternet(): readonly string[] {
     return this.#holder.enter(internetNamespace);
   }
 
-  /** What goes before a command, to run it where the bridges of all nodes are: the place for an edge. */
+  /** The prefix of a command that runs it where the bridges of all nodes are: the place for an edge. */
   atBridges(): readonly string[] {
     return this.#holder.enter();
   }
 
-  /** Resolves when what the region is now has been laid, but for what waits for its time. @throws WiresFailed */
+  /**
+   * Resolves when the region's present state has been built, except for what has a delay.
+   * @throws WiresFailed
+   */
   async settled(): Promise<void> {
     for (let seen: Promise<void> | null = null; seen !== this.#work; ) {
       seen = this.#work;
@@ -109,7 +115,7 @@ export class Wires {
   #serveWeb(): void {
     const [program = "", ...words] = [
       ...this.inInternet(),
-      ...taskWords({ do: "serve", port: 80, name: "the internet" }),
+      ...taskArguments({ do: "serve", port: 80, name: "the internet" }),
     ];
     const env = { PATH: process.env.PATH, LC_ALL: "C" };
     this.#web = spawn(program, words, { stdio: ["pipe", "ignore", "inherit"], cwd: "/", env });
@@ -117,7 +123,7 @@ export class Wires {
     this.#web.stdin?.on("error", () => {});
   }
 
-  /** Commits come in bursts: one look follows all that have come by the time it begins. */
+  /** Commits come in bursts: one update covers all that have come by the time it begins. */
   #soon(): void {
     if (this.#isDue || this.#hasEnded) return;
     this.#isDue = true;
@@ -127,7 +133,7 @@ export class Wires {
         this.#isDue = false;
         return this.#hasEnded ? undefined : this.#look();
       });
-    // Whoever asks for `settled` hears of it; the others read it where the lab speaks.
+    // `settled` throws it; other readers find it on the lab's standard error.
     this.#work.catch((error: unknown) => process.stderr.write(`lab: ${String(error)}\n`));
   }
 
@@ -163,7 +169,7 @@ export class Wires {
       for (const command of planWires(this.#laid, wanted)) await this.#run(command);
       this.#laid = wanted;
     } catch (error) {
-      // How far it came is not known: all of it goes, and the next look lays it anew.
+      // How far it came is not known: all of it is removed, and the next update builds it again.
       for (const command of [...this.#laid, ...wanted].flatMap(takeAway))
         await this.#run(command).catch(() => {});
       this.#laid = [];

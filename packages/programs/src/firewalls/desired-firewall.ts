@@ -1,11 +1,11 @@
-// The firewall of a server's VM, worked out from the job alone: that its guest is who it says it is, and the rules of
+// The firewall of a server's VM, computed from the job alone: anti-spoofing for its guest, and the rules of
 // the firewalls that are attached to the server.
 
 import { createHash } from "node:crypto";
 import type { PayloadOf } from "@kule/contract/schemas";
 import type { DesiredFirewall } from "@kule/proxmox/vm-firewall";
 import type { FirewallRuleText } from "@kule/proxmox/vm-firewall-rule";
-import { letAllIn } from "@kule/rules/firewalls/let-in";
+import { allowAllInbound } from "@kule/rules/firewalls/allow-all-inbound";
 import { noLinkAddresses } from "@kule/rules/firewalls/link-addresses";
 import { peerLists } from "@kule/rules/firewalls/peer-lists";
 import { Failed } from "../errors.ts";
@@ -14,12 +14,12 @@ import { addressFilter, type InterfacesPayload, publicIndex } from "../servers/p
 export type Filter = NonNullable<PayloadOf<"FirewallApply">["filter"]>;
 export type FilteredPayload = InterfacesPayload & { readonly filter?: Filter };
 
-/** Throws Failed for a filter that would not mean what it says in the hypervisor's words. */
+/** Throws Failed for a filter that cannot be expressed in the hypervisor's terms. */
 export function desiredFirewall(payload: FilteredPayload): DesiredFirewall {
   const base = addressFilter(payload);
   const { filter } = payload;
   const ipsets: Record<string, readonly string[]> = { ...base.ipsets };
-  const last = filter?.is_filtered === true ? [] : [letAllIn];
+  const last = filter?.is_filtered === true ? [] : [allowAllInbound];
   const rules = [noLinkAddresses, ...(filter?.rules ?? []), ...last].flatMap((rule) => {
     requireAddresses(rule);
     return peerLists(rule.protocol, rule.addresses).flatMap((addresses) => {
@@ -30,7 +30,7 @@ export function desiredFirewall(payload: FilteredPayload): DesiredFirewall {
   return { ...base, ipsets, rules };
 }
 
-type Rule = Filter["rules"][number] | typeof noLinkAddresses | typeof letAllIn;
+type Rule = Filter["rules"][number] | typeof noLinkAddresses | typeof allowAllInbound;
 type Peer = Pick<FirewallRuleText, "source" | "dest">;
 
 function requireAddresses({ id, addresses }: Rule): void {
@@ -38,7 +38,7 @@ function requireAddresses({ id, addresses }: Rule): void {
   if (odd !== undefined || addresses?.length === 0) throw badRule(id, `is about ${odd ?? "nobody"}`);
 }
 
-/** Several addresses are a set, named after what is in it: rules that are live never see one that changes. */
+/** Several addresses are a set, named after its content: live rules never use a set that changes. */
 function peerOf(
   { direction }: Rule,
   addresses: readonly string[],
@@ -55,7 +55,7 @@ function peerOf(
   return direction === "in" ? { source: name } : { dest: name };
 }
 
-/** The VM's devices that a side means; null stands for all of them. */
+/** The VM's interfaces of a side; null stands for all of them. */
 function interfacesOf(side: Rule["side"], payload: InterfacesPayload): (string | null)[] {
   if (side === null) return [null];
   if (side === "private") return payload.interfaces.map((_, index) => `net${index}`);
@@ -90,7 +90,7 @@ function ruleText(rule: Rule, peer: Peer, iface: string | null): FirewallRuleTex
 function badRule(id: string, what: string): Failed {
   return new Failed({
     code: "bad_filter",
-    message: "The server's firewall rules cannot be carried out. An operator has to look at it.",
+    message: "The server's firewall rules cannot be applied. An operator has to look at it.",
     internal: `rule ${id} ${what}`,
   });
 }

@@ -1,5 +1,5 @@
-// Packets at a server from before it is on. A guest is in its network before the hypervisor's firewall has read what
-// was written for it, so the order of the calls alone keeps nobody out.
+// Packets at a server from before it is on. A guest is in its network before the hypervisor's firewall has
+// read what was written for it, so the order of the calls alone blocks nothing.
 
 import { execFileSync } from "node:child_process";
 import type { JobKind, PayloadOf } from "@kule/contract/schemas";
@@ -14,11 +14,14 @@ import { createJob, type LabRegion, quietHost, startLabRegion } from "../testing
 
 const part = await requirePart("wires", probeWires, import.meta.filename);
 
-/** The lab's firewall looks at its files every ten of these, and a guest is in its network after three. */
+/** The lab's firewall reads its files every ten of these, and a guest is in its network after three. */
 const timeScale = 0.2;
 /** A round, and by how much a busy machine may be late. */
 const firewallRoundMs = 15_000 * timeScale;
-/** Until rules that were written after a start are in force as well: from then on nobody would see that they were late. */
+/**
+ * Until rules that were written after a start are in force as well: from then on their delay would be
+ * invisible.
+ */
 const lateMs = 12_000 * timeScale;
 /** Servers side by side: at each two knock all the time. */
 const atOnce = 8;
@@ -86,7 +89,10 @@ describe.skipIf(part.missing)("A server with a firewall", { timeout: 240_000 }, 
     return { ...job, payload: { ...job.payload, interfaces } };
   }
 
-  /** The hypervisor's firewall has just looked when the job begins to write, and comes again after a whole round. */
+  /**
+   * The hypervisor's firewall has just read its files when the job begins to write, and reads them again
+   * after a whole round.
+   */
   async function run(job: Job, crashPoint: Kill = () => {}, roundMs = firewallRoundMs): Promise<void> {
     let hasWaited = false;
     const host: Partial<Host> = {
@@ -101,21 +107,21 @@ describe.skipIf(part.missing)("A server with a firewall", { timeout: 240_000 }, 
     await runJob(job, { ...region.world, settings }, quietHost(host));
   }
 
-  /** Another agent goes on at once, as one does that was handed the job. */
+  /** Another agent continues at once, as after a released job. */
   async function runKilled(job: Job, kill: Kill): Promise<void> {
     await expect(run(job, kill), "the agent was to be killed").rejects.toThrow("killed");
     await run(job);
   }
 
-  /** Whether a packet comes in at the forbidden port while something is done, or until all of it must be in force. */
+  /** Whether a packet arrives at the forbidden port while `act` runs, or until all rules must be in force. */
   async function isReachedDuring({ payload }: Create, act: () => Promise<void>): Promise<boolean> {
     const [{ mac = "", address = "" } = {}] = payload.interfaces;
-    // Whoever has to ask for it by ARP first asks once a second, and misses the moment.
+    // A sender that has to resolve the address by ARP first asks once a second, and misses the moment.
     const neighbour = [address, "lladdr", mac.toLowerCase(), "dev", "eth0", "nud", "permanent"];
     atBridges("ip", "-n", "stranger", "neigh", "replace", ...neighbour);
     let isOver = false;
     let tries = 0;
-    // Nobody listens there: that a packet has come is told by the refusal of the guest itself.
+    // No program listens there: that a packet has arrived is visible by the guest's own refusal.
     const isReached = async (port: number): Promise<boolean> => {
       while (!isOver) {
         tries += 1;
@@ -133,7 +139,7 @@ describe.skipIf(part.missing)("A server with a firewall", { timeout: 240_000 }, 
       await Promise.all(knocking);
     }
     expect(await knocking[0], `${address} never answered at the port that is open`).toBe(true);
-    // Otherwise nobody has knocked to speak of.
+    // Otherwise hardly any packet was sent.
     expect(tries).toBeGreaterThan(50);
     return knocking[1];
   }
@@ -146,7 +152,7 @@ describe.skipIf(part.missing)("A server with a firewall", { timeout: 240_000 }, 
     return [...new Set(since)].map((point) => [point, since.filter((each) => each === point).length]);
   }
 
-  it("is reached at no forbidden port when it is made, not once, wherever its agent is killed", async () => {
+  it("is reached at no forbidden port when it is created, not once, wherever its agent is killed", async () => {
     const points = await pointsOf(newJob({ filter }));
     for (const step of ["firewall", "configure", "start"])
       expect(points.map(([point]) => point)).toContain(`ServerCreate.${step}.after-ack`);
@@ -167,7 +173,7 @@ describe.skipIf(part.missing)("A server with a firewall", { timeout: 240_000 }, 
     expect(reached).toEqual([]);
   });
 
-  it("is not when it is made stopped, and started at once", async () => {
+  it("is not when it is created stopped, and started at once", async () => {
     const job = newJob({ filter, start: false });
     const isReached = await isReachedDuring(job, async () => {
       await run(job);

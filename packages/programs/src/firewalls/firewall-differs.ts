@@ -1,6 +1,7 @@
-// Whether a VM's firewall is other than its server's is to be. Asked twice, by two readers that share nothing: what was
-// worked out for the hypervisor against what the hypervisor has, and the job's own words against what the hypervisor has.
-// A mistake in how addresses are written for the hypervisor is alike on both sides of the first, and is seen by the second.
+// Whether a VM's firewall differs from the wanted one. Checked twice, by two readers that share no code: the
+// hypervisor's state against what was computed for the hypervisor, and against the job's own payload. An
+// error in how addresses are written for the hypervisor is on both sides of the first comparison, and is
+// found by the second.
 
 import type { DesiredFirewall, SeenFirewall } from "@kule/proxmox/vm-firewall";
 import { nextFirewallChange } from "@kule/proxmox/vm-firewall-difference";
@@ -11,16 +12,16 @@ import { linesOfFirewall } from "./seen-filter.ts";
 
 const noFilter = { is_filtered: false, rules: [] } as const;
 
-/** @param desired what was worked out from the payload */
+/** @param desired what was computed from the payload */
 export function firewallDiffers(
   payload: FilteredPayload,
   desired: DesiredFirewall,
   seen: SeenFirewall,
 ): boolean {
-  return nextFirewallChange(desired, seen) !== null || !saysWhatIsMeant(payload, seen);
+  return nextFirewallChange(desired, seen) !== null || !hasIntendedRules(payload, seen);
 }
 
-function saysWhatIsMeant(payload: FilteredPayload, seen: SeenFirewall): boolean {
+function hasIntendedRules(payload: FilteredPayload, seen: SeenFirewall): boolean {
   const meant = linesOfFilter(payload.filter ?? noFilter, payload.interfaces.length);
   const lists = (addresses: readonly string[]) => addresses.map(oneWay).sort().join();
   return (

@@ -1,10 +1,10 @@
 import type { EffectContext } from "@kule/proxmox/hypervisor";
 import type { World } from "../program.ts";
 
-/** How often the job says that it is alive while it waits for the firewall. */
+/** How often the job renews its lease while it waits for the firewall. */
 const POLL_MILLISECONDS = 2_000;
 
-/** Until the hypervisor's firewall has had a whole round since now; it has no call that says so. */
+/** Waits until the hypervisor's firewall has had a whole round since now; it has no call that reports it. */
 export async function waitForFirewall({ runtime, settings }: World, effect: EffectContext): Promise<void> {
   const startedAt = runtime.now();
   for (;;) {

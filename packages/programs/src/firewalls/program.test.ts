@@ -122,7 +122,7 @@ describe("A server's filter", { timeout: 60_000 }, () => {
       ipfilter: true,
     });
     expect((await apply(payload, wanted)).steps).toEqual([]);
-    // A look tells it in the same words as the control plane's.
+    // A scan reports it with the same digest as the control plane's.
     const lines = linesOfFilter(wanted, payload.interfaces.length);
     const seen = await firewallOf(vmid);
     expect(seenFilter(seen)).toEqual({
@@ -161,7 +161,7 @@ describe("A server's filter", { timeout: 60_000 }, () => {
       [{ source: "::/0" }, { source: "192.0.2.1" }],
       [],
     ],
-  ] as const)("lets in %s, and nobody else", async (_, addresses, sources, members) => {
+  ] as const)("admits %s, and no others", async (_, addresses, sources, members) => {
     const vmid = newVmid();
     const { payload } = await make(vmid);
     const wanted = filter("flt_1", rule("fwr_1", { addresses: [...addresses] }));
@@ -184,7 +184,7 @@ describe("A server's filter", { timeout: 60_000 }, () => {
     });
   });
 
-  it("is not what it is to be when a prefix was lost on the way, or a member is left out", async () => {
+  it("differs when a prefix was lost, or a member is left out", async () => {
     const vmid = newVmid();
     const { payload } = await make(vmid);
     const blocks = ["198.51.100.1", "2001:db8::/32"];
@@ -201,7 +201,7 @@ describe("A server's filter", { timeout: 60_000 }, () => {
       );
     expect(differs(blocks)).toBe(false);
     expect(differs(["198.51.100.1", "2001:0DB8:0::/32"])).toBe(false);
-    // Written and listed alike, and yet not what was meant.
+    // Written and listed the same, and yet not what was meant.
     expect(differs(["198.51.100.1", "2001:db8::"])).toBe(true);
     expect(differs(["198.51.100.1", "!2001:db8::/32"])).toBe(true);
   });
@@ -215,7 +215,7 @@ describe("A server's filter", { timeout: 60_000 }, () => {
     expect(Object.values(ipsets).flat()).toContain("2001:db8::/32");
   });
 
-  it("takes the peers of its own IP version for icmp, and is not written when it has none", async () => {
+  it("uses the peers of its own IP version for icmp, and is not written when it has none", async () => {
     const vmid = newVmid();
     const { payload } = await make(vmid);
     const both = ["10.20.0.7", "2001:db8::7"];
@@ -241,7 +241,7 @@ describe("A server's filter", { timeout: 60_000 }, () => {
     expect((await apply(payload, wanted)).steps).toEqual([]);
   });
 
-  it("goes as it came, and leaves the filter of its addresses", async () => {
+  it("is removed as it was added, and leaves the filter of its addresses", async () => {
     const vmid = newVmid();
     const { payload } = await make(vmid);
     const before = await firewallOf(vmid);
@@ -260,7 +260,7 @@ describe("A server's filter", { timeout: 60_000 }, () => {
     expect(ops.lastIndexOf("firewall-options")).toBeLessThan(ops.indexOf("vm-started"));
   });
 
-  it("takes what somebody wrote on the VM by hand away", async () => {
+  it("removes manual changes of the VM's rules", async () => {
     const vmid = newVmid();
     const { payload } = await make(vmid);
     const wanted = filter("flt_1", rule("fwr_1"));
@@ -269,7 +269,7 @@ describe("A server's filter", { timeout: 60_000 }, () => {
     const owner = { serverId: payload.server.id, region: settings.region };
     const effect = {
       jobId: "job_test",
-      afterLook: async () => {},
+      afterObservation: async () => {},
       beforeCall: async () => {},
       answered: async () => {},
       taskStarted: async () => {},
@@ -298,7 +298,7 @@ describe("A server's filter", { timeout: 60_000 }, () => {
     ["an address of a set", rule("fwr_1", { addresses: ["+dc/all"] })],
     ["a port that is none", rule("fwr_1", { ports: ["22 -sport 1"] })],
     ["ports of everything", rule("fwr_1", { protocol: "any" })],
-  ])("is refused with %s, and the VM keeps what it has", async (_, odd) => {
+  ])("is refused with %s, and the VM stays unchanged", async (_, odd) => {
     const vmid = newVmid();
     const { payload } = await make(vmid);
     const before = await firewallOf(vmid);
@@ -307,7 +307,7 @@ describe("A server's filter", { timeout: 60_000 }, () => {
     expect(await firewallOf(vmid)).toEqual(before);
   });
 
-  it("of a VM that is gone cannot be brought", async () => {
+  it("of a missing VM cannot be applied", async () => {
     await expect(apply(createJob(newVmid()).payload, none)).rejects.toThrow(/vm_missing/);
   });
 

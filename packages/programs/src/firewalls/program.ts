@@ -1,5 +1,5 @@
-// FirewallApply: the VM's filter is as the control plane wants it. One step, of as many calls as it takes; each leaves
-// the VM with rules that are no worse than those before and those after.
+// FirewallApply: applies the wanted filter to the VM. One step, of as many calls as it takes; each leaves the
+// VM with rules that are no worse than those before and those after.
 
 import type { PayloadOf } from "@kule/contract/schemas";
 import type { Vm } from "@kule/proxmox/hypervisor";
@@ -19,7 +19,7 @@ type FilterStep = { readonly do: "firewall" };
 
 export const applyFirewall: Program<"FirewallApply", SeenFilter, FilterStep> = {
   kind: "FirewallApply",
-  lastLook: lastLookAtPower,
+  lastObservation: lastLookAtPower,
 
   async observe(job, world, effect) {
     const seen = await observeExisting(job, world, effect);

@@ -1,9 +1,9 @@
-// What a VM's firewall does to packets, for a look at the region: as short as can be compared.
+// The effect of a VM's firewall on packets, for a scan of the region: as short as can be compared.
 
 import { createHash } from "node:crypto";
 import type { Schemas } from "@kule/contract/schemas";
 import type { SeenFirewall } from "@kule/proxmox/vm-firewall";
-import { wordsOfRule } from "@kule/proxmox/vm-firewall-rule";
+import { fieldsOfRule } from "@kule/proxmox/vm-firewall-rule";
 import { ruleLine } from "@kule/rules/firewalls/rule-line";
 
 type Reported = NonNullable<Schemas["InventoryVm"]["firewall"]>;
@@ -26,9 +26,9 @@ export function seenFilter(
   };
 }
 
-/** A rule that says what no rule of ours does stands for itself. */
+/** A rule that does not fit the form of ours is kept as its own text. */
 function lineOf(text: string, ipsets: SeenFirewall["ipsets"]): string {
-  const { type, action, proto, dport, source, dest, iface, comment } = wordsOfRule(text);
+  const { type, action, proto, dport, source, dest, iface, comment } = fieldsOfRule(text);
   const isOurs =
     (action === "ACCEPT" || action === "DROP") &&
     ((type === "in" && dest === undefined) || (type === "out" && source === undefined));

@@ -1,5 +1,5 @@
-// A firewall is changed by its program while machines really send packets through it. The lab enforces each call as soon
-// as it is made, so every state on the way has its packets.
+// A firewall is changed by its program while machines send real packets through it. The lab enforces each
+// call as soon as it is made, so packets meet every state in between.
 
 import { setTimeout as pause } from "node:timers/promises";
 import { probeWires } from "@kule/lab/wires/wires";
@@ -21,7 +21,7 @@ const [SERVER, FRIEND, STRANGER] = [
   filterCast.friend.address,
   filterCast.stranger.address,
 ];
-/** What is changed by hand is in force for so long. */
+/** How long a manual change is in force. */
 const STATE_MILLISECONDS = 40;
 
 describe.skipIf(part.missing)("A firewall that is changed under traffic", { timeout: 120_000 }, () => {
@@ -40,7 +40,7 @@ describe.skipIf(part.missing)("A firewall that is changed under traffic", { time
     await lab?.end();
   });
 
-  /** What came of the packets that were sent while something was done. */
+  /** The results of the packets that were sent while `act` ran. */
   async function meanwhile(act: () => Promise<unknown>) {
     const { server, friend, stranger } = stage;
     const talk = await friend.connect(SERVER);
@@ -69,7 +69,7 @@ describe.skipIf(part.missing)("A firewall that is changed under traffic", { time
     return { ...seen, arrivals: new Set(await server.arrivals()) };
   }
 
-  it("drops no flow that stays allowed and lets nothing in that both forbid, from each to each", async () => {
+  it("drops no flow that stays allowed and lets nothing in that both forbid, from each state to each", async () => {
     const [first] = filtersInTurn;
     if (first === undefined) throw new Error("no filters");
     await stage.apply(first);
@@ -85,12 +85,12 @@ describe.skipIf(part.missing)("A firewall that is changed under traffic", { time
         ).toEqual([]);
       expect(new Set(leaked), way).toEqual(new Set(["silent"]));
       expect([...arrivals], way).toEqual([FRIEND]);
-      // Otherwise there was no traffic to speak of.
+      // Otherwise there was hardly any traffic.
       expect(Math.min(said.length, called.length, dialled.length), way).toBeGreaterThan(3);
     }
   });
 
-  it("would be seen to leak, and to drop, if its calls came in another order", async () => {
+  it("would be seen to leak, and to drop, if its calls were in another order", async () => {
     const [first] = filtersInTurn;
     if (first === undefined) throw new Error("no filters");
     await stage.apply(first);
@@ -106,7 +106,7 @@ describe.skipIf(part.missing)("A firewall that is changed under traffic", { time
       await lab.change(`PUT ${vm(filterCast.server.vmid)}/firewall/rules/1`, { enable: 1 });
     });
     expect(dropped.called).toContain("silent");
-    // What was let in once is answered to its end.
+    // A flow that was let in once is answered to its end.
     expect(new Set(dropped.said)).toEqual(new Set(["passed"]));
   });
 });

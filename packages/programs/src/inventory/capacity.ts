@@ -2,14 +2,14 @@ import type { Schemas } from "@kule/contract/schemas";
 import type { RegionList } from "@kule/proxmox/region-guests";
 import type { RegionSettings } from "../region-settings.ts";
 
-/** What of the region's settings says where servers can go. */
+/** The region's settings that decide where servers can go. */
 export type PlacementSettings = Pick<RegionSettings, "diskStorage" | "templates" | "targetNodes"> & {
   readonly vmidRange: { readonly first: number; readonly last: number };
 };
 
 type Capacity = Required<Pick<Schemas["InventoryEnd"], "nodes" | "storages" | "images">>;
 
-/** What the region has, as the control plane places servers by it. */
+/** The region's resources, as the control plane places servers by them. */
 export function capacityOf(list: RegionList, settings: PlacementSettings): Capacity {
   const { first, last } = settings.vmidRange;
   const others = list.guests.filter(({ vmid, template }) => !template && (vmid < first || vmid > last));
@@ -35,7 +35,7 @@ export function capacityOf(list: RegionList, settings: PlacementSettings): Capac
   };
 }
 
-/** A storage that all nodes share is one, whichever of them tells of it. */
+/** A storage that all nodes share is one, whichever of them reports it. */
 function storagesOf({ storages }: RegionList, name: string | null): Capacity["storages"] {
   const named = storages.filter((storage) => storage.name === name && storage.available);
   const [shared] = named.filter((storage) => storage.shared);
@@ -48,7 +48,7 @@ function storagesOf({ storages }: RegionList, name: string | null): Capacity["st
   }));
 }
 
-/** Where a server of the image can be made: on the chosen nodes, or where its template is. */
+/** The nodes where a server of the image can be created: the configured ones, or where its template is. */
 function nodesFor(image: string, list: RegionList, { templates, targetNodes }: PlacementSettings): string[] {
   const template = templates[image];
   if (template === undefined) return [];

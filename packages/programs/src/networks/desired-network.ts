@@ -1,7 +1,7 @@
 import type { PayloadOf } from "@kule/contract/schemas";
 import type { EdgeNetwork } from "@kule/edge/edge-network";
 
-/** The payload in the edge's words. */
+/** The payload in the edge's types. */
 export function desiredNetwork({
   network,
   generation,

@@ -69,7 +69,7 @@ function edgeWorld(
 }
 
 describe.each(trunks)("a network at an edge with a trunk of mode $mode", (trunk) => {
-  it("comes with its subnets, and is found as it is wanted", async () => {
+  it("is created with its subnets, and is found as wanted", async () => {
     const { run, machine, edge } = edgeWorld(trunk);
     const { observed } = await run(jobOf(1));
     expect(observed).toMatchObject({ network_generation: 1 });
@@ -79,7 +79,7 @@ describe.each(trunks)("a network at an edge with a trunk of mode $mode", (trunk)
     expect(machine.journal).toHaveLength(commands);
   });
 
-  it("gets a subnet, a gateway and another address for it, and gives them up again", async () => {
+  it("gets a subnet, a gateway and another address for it, and has them removed again", async () => {
     const { run } = edgeWorld(trunk);
     await run(jobOf(1, { subnets: [subnet(1)] }));
     expect((await run(jobOf(2))).steps).toContain("add-link");
@@ -94,14 +94,14 @@ describe.each(trunks)("a network at an edge with a trunk of mode $mode", (trunk)
     ]);
   });
 
-  it("goes, with whatever is in it, and may go twice", async () => {
+  it("is deleted with everything in it, and may be deleted twice", async () => {
     const { run, edge } = edgeWorld(trunk);
     await run(jobOf(1, { gateway }));
     const gone = jobOf(2, { state: "gone", subnets: [] });
     expect((await run(gone)).steps).toEqual(["remove"]);
     expect(await edge.networks()).toEqual([]);
     expect((await run(gone)).steps).toEqual([]);
-    // Its VLANs are somebody else's from now on.
+    // Its VLANs belong to another network from now on.
     const other = { network: { id: "net_2", organisation_id: "org_2" } };
     expect((await run(jobOf(1, other))).observed).toMatchObject({ network_generation: 1 });
   });
@@ -137,7 +137,7 @@ describe.each(trunks)("a network at an edge with a trunk of mode $mode", (trunk)
 });
 
 describe("a network at an edge", () => {
-  it("never goes back to an older state", async () => {
+  it("is never set to an older state", async () => {
     const { run, machine } = edgeWorld();
     await run(jobOf(7));
     const commands = machine.journal.length;
@@ -147,7 +147,7 @@ describe("a network at an edge", () => {
     expect(machine.journal).toHaveLength(commands);
   });
 
-  it("comes back after the edge was switched off and on", async () => {
+  it("is restored after the edge was restarted", async () => {
     const { run, machine, edge } = edgeWorld();
     await run(jobOf(3, { gateway }));
     machine.reboot();
@@ -159,7 +159,7 @@ describe("a network at an edge", () => {
     ["a link", "link del dev s101\n", "add-link"],
     ["an address", "addr del 10.0.1.1/24 dev s101\n", "bring-up"],
     ["its way out", "route del default dev up\n", "route"],
-  ])("has %s put back that somebody took by hand", async (_, input, step) => {
+  ])("has %s restored after a manual removal", async (_, input, step) => {
     const { run, machine } = edgeWorld();
     await run(jobOf(1, { gateway }));
     expect(machine.execute({ words: ["ip", "-n", "kule-net_1", "-batch", "-"], input }).code).toBe(0);
@@ -172,7 +172,7 @@ describe("a network at an edge", () => {
       "let everything through",
       { add: { rule: { family: "inet", table: "kule", chain: "through", expr: [{ accept: null }] } } },
     ],
-  ])("has its rules put back when somebody %s by hand", async (_, change) => {
+  ])("has its rules restored after a manual change: %s", async (_, change) => {
     const { run, machine } = edgeWorld();
     await run(jobOf(1));
     const words = ["ip", "netns", "exec", "kule-net_1", "sh", "-c", "cat | nft -j -f -"] as const;
@@ -182,7 +182,7 @@ describe("a network at an edge", () => {
     expect((await run(jobOf(1))).steps).toEqual([]);
   });
 
-  it("is refused with a way out for data, and nothing is changed", async () => {
+  it("is refused with internet access for data, and nothing is changed", async () => {
     const { run, machine } = edgeWorld();
     const asked = run(jobOf(1, { gateway: { ...gateway, subnet_ids: ["sub_2"], port_forwards: [] } }));
     const error = await asked.catch((each: unknown) => each);
@@ -205,12 +205,12 @@ describe("a network at an edge", () => {
     expect(machine.namespaces).toEqual(["kule-net_2"]);
   });
 
-  it("is looked at anew when an answer of the edge was lost", async () => {
+  it("is observed again when an answer of the edge was lost", async () => {
     let lost = 0;
     const losing = (machine: MemoryMachine): Runner => ({
       run: async (command: Command, signal) => {
         const result = await machine.run(command, signal);
-        // The effect is done, and nobody hears of it.
+        // The effect is done, and its answer is lost.
         if (command.words.includes("add") && lost++ % 2 === 0)
           throw new EdgeUnreachable("lost its connection");
         return result;

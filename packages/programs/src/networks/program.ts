@@ -1,6 +1,6 @@
-// NetworkApply: the edge holds the network as the control plane wants it, or not at all any more. Each of the edge's
-// steps is one of the job's, and between any two of its commands the run may end: the network is then as it was, as it
-// is to be, or closed, and the next run goes on from what it sees.
+// NetworkApply: applies the wanted network to the edge, or deletes it there. Each of the edge's steps is one
+// of the job's, and between any two of its commands the run may end: the network is then in its old state, in
+// its new one, or closed, and the next run continues from what it observes.
 
 import type { PayloadOf } from "@kule/contract/schemas";
 import { type EdgeSight, type EdgeStep, Superseded } from "@kule/edge/plan";
@@ -69,7 +69,7 @@ function applyOne(
   return edgeOf(world).apply(step, sight, commandsOf(effect));
 }
 
-/** Every command is an effect of its own: asked for the lease, and a place where the run may end. */
+/** Every command is an effect of its own: the lease is checked before it, and the run may end there. */
 function commandsOf(effect: EffectContext) {
   return {
     ...(effect.signal === undefined ? {} : { signal: effect.signal }),
@@ -78,7 +78,10 @@ function commandsOf(effect: EffectContext) {
   };
 }
 
-/** A newer state is never taken back. Whoever wanted this one has been overtaken, and is told what is wanted now. */
+/**
+ * A newer state is never reverted. The job for this one is outdated, and gets the newest state with its next
+ * attempt.
+ */
 function planned(edge: Edge, sight: EdgeSight): readonly EdgeStep[] {
   try {
     return edge.plan(sight);

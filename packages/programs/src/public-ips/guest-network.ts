@@ -1,9 +1,10 @@
-// How a running guest is told of its public addresses: a file of its own that survives reboots, and a command that
-// takes it up. Programs and arguments are fixed; what varies goes in by standard input, made of addresses alone.
+// How a running guest gets its public addresses: a file of its own that survives reboots, and a command that
+// applies it. Programs and arguments are fixed; the variable part is passed by standard input, made of
+// addresses alone.
 
 import type { PayloadOf } from "@kule/contract/schemas";
 import type { GuestCommand } from "@kule/proxmox/guest-agent";
-import { blocksBeside, formatCidr, parseCidr } from "@kule/rules/networks/cidr";
+import { formatCidr, parseCidr, remainingBlocks } from "@kule/rules/networks/cidr";
 
 export type GuestNetwork = PayloadOf<"PublicIpAttach">["guest_network"];
 type PublicInterface = NonNullable<PayloadOf<"PublicIpAttach">["public_interface"]>;
@@ -12,30 +13,37 @@ const NETPLAN_FILE = "/etc/netplan/90-kule-public.yaml";
 const PROFILE = "kule-public";
 const PROFILE_FILE = `/etc/NetworkManager/system-connections/${PROFILE}.nmconnection`;
 
-/** What is told: the addresses, and the blocks of the networks that are reached by the private interfaces. */
-export type ToldNetwork = PublicInterface & { readonly networkCidrs: readonly string[] };
+/** The content: the addresses, and the blocks of the networks that are reached by the private interfaces. */
+export type GuestNetworkConfig = PublicInterface & { readonly networkCidrs: readonly string[] };
 
-/** What a guest with this payload is to be told; null when it has no public interface. */
-export function toldNetwork({
+/** The configuration for a guest with this payload; null when it has no public interface. */
+export function guestNetworkConfig({
   interfaces,
   public_interface: outside,
-}: PayloadOf<"PublicIpAttach">): ToldNetwork | null {
+}: PayloadOf<"PublicIpAttach">): GuestNetworkConfig | null {
   if (outside === null) return null;
   return { ...outside, networkCidrs: interfaces.flatMap(({ network_cidr }) => network_cidr ?? []) };
 }
 
 /**
- * What goes out by the public interface: everything but the private networks, in blocks that go before the default route
- * of the private interface, whatever its metric. That stays as it is, and leads to the networks that are left out.
+ * The destinations of the public interface: everything but the private networks, in blocks that are more
+ * specific than the default route of the private interface, whatever its metric. That one stays as it is, and
+ * leads to the networks that are left out.
  */
 function everythingElse(version: 4 | 6, networkCidrs: readonly string[]): readonly string[] {
   if (version === 6) return ["::/1", "8000::/1"];
   const left = networkCidrs.map(parseCidr).filter((block) => typeof block !== "string");
-  return blocksBeside(left).map(formatCidr);
+  return remainingBlocks(left).map(formatCidr);
 }
 
-/** The commands that give the guest these addresses, in their order; none for guests that cannot be told. */
-export function tellGuest(tool: GuestNetwork, wanted: ToldNetwork): readonly GuestCommand[] {
+/**
+ * The commands that configure these addresses in the guest, in their order; none for guests that cannot be
+ * configured.
+ */
+export function configureGuestNetwork(
+  tool: GuestNetwork,
+  wanted: GuestNetworkConfig,
+): readonly GuestCommand[] {
   switch (tool) {
     case "netplan":
       return [
@@ -54,13 +62,16 @@ export function tellGuest(tool: GuestNetwork, wanted: ToldNetwork): readonly Gue
 }
 
 /** Ends with 0 when the guest has exactly this on its disk, and with 1 when it has something else there. */
-export function compareTold(tool: "netplan" | "network_manager", wanted: ToldNetwork): GuestCommand {
+export function compareGuestNetwork(
+  tool: "netplan" | "network_manager",
+  wanted: GuestNetworkConfig,
+): GuestCommand {
   return tool === "netplan"
     ? { argv: ["cmp", "-s", NETPLAN_FILE, "/dev/stdin"], input: netplanOf(wanted) }
     : { argv: ["cmp", "-s", PROFILE_FILE, "/dev/stdin"], input: profileOf(wanted) };
 }
 
-/** The commands that make the guest forget. */
+/** The commands that remove the settings from the guest. */
 export function clearGuest(tool: GuestNetwork): readonly GuestCommand[] {
   switch (tool) {
     case "netplan":
@@ -73,7 +84,7 @@ export function clearGuest(tool: GuestNetwork): readonly GuestCommand[] {
 }
 
 /** JSON is YAML, and cannot be read as anything else. */
-function netplanOf({ mac, addresses, networkCidrs }: ToldNetwork): string {
+function netplanOf({ mac, addresses, networkCidrs }: GuestNetworkConfig): string {
   const device = {
     match: { macaddress: mac.toLowerCase() },
     dhcp4: false,
@@ -87,7 +98,7 @@ function netplanOf({ mac, addresses, networkCidrs }: ToldNetwork): string {
   return `${JSON.stringify({ network: { version: 2, ethernets: { [PROFILE]: device } } })}\n`;
 }
 
-function profileOf({ mac, addresses, networkCidrs }: ToldNetwork): string {
+function profileOf({ mac, addresses, networkCidrs }: GuestNetworkConfig): string {
   const section = (version: 4 | 6) => {
     const own = addresses.find((each) => each.version === version);
     if (own === undefined) return [`[ipv${version}]`, "method=disabled"];

@@ -20,8 +20,11 @@ export type SeenNetwork =
       readonly firewall: SeenFirewall;
       /** The running guest's interfaces; null when it is off or no agent answers. */
       readonly guest: readonly GuestInterface[] | null;
-      /** It was told by its agent, and has something else on its disk: routes of an earlier release, or a hand's. */
-      readonly wasToldOtherwise: boolean;
+      /**
+       * It was configured by its agent, and has something else on its disk: routes of an earlier release, or
+       * manual ones.
+       */
+      readonly wasConfiguredOtherwise: boolean;
       /** The cloud-init keys that a running guest's drive does not have yet. */
       readonly staleKeys: readonly string[];
     };
@@ -34,14 +37,14 @@ export type PublicIpStep =
   | { readonly do: "tell-guest"; readonly otherwise: DesiredConfig }
   | { readonly do: "write-drive" };
 
-/** What is missing between the interfaces the server is to have and the VM we see. */
+/** The steps from the observed VM to the server's wanted interfaces. */
 export function planPublicInterface(
   payload: PublicIpPayload,
   seen: SeenNetwork,
   settings: RegionSettings,
 ): readonly PublicIpStep[] {
   if (seen.state === "absent") {
-    // What was never made, or is gone, has no address to give up.
+    // A VM that was never created, or is gone, has no address to remove.
     if ((payload.public_interface ?? null) === null) return [];
     throw vmMissing(payload.vmid);
   }
@@ -53,9 +56,9 @@ export function planPublicInterface(
 type Present = Extract<SeenNetwork, { state: "present" }>;
 
 /**
- * The filter first. But the hypervisor reads its firewall files in rounds, and knows no rules for an interface that came
- * since the last one: so a new interface has its cable out until the next round must be over. There is no moment in
- * which it could use an address that is not its own.
+ * The filter first. But the hypervisor reads its firewall files in rounds, and has no rules for an interface
+ * that was added since the last one: so a new interface is disconnected until the next round must be over. So
+ * it can at no moment use an address that is not its own.
  */
 function withInterface(payload: PublicIpPayload, seen: Present, settings: RegionSettings): PublicIpStep[] {
   const { vm, guest } = seen;
@@ -70,11 +73,11 @@ function withInterface(payload: PublicIpPayload, seen: Present, settings: Region
   const key = `ipconfig${publicIndex(payload)}`;
   const onDrive = vm.config[key];
   const isOnDrive = onDrive !== undefined && samePropertyString(onDrive, ipConfigs(payload)[key] ?? "");
-  const mayBeTold = guest !== null && payload.guest_network !== "none" && onDrive === undefined;
-  const config = isOnDrive || !(mayBeTold || guestHasAddresses(payload, guest)) ? viaDrive : devices;
+  const canGetFilterJob = guest !== null && payload.guest_network !== "none" && onDrive === undefined;
+  const config = isOnDrive || !(canGetFilterJob || guestHasAddresses(payload, guest)) ? viaDrive : devices;
   if (differs(config, vm)) steps.push({ do: "configure", config });
   if (!isOpen) steps.push({ do: "open-link", config: { ...config, ...device } });
-  if (config === devices && (seen.wasToldOtherwise || !guestHasAddresses(payload, guest)))
+  if (config === devices && (seen.wasConfiguredOtherwise || !guestHasAddresses(payload, guest)))
     steps.push({ do: "tell-guest", otherwise: { ...viaDrive, ...device } });
   if (isStale(seen)) steps.push({ do: "write-drive" });
   return steps;
@@ -99,7 +102,10 @@ function withoutInterface(payload: PublicIpPayload, seen: Present): PublicIpStep
   return steps;
 }
 
-/** The private interfaces as they are: this job is not about them, but a family of keys is written as a whole. */
+/**
+ * The private interfaces as they are: this job does not change them, but a family of keys is written as a
+ * whole.
+ */
 function privateDevices({ interfaces }: PublicIpPayload, vm: Vm): DesiredConfig {
   return Object.fromEntries(
     interfaces.flatMap((_, index) => {

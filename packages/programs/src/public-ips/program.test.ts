@@ -29,7 +29,7 @@ const MAC = "0a:01:00:00:4f:01";
 const effect = {
   jobId: "job_test",
   beforeCall: async () => {},
-  afterLook: async () => {},
+  afterObservation: async () => {},
   answered: async () => {},
   taskStarted: async () => {},
   stillRunning: async () => {},
@@ -80,7 +80,7 @@ async function detach(job: Job<PublicIpPayload>, host = quietHost()) {
   return { observed, steps: stepsDone(host.events) };
 }
 
-/** What the guest says it has on its public interface. */
+/** The addresses that the guest reports for its public interface. */
 async function shown(vmid: number): Promise<readonly string[] | undefined> {
   const guest = await region.world.hypervisor.guestInterfaces({ vmid, node: "pve1" });
   return guest?.find((each) => each.mac === MAC)?.addresses;
@@ -90,7 +90,7 @@ const ipset = async (vmid: number) =>
   ((await endState(region, vmid)) as { firewall: { ipsets: Record<string, string[]> } }).firewall.ipsets;
 
 describe("A public address", { timeout: 60_000 }, () => {
-  it("that a server is made with is on its second interface, in its filter and in its guest", async () => {
+  it("that a server is created with is on its second interface, in its filter and in its guest", async () => {
     const vmid = newVmid();
     await make(vmid, { public_interface: outside([four, six]) });
     expect(vmOf(vmid)?.config).toMatchObject({
@@ -104,14 +104,14 @@ describe("A public address", { timeout: 60_000 }, () => {
     expect(await shown(vmid)).toEqual(["203.0.113.10/24", "2001:db8::10/64"]);
   });
 
-  it("is told to a running guest, which keeps its host keys", async () => {
+  it("is configured in a running guest, which keeps its host keys", async () => {
     const vmid = newVmid();
     const made = await make(vmid);
     const { observed, steps } = await attach(jobFor(made, [four]));
     expect(steps).toEqual(["firewall", "configure", "open-link", "tell-guest"]);
     expect(observed).toMatchObject({ power_state: "on", public_network: "applied" });
     expect(await shown(vmid)).toEqual(["203.0.113.10/24"]);
-    // Cloud-init's keys were left alone: another instance id would make it begin anew.
+    // Cloud-init's keys were left alone: another instance id would make it start again.
     expect(vmOf(vmid)?.config).not.toHaveProperty("ipconfig1");
     expect(vmOf(vmid)?.guest.files?.["/etc/netplan/90-kule-public.yaml"]).toContain('"to":"0.0.0.0/1"');
     const { hypervisor } = region.world;
@@ -132,7 +132,8 @@ describe("A public address", { timeout: 60_000 }, () => {
     const made = await make(vmid, { interfaces: inNetwork(payload, "10.20.0.1") });
     const job = jobFor(made, [four]);
     expect((await attach(job)).observed.public_network).toBe("applied");
-    // Told by its agent: what is beside the network goes out, and the network stays where the default route leads.
+    // Configured by its agent: other destinations leave by the public interface, and the network stays where
+    // the default route leads.
     const { routes, files } = vmOf(vmid)?.guest ?? {};
     expect(routes?.["bc:24:11:00:00:0a"]).toEqual([{ to: "0.0.0.0/0", via: "10.20.0.1" }]);
     const out = (routes?.[MAC] ?? []).map(({ to }) => to);
@@ -143,7 +144,8 @@ describe("A public address", { timeout: 60_000 }, () => {
     expect(vmOf(vmid)?.config.ipconfig0).toBe("ip=10.20.0.5/24,gw=10.20.0.1");
     await detach(jobFor(made, []));
     expect(vmOf(vmid)?.guest.routes?.["bc:24:11:00:00:0a"]).toEqual([{ to: "0.0.0.0/0", via: "10.20.0.1" }]);
-    // Told by its drive, which can name one way out and no route: the network is on the private link.
+    // Configured by its drive, which can name one default gateway and no route: the network is on the private
+    // link.
     const another = newVmid();
     const outward = { interfaces: inNetwork(payload, null), public_interface: outside([four]) };
     const made2 = await make(another, outward);
@@ -153,7 +155,7 @@ describe("A public address", { timeout: 60_000 }, () => {
     expect(vmOf(another)?.config.ipconfig0).toBe("ip=10.20.0.5/24,gw=10.20.0.1");
   });
 
-  it("is told anew to a guest that has the routes of an earlier release, or others", async () => {
+  it("is configured again in a guest that has the routes of an earlier release, or others", async () => {
     const vmid = newVmid();
     const made = await make(vmid);
     await attach(jobFor(made, [four]));
@@ -184,7 +186,7 @@ describe("A public address", { timeout: 60_000 }, () => {
     expect(vmOf(vmid)?.guest.files).toEqual({});
   });
 
-  it("waits for the next boot where no agent answers, and is there after it", async () => {
+  it("waits for the next boot where no agent answers, and is configured after it", async () => {
     const vmid = newVmid();
     const made = await make(vmid);
     region.lab.faults.tasks.agentless.add(vmid);
@@ -199,7 +201,7 @@ describe("A public address", { timeout: 60_000 }, () => {
     expect((await attach(jobFor(made, [four]))).observed.public_network).toBe("applied");
   });
 
-  it("waits for the next boot where the guest does not take what it is told", async () => {
+  it("waits for the next boot where the guest does not apply it", async () => {
     const vmid = newVmid();
     // A profile for NetworkManager, in a guest that has netplan.
     const made = await make(vmid);
@@ -209,7 +211,7 @@ describe("A public address", { timeout: 60_000 }, () => {
     expect(vmOf(vmid)?.config.ipconfig1).toBe("ip=203.0.113.10/24,gw=203.0.113.1");
   });
 
-  it("is told to NetworkManager where the image has it, and left to the next boot on Windows", async () => {
+  it("is configured by NetworkManager where the image has it, and at the next boot on Windows", async () => {
     const rocky = await startLabRegion({ templates: { "ubuntu-24.04": { vmid: 9004 } } });
     const job = createJob(20_001);
     await runProgram(createServer, job, rocky.world, quietHost());
@@ -239,7 +241,7 @@ describe("A public address", { timeout: 60_000 }, () => {
     expect(vmOf(vmid)?.config.ipconfig1).toBe("ip=203.0.113.10/24,gw=203.0.113.1");
   });
 
-  it("takes the place of another, which can be used no more", async () => {
+  it("replaces another, which can no longer be used", async () => {
     const vmid = newVmid();
     const made = await make(vmid);
     await attach(jobFor(made, [four]));
@@ -248,7 +250,7 @@ describe("A public address", { timeout: 60_000 }, () => {
     expect(await shown(vmid)).toEqual(["2001:db8::10/64"]);
   });
 
-  it("of a server that is gone has nothing to be detached from, and nowhere to be attached", async () => {
+  it("of a deleted server cannot be detached, nor attached", async () => {
     const vmid = newVmid();
     const made = createJob(vmid).payload;
     expect((await detach(jobFor(made, []))).observed).toEqual({ power_state: "off" });

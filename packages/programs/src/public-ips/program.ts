@@ -1,5 +1,5 @@
-// PublicIpAttach and PublicIpDetach: the VM's public interface is as the control plane wants it, on the VM, in the
-// filter that keeps it to its addresses, and in the guest. Both do the same: what differs is what is wanted.
+// PublicIpAttach and PublicIpDetach: apply the wanted public interface to the VM, to the filter that limits
+// it to its addresses, and to the guest. Both run the same program: only the wanted state differs.
 
 import type { PayloadOf } from "@kule/contract/schemas";
 import type { EffectContext } from "@kule/proxmox/hypervisor";
@@ -8,7 +8,12 @@ import { waitForFirewall } from "../firewalls/firewall-round.ts";
 import type { Job, Program, World } from "../program.ts";
 import { observedPower, observeExisting, ownerOf } from "../servers/existing-server.ts";
 import { publicIndex } from "../servers/public-interface.ts";
-import { clearGuest, compareTold, tellGuest, toldNetwork } from "./guest-network.ts";
+import {
+  clearGuest,
+  compareGuestNetwork,
+  configureGuestNetwork,
+  guestNetworkConfig,
+} from "./guest-network.ts";
 import {
   guestHasAddresses,
   type PublicIpPayload,
@@ -17,7 +22,7 @@ import {
   type SeenNetwork,
 } from "./plan.ts";
 
-/** How long a guest may take to show an address that it was told of. */
+/** How long a guest may take to show an address that was configured. */
 const GUEST_MILLISECONDS = 15_000;
 const GUEST_POLL_MILLISECONDS = 1_000;
 
@@ -57,7 +62,7 @@ export const attachPublicIp: Program<"PublicIpAttach", SeenNetwork, PublicIpStep
     },
     "tell-guest": async ({ otherwise }, job, world, effect) => {
       if (await isTold(job, world, effect)) return;
-      // A guest that cannot be told learns of it from its drive, when it boots.
+      // A guest that cannot be configured while it runs reads it from its drive, when it boots.
       await world.hypervisor.configure(
         job.payload.vmid,
         ownerOf(job, world),
@@ -107,36 +112,37 @@ async function observeNetwork(
     runs ? hypervisor.guestInterfaces(seen.vm, effect.signal) : null,
     seen.vm.power === "stopped" ? [] : hypervisor.staleCloudInitKeys(seen.vm, effect.signal),
   ]);
-  const wasToldOtherwise = await isToldOtherwise(job, { ...seen, guest }, world, effect);
-  return { ...seen, firewall, guest, staleKeys, wasToldOtherwise };
+  const wasConfiguredOtherwise = await hasOtherGuestNetwork(job, { ...seen, guest }, world, effect);
+  return { ...seen, firewall, guest, staleKeys, wasConfiguredOtherwise };
 }
 
 /**
- * Whether a guest that shows its addresses has another file about them than it is to have. One that has none was told by
- * its drive, or by somebody else; one whose agent runs no programs cannot be asked: both are left as they are.
+ * Whether a guest that shows its addresses has another configuration file than the wanted one. One without a
+ * file was configured by its drive, or manually; one whose agent runs no programs cannot be queried: both are
+ * left as they are.
  */
-async function isToldOtherwise(
+async function hasOtherGuestNetwork(
   { payload }: Job<PublicIpPayload>,
   { vm, guest }: Pick<Extract<SeenNetwork, { state: "present" }>, "vm" | "guest">,
   { hypervisor, settings }: World,
   effect: EffectContext,
 ): Promise<boolean> {
   const { guest_network: tool, vmid, server } = payload;
-  const wanted = toldNetwork(payload as PayloadOf<"PublicIpAttach">);
+  const wanted = guestNetworkConfig(payload as PayloadOf<"PublicIpAttach">);
   if (tool === "none" || wanted === null || !guestHasAddresses(payload, guest)) return false;
   if (vm.config[`ipconfig${publicIndex(payload)}`] !== undefined) return false;
   const owner = { serverId: server.id, region: settings.region };
-  return (await hypervisor.runInGuest(vmid, owner, compareTold(tool, wanted), effect)) === 1;
+  return (await hypervisor.runInGuest(vmid, owner, compareGuestNetwork(tool, wanted), effect)) === 1;
 }
 
-/** Tells the guest, and waits until it shows what it was told. */
+/** Configures the guest, and waits until it shows the addresses. */
 async function isTold(job: Job<PublicIpPayload>, world: World, effect: EffectContext): Promise<boolean> {
   const { hypervisor, runtime } = world;
   const { payload } = job;
   const { vmid, guest_network } = payload;
-  const wanted = toldNetwork(payload as PayloadOf<"PublicIpAttach">);
+  const wanted = guestNetworkConfig(payload as PayloadOf<"PublicIpAttach">);
   if (wanted === null) return false;
-  for (const command of tellGuest(guest_network, wanted))
+  for (const command of configureGuestNetwork(guest_network, wanted))
     if ((await hypervisor.runInGuest(vmid, ownerOf(job, world), command, effect)) !== 0) return false;
   const startedAt = runtime.now();
   for (;;) {

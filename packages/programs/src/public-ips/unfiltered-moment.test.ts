@@ -13,13 +13,13 @@ import { attachPublicIp } from "./program.ts";
 
 const part = await requirePart("wires", probeWires, import.meta.filename);
 
-/** The lab's firewall looks at its files every ten of these. */
+/** The lab's firewall reads its files every ten of these. */
 const timeScale = 0.2;
 const own = "203.0.113.10";
-const somebodyElses = "203.0.113.99";
+const addressOfOthers = "203.0.113.99";
 const nextHop = "203.0.113.1";
 
-describe.skipIf(part.missing)("A guest that wants the addresses of others", { timeout: 120_000 }, () => {
+describe.skipIf(part.missing)("A guest that uses the addresses of others", { timeout: 120_000 }, () => {
   let region: LabRegion;
   let internet: PacketMachine;
   const machines: PacketMachine[] = [];
@@ -47,7 +47,7 @@ describe.skipIf(part.missing)("A guest that wants the addresses of others", { ti
     return region.lab.wires;
   }
 
-  /** Whose packets came through while an address was attached to a running server and its guest did its worst. */
+  /** Whose packets passed while an address was attached to a running server whose guest attacked. */
   async function attachedUnderAttack(vmid: number, firewallRoundMs: number): Promise<ReadonlySet<string>> {
     const world = { ...region.world, settings: { ...region.world.settings, firewallRoundMs } };
     const { payload } = createJob(vmid);
@@ -77,16 +77,17 @@ describe.skipIf(part.missing)("A guest that wants the addresses of others", { ti
     let isAttached = false;
     const attack = (async () => {
       while (!isAttached) {
-        if (take(vmid, somebodyElses)) await guest.send("udp", nextHop, { from: somebodyElses, waitMs: 50 });
+        if (take(vmid, addressOfOthers))
+          await guest.send("udp", nextHop, { from: addressOfOthers, waitMs: 50 });
         else await systemRuntime.pause(10);
       }
     })();
     await runProgram(attachPublicIp, job as never, world, quietHost());
-    // What is in force late is in force by then.
+    // Late rules are in force by then.
     await systemRuntime.pause(12_000 * timeScale);
     isAttached = true;
     await attack;
-    // Its questions by ARP in another's name went nowhere; the guest has to give them up before it asks in its own.
+    // Its ARP requests in another's name were dropped; the guest must abandon them before it sends its own.
     await expect
       .poll(() => guest.send("udp", nextHop, { from: own, waitMs: 1_000 }), { timeout: 15_000 })
       .toEqual({ seenAs: own });
@@ -105,11 +106,11 @@ describe.skipIf(part.missing)("A guest that wants the addresses of others", { ti
     }
   }
 
-  it("never sends with one, not even in the moment in which its interface comes", async () => {
+  it("never sends with one, not even in the moment in which its interface is added", async () => {
     expect(await attachedUnderAttack(20_901, 12_500 * timeScale)).toEqual(new Set([own]));
   });
 
   it("would have its moment if nothing waited for the hypervisor's firewall", async () => {
-    expect(await attachedUnderAttack(20_902, 0)).toEqual(new Set([own, somebodyElses]));
+    expect(await attachedUnderAttack(20_902, 0)).toEqual(new Set([own, addressOfOthers]));
   });
 });

@@ -1,11 +1,11 @@
-// What the programs that change a server which is already there have in common.
+// Shared code of the programs that change an existing server.
 
 import type { PayloadOf, ServerJobKind } from "@kule/contract/schemas";
 import { bootDiskOf } from "@kule/proxmox/disks";
 import type { DesiredConfig, EffectContext, Owner, Vm } from "@kule/proxmox/hypervisor";
 import { parseJobNote, withJobNote } from "@kule/proxmox/job-note";
 import { renderTags } from "@kule/proxmox/tags";
-import type { LastLook } from "../errors.ts";
+import type { LastObservation } from "../errors.ts";
 import type { Job, Observed, World } from "../program.ts";
 import { settledSighting } from "./settled-sighting.ts";
 import { isComplete, notOurs, quarantined } from "./vm-problems.ts";
@@ -16,8 +16,8 @@ export type SeenVm = { readonly state: "absent" } | { readonly state: "present";
 export const REMOVING_TAG = "kule-removing";
 
 /**
- * How a VM stands that is kept: what the removal buffer changed is undone, but for the protection, which all have. One
- * that is only half made does not start with its node.
+ * The config of a VM that is kept: the changes of the removal buffer are reverted, except the protection,
+ * which all have. An incomplete VM does not start with its node.
  */
 export function keptConfig(payload: PayloadOf<ServerJobKind>, vm: Pick<Vm, "tags">): DesiredConfig {
   const tags = renderTags(vm.tags.filter((tag) => tag !== REMOVING_TAG));
@@ -28,7 +28,7 @@ export function ownerOf(job: Job<PayloadOf<ServerJobKind>>, world: Pick<World, "
   return { serverId: job.payload.server.id, region: world.settings.region };
 }
 
-/** Throws Failed for a VM that is not the server's, and for one that nobody but an operator can unlock. */
+/** Throws Failed for a VM that is not the server's, and for one that only an operator can unlock. */
 export async function observeExisting(
   job: Job<PayloadOf<ServerJobKind>>,
   world: World,
@@ -43,14 +43,14 @@ export async function observeExisting(
 }
 
 /**
- * A server that was to take a VM over and never did: whatever has its number is somebody's, and not to be touched, even
- * if our marker was written before the taking over was called off.
+ * A server that was to adopt a VM and never did: any VM with its number is not Kule's, and must not be
+ * changed, even if our marker was written before the adoption was cancelled.
  */
 export function wasNeverOurs({ payload }: Job<PayloadOf<ServerJobKind>>): boolean {
   return "taken_over" in payload && payload.taken_over === false;
 }
 
-/** The pool of the server's organisation, which is made when it is not there. */
+/** The pool of the server's organisation, which is created when it does not exist. */
 export async function joinOwnPool(
   pool: string,
   job: Job<PayloadOf<ServerJobKind>>,
@@ -67,12 +67,12 @@ export function observedPower(seen: SeenVm): Observed {
   return { power_state: seen.vm.power === "stopped" ? "off" : "on", node: seen.vm.node, vmid: seen.vm.vmid };
 }
 
-/** Whether the VM is on, read once; null when somebody works on it, or it is not there or not ours. */
+/** Whether the VM is on, read once; null when a task runs on it, or it does not exist or is not ours. */
 export async function lastLookAtPower(
   job: Job<PayloadOf<ServerJobKind>>,
   world: World,
   signal?: AbortSignal,
-): Promise<LastLook | null> {
+): Promise<LastObservation | null> {
   const vm = await lastLookAtVm(job, world, signal);
   return vm === null ? null : { power_state: vm.power === "stopped" ? "off" : "on" };
 }
@@ -92,7 +92,7 @@ export async function lastLookAtSize(
   job: Job<PayloadOf<ServerJobKind>>,
   world: World,
   signal?: AbortSignal,
-): Promise<LastLook | null> {
+): Promise<LastObservation | null> {
   const vm = await lastLookAtVm(job, world, signal);
   if (vm === null) return null;
   const bytes = bootDiskOf(vm.config)?.bytes ?? null;
@@ -119,7 +119,7 @@ export function noteOnVm(
   );
 }
 
-/** What this job has noted on the VM; null when it has not noted anything yet. */
+/** The note of this job on the VM; null when there is none yet. */
 export function noteOf(jobId: string, vm: Pick<Vm, "config">): Readonly<Record<string, string>> | null {
   const note = parseJobNote(vm.config.description);
   return note?.jobId === jobId ? note.facts : null;

@@ -1,5 +1,5 @@
-// Every kind of job on a server, with a token that has what the agent's runbook grants and no more: servers by their
-// pools, templates to look at and to clone.
+// Every kind of job on a server, with a token that has what the agent's runbook grants and no more: servers
+// by their pools, templates to read and to clone.
 
 import type { JobKind } from "@kule/contract/schemas";
 import { call } from "@kule/lab/api-client";
@@ -7,8 +7,8 @@ import { agentRoles } from "@kule/proxmox/driver-calls/grants";
 import { systemRuntime } from "@kule/proxmox/runtime";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { Failed } from "../errors.ts";
-import { GuestEyes } from "../inventory/guest-eyes.ts";
-import { type LookPiece, lookAtRegion } from "../inventory/look-at-region.ts";
+import { GuestInspector } from "../inventory/guest-inspector.ts";
+import { type ScanPart, scanRegion } from "../inventory/scan-region.ts";
 import type { Job } from "../program.ts";
 import { runJob } from "../registry.ts";
 import { createJob, type LabRegion, quietHost, startLabRegion, stepsDone } from "../testing/lab-region.ts";
@@ -98,19 +98,19 @@ async function live(): Promise<void> {
 }
 
 describe("With a role on the pools only", { timeout: 60_000 }, () => {
-  it("a server is made, run, changed, filtered, made anew and removed", async () => {
+  it("a server is created, run, changed, filtered, rebuilt and removed", async () => {
     await live();
     expect(region.lab.control.vm(VMID)).toBeUndefined();
     expect(region.calls.filter(({ status }) => status === 403)).toEqual([]);
   });
 
-  // What only looks is missed in other ways, nobody opens a console here, and cloud-init's keys are also let through by
-  // VM.Config.Network.
+  // Missing read privileges show in other ways, no console is opened here, and cloud-init's keys are also
+  // allowed by VM.Config.Network.
   const refusing = agentRoles(9).CloudAgent.filter((each) => !/Audit$|Console$|Cloudinit$/.test(each));
-  it.each(refusing)("it cannot without %s, so the role holds nothing idle", async (privilege) => {
+  it.each(refusing)("it cannot without %s, so the role has no unused privilege", async (privilege) => {
     const privs = agentRoles(9).CloudAgent.filter((each) => each !== privilege);
     region.lab.control.pveum("role", "modify", "CloudAgent", "--privs", privs.join(" "));
-    // A template without its serial line, which the driver then gives the clone.
+    // A template without its serial port, which the driver then gives the clone.
     region.lab.control.editConfig(9000, {}, ["serial0"]);
     const failed = await live().catch((error: unknown) => error);
     expect(failed).toBeInstanceOf(Error);
@@ -133,7 +133,7 @@ describe("With a role on the pools only", { timeout: 60_000 }, () => {
     expect(region.lab.control.vm(9000)).toBeDefined();
   });
 
-  it("a clone that is under way is known by its task, for it cannot be seen", async () => {
+  it("a running clone is known by its task, because it cannot be seen", async () => {
     region.lab.faults.tasks.add({ type: "qmclone", action: "held", stage: "pool" });
     const made = run(createJob(VMID) as unknown as Job);
     await region.lab.faults.tasks.whenHeld();
@@ -149,7 +149,7 @@ describe("With a role on the pools only", { timeout: 60_000 }, () => {
     expect(await hypervisor.findVm(VMID, owner, 9000)).toMatchObject({ state: "present" });
   });
 
-  it("a clone that died stays out of reach until an operator has removed it", async () => {
+  it("an interrupted clone stays out of reach until an operator has removed it", async () => {
     region.lab.faults.tasks.add({ type: "qmclone", action: "killed", stage: "unlock" });
     const made = createJob(VMID) as unknown as Job;
     await failureOf(made);
@@ -159,7 +159,7 @@ describe("With a role on the pools only", { timeout: 60_000 }, () => {
     expect(await run(made)).not.toEqual([]);
   });
 
-  it("a VM in another pool is put back, and one in none is told to be hidden and left alone", async () => {
+  it("a VM in another pool is added again, and one in none is reported as hidden and not changed", async () => {
     const made = createJob(VMID);
     await run(made as unknown as Job);
     const { interfaces, pool, tags } = made.payload;
@@ -178,11 +178,11 @@ describe("With a role on the pools only", { timeout: 60_000 }, () => {
       client: region.client,
       runtime: systemRuntime,
       settings: { ...region.world.settings, vmidRange: { first: VMID, last: VMID + 1 } },
-      eyes: new GuestEyes(region.client, systemRuntime),
+      inspector: new GuestInspector(region.client, systemRuntime),
       signal: new AbortController().signal,
     };
-    const pieces: LookPiece[] = [];
-    for await (const piece of lookAtRegion(looking, 1, [VMID, VMID + 1], 50)) pieces.push(piece);
+    const pieces: ScanPart[] = [];
+    for await (const piece of scanRegion(looking, 1, [VMID, VMID + 1], 50)) pieces.push(piece);
     expect(pieces).toMatchObject([
       { absent: [{ vmid: VMID + 1 }] },
       { hidden: [{ vmid: VMID }] },
@@ -190,7 +190,7 @@ describe("With a role on the pools only", { timeout: 60_000 }, () => {
     ]);
   });
 
-  it("a VM is adopted with a grant of its own, which goes when the VM goes", async () => {
+  it("a VM is adopted with a grant of its own, which is removed with the VM", async () => {
     const vmid = 23_200;
     region.lab.control.stealVmid(vmid);
     const mac = "BC:24:11:22:33:44";
@@ -205,7 +205,7 @@ describe("With a role on the pools only", { timeout: 60_000 }, () => {
     );
     const refused = await failureOf(adopt);
     expect(refused).toMatch(/taken by a guest that this token may not see/);
-    // The commands that the refusal gives.
+    // The commands in the refusal.
     const commands = refused.match(/pveum acl modify \S+ --\w+ \S+ --roles \w+/g) ?? [];
     expect(commands).toHaveLength(2);
     for (const command of commands)

@@ -1,22 +1,22 @@
-// The interface in the region's public network: the VM's last one, with the server's public addresses, one of each IP
-// version. Worked out from the job alone, the same for a server that is made and for one that is there.
+// The interface in the region's public network: the VM's last one, with the server's public addresses, one of
+// each IP version. Computed from the job alone, the same for a new server and an existing one.
 
 import type { PayloadOf } from "@kule/contract/schemas";
 import type { DesiredConfig } from "@kule/proxmox/hypervisor";
 import { renderIpConfig, renderNetDevice } from "@kule/proxmox/property-string";
 import { antiSpoofing, type DesiredFirewall } from "@kule/proxmox/vm-firewall";
 import { parseCidr } from "@kule/rules/networks/cidr";
-import { nobodysIpv4 } from "@kule/rules/public-ips/nobodys-address";
+import { unassignedIpv4 } from "@kule/rules/public-ips/unassigned-address";
 import { Failed } from "../errors.ts";
 import type { RegionSettings } from "../region-settings.ts";
 
-/** The part of a payload that says what interfaces there are. */
+/** The part of a payload that describes the interfaces. */
 export type InterfacesPayload = Pick<PayloadOf<"ServerCreate">, "interfaces" | "public_interface">;
 
 /** The public interface comes after the private ones. */
 export const publicIndex = ({ interfaces }: InterfacesPayload): number => interfaces.length;
 
-/** Its device; nothing when there is to be none. Throws Failed in a region without a public network. */
+/** Its device; nothing when there should be none. Throws Failed in a region without a public network. */
 export function publicNetDevice(payload: InterfacesPayload, settings: RegionSettings): DesiredConfig {
   const wanted = payload.public_interface ?? null;
   if (wanted === null) return {};
@@ -64,8 +64,9 @@ export function ipConfigs(payload: InterfacesPayload): DesiredConfig {
 }
 
 /**
- * Proxmox VE can tell a guest one way out for an interface, and no other routes. A guest that has its way out elsewhere is
- * told that all of its network is on this link: the router answers there for what is not (docs/adr/0027).
+ * Proxmox VE can give a guest one default gateway for an interface, and no other routes. A guest whose
+ * default route is on another interface is configured as if all of its network were on this link: the router
+ * answers there for the rest (docs/adr/0027).
  */
 function prefixOf({ prefix_length, gateway, network_cidr }: InterfacesPayload["interfaces"][number]): number {
   if (gateway !== null || network_cidr === undefined) return prefix_length;
@@ -94,5 +95,5 @@ type PublicAddresses = NonNullable<InterfacesPayload["public_interface"]>["addre
 
 function withVersion4(addresses: PublicAddresses): string[] {
   const own = addresses.map(({ address }) => address);
-  return addresses.some(({ version }) => version === 4) ? own : [...own, nobodysIpv4];
+  return addresses.some(({ version }) => version === 4) ? own : [...own, unassignedIpv4];
 }

@@ -143,7 +143,7 @@ describe("ServerRestore", { timeout: 60_000 }, () => {
 });
 
 describe("ServerDestroy", { timeout: 60_000 }, () => {
-  it("removes the VM and every volume of it, and says from where on it is too late", async () => {
+  it("removes the VM and every volume of it, and reports from where on it is too late", async () => {
     const vmid = await buffered();
     const { steps, host } = await run("ServerDestroy", vmid);
     expect(steps).toEqual(["unprotect", "destroy"]);
@@ -175,7 +175,7 @@ describe("ServerDestroy", { timeout: 60_000 }, () => {
     }
   });
 
-  it("does not destroy a VM that changes hands between the look and the call", async () => {
+  it("does not destroy a VM whose marker changes between the observation and the call", async () => {
     const vmid = await buffered();
     const description = "kule:v1 srv=srv_other org=org_1 region=lab1 job=job_1";
     region.lab.faults.add({
@@ -189,7 +189,7 @@ describe("ServerDestroy", { timeout: 60_000 }, () => {
     expect(region.lab.control.vm(vmid)).toBeDefined();
   });
 
-  it("does not take a VM that the token may not see for one that is gone", async () => {
+  it("does not mistake a VM that the token may not see for a missing one", async () => {
     const other = await startLabRegion();
     const vmid = 21_999;
     other.lab.control.stealVmid(vmid);
@@ -199,7 +199,7 @@ describe("ServerDestroy", { timeout: 60_000 }, () => {
     await other.stop();
   });
 
-  it("tells an operator of volumes that could not be freed", async () => {
+  it("reports volumes that could not be freed to operators", async () => {
     const vmid = await buffered();
     const volumes = region.lab.control.volumes(vmid);
     for (const volume of volumes) region.lab.faults.tasks.stuckVolumes.add(volume);

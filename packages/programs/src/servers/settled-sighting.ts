@@ -1,5 +1,5 @@
-// A VM has a third state beside absent and present: somebody is still working on it. It is waited for before
-// anything is planned; without this the crash in the middle of a clone is the one that hurts.
+// A VM has a third state in addition to absent and present: a task is still running on it. The programs wait
+// for its end before anything is planned; without this a crash in the middle of a clone would do damage.
 
 import type { EffectContext, Owner, VmSighting } from "@kule/proxmox/hypervisor";
 import { RetryLater } from "../errors.ts";
@@ -7,9 +7,9 @@ import type { World } from "../program.ts";
 
 /** A lock without a task: the worker may be between two tasks, or dead. */
 const STALE_LOCK_MILLISECONDS = 30_000;
-/** A backup or a migration holds its lock for as long as it takes; the job is tried again after this. */
+/** A backup or a migration holds its lock for as long as it takes; the job is retried after this. */
 const LOCK_WAIT_MILLISECONDS = 10 * 60_000;
-/** A task that is still running by then is somebody's to look at; the job comes back to it later. */
+/** A task that is still running by then is an operator's to check; the job is retried later. */
 const TASK_WAIT_MILLISECONDS = 60 * 60_000;
 const LOCK_POLL_MILLISECONDS = 5_000;
 
@@ -18,7 +18,7 @@ export type SettledSighting =
   | Exclude<VmSighting, { state: "busy" }>
   | { readonly state: "stale"; readonly node: string; readonly lock: string };
 
-/** Waits until nobody works on the VM. Throws RetryLater when that takes too long. */
+/** Waits until no task runs on the VM. Throws RetryLater when that takes too long. */
 export async function settledSighting(
   world: Pick<World, "hypervisor" | "runtime">,
   vmid: number,

@@ -1,4 +1,4 @@
-// What no program can put right, in the words of the job's error.
+// What no program can correct, in the words of the job's error.
 
 import type { PayloadOf, ServerJobKind } from "@kule/contract/schemas";
 import type { LeftoverVolume, Vm } from "@kule/proxmox/hypervisor";
@@ -16,12 +16,12 @@ export function quarantined(vmid: number, node: string): Failed {
   );
 }
 
-/** Somebody else's guest has the VMID of a server that is to be made. */
+/** A foreign guest has the VMID of a server that is to be created. */
 export function vmidTaken(vmid: number, why: string): Failed {
   return new Failed(
     {
       code: "vmid_taken",
-      message: "The region has given this server's place to somebody else.",
+      message: "The region has given this server's place to another server.",
       internal: `VMID ${vmid}: ${why}; the region's VMID range must belong to Kule alone`,
     },
     { vmidUnusable: "taken" },
@@ -55,10 +55,12 @@ export function requireComplete(payload: PayloadOf<ServerJobKind>, vm: Pick<Vm, 
   });
 }
 
-export function guestAgentUnavailable(why: string): Failed {
+/** @param waitedMilliseconds how long its agent was waited for; nothing for a guest that does not run */
+export function guestAgentUnavailable(why: string, waitedMilliseconds = 0): Failed {
+  const waited = waitedMilliseconds === 0 ? "" : ` within ${Math.round(waitedMilliseconds / 1_000)} s`;
   return new Failed({
     code: "guest_agent_unavailable",
-    message: "The server's guest agent does not answer. The password was not changed.",
+    message: `The server's guest agent did not answer${waited}, so the password was not set. Try again when the guest has started.`,
     internal: why,
   });
 }
@@ -66,7 +68,7 @@ export function guestAgentUnavailable(why: string): Failed {
 export function vmMissing(vmid: number): Failed {
   return new Failed({
     code: "vm_missing",
-    message: "The server's virtual machine is gone.",
+    message: "The server's virtual machine does not exist any more.",
     internal: `no node has VM ${vmid}`,
   });
 }
@@ -80,7 +82,7 @@ export function volumesLeft(volumes: readonly LeftoverVolume[], cause: Error): F
     {
       code: "volumes_left",
       message:
-        "The server is gone, but the region could not free all of its disks. An operator has to look at it.",
+        "The server is deleted, but the region could not free all of its disks. An operator has to look at it.",
       internal: [
         "The agent's token may not free these disks, for it has no Datastore.Allocate. Free them by hand, then retry the job:",
         ...commands,

@@ -1,6 +1,6 @@
-// A server whose firewall is changed by its program, call by call, and two others that send packets to it: one that every
-// filter lets in, and one that none does. The lab enforces each call as soon as it is made, so every state on the way has
-// its packets.
+// A server whose firewall is changed by its program, call by call, and two others that send packets to it:
+// one that every filter lets in, and one that none does. The lab enforces each call as soon as it is made, so
+// packets meet every state in between.
 
 import { setTimeout as pause } from "node:timers/promises";
 import { ProxmoxClient } from "@kule/proxmox/client";
@@ -70,7 +70,7 @@ export type FilterStage = {
   readonly server: PacketMachine;
   readonly friend: PacketMachine;
   readonly stranger: PacketMachine;
-  /** Each state on the way to the filter is there for a while. */
+  /** Each state on the way to the filter lasts for a while. */
   apply(wanted: Filter): Promise<unknown>;
   end(): void;
 };

@@ -19,8 +19,8 @@ export type LabRegion = {
   readonly world: World;
   readonly calls: CallRecord[];
   /**
-   * What was done, by the lab's journal: "vm-started" to how often it was done to this VM, and under "vms" how many
-   * VMs were ever made for its server.
+   * Effects by the lab's journal: "vm-started" to how often it was done to this VM, and under "vms" how many
+   * VMs were ever created for its server.
    */
   effects(vmid: number): Record<string, number>;
   stop(): Promise<void>;
@@ -84,7 +84,7 @@ export async function startLabRegion(
   };
 }
 
-/** A host that keeps what it is told and never loses its lease. */
+/** A host that records its reports and never loses its lease. */
 export function quietHost(host: Partial<Host> = {}): Host & { readonly events: StepEvent[] } {
   const events: StepEvent[] = [];
   return {
@@ -164,12 +164,12 @@ export function jobOf(kind: string, vmid: number, start?: boolean): Job<never> {
   return { id: `job_${kind}_${vmid}`, payload } as unknown as Job<never>;
 }
 
-/** What VMIDs are replaced by, so that the ends of two servers can be compared. */
+/** The replacement for VMIDs, so that the final states of two servers can be compared. */
 const STAND_IN = "99999";
 
 /**
- * Everything that must be the same in the end wherever a run died: the VM, its firewall, its volumes. What differs
- * between two VMs by nature is left out or replaced.
+ * Everything that must be the same in the end wherever a run died: the VM, its firewall, its volumes. What
+ * always differs between two VMs is left out or replaced.
  */
 export async function endState(region: LabRegion, vmid: number): Promise<unknown> {
   const { hypervisor, settings } = region.world;

@@ -28,7 +28,7 @@ function crashCases(newProgram: () => typeof createServer) {
 const NOTHING_THERE = { state: "absent", poolExists: false, template: { vmid: 9000, node: "pve1" } } as const;
 
 describe("The crash helper catches a program", { timeout: 120_000 }, () => {
-  it("that clones before it has looked, into whatever VMID is free", async () => {
+  it("that clones before it has observed, into whatever VMID is free", async () => {
     const blind = (): typeof createServer => {
       let looked = false;
       return {

@@ -1,5 +1,5 @@
-// The question every program has to answer: is it the same in the end, wherever the process died? Each crash point
-// that a run passes gets a world of its own, in which the run dies just there and another run follows.
+// Whether the end of a program is the same wherever the process died. Each crash point that a run passes gets
+// a world of its own, in which the run dies just there and another run follows.
 
 import { deepStrictEqual } from "node:assert/strict";
 import { RetryLater } from "../errors.ts";
@@ -9,13 +9,13 @@ export class SimulatedCrash extends Error {}
 export type CrashCase = {
   /** One run of the program; `at` is the crash hook for it. */
   run(at: (name: string) => void): Promise<unknown>;
-  /** What there is in the end, without what differs by nature between two worlds. */
+  /** The final state, without what always differs between two worlds. */
   state(): Promise<unknown>;
-  /** What was done, and how often. */
+  /** The effects, and how often each was done. */
   effects(): Promise<Record<string, number>>;
 };
 
-/** A healthy region lets a run that was told to try again later succeed soon. */
+/** In a healthy region a run that must be retried succeeds soon. */
 const RUNS_AFTER_THE_CRASH = 3;
 
 /**

@@ -36,27 +36,30 @@ const SETTINGS: ConformanceSettings = {
 };
 
 const calls: CallRecord[] = [];
-function connect(secret = lab.tokenSecret, meddle: Meddling = {}): ProxmoxClient {
+function connect(secret = lab.tokenSecret, tampering: Tampering = {}): ProxmoxClient {
   const tls = { fingerprints: [lab.fingerprint256] };
   const client = new ProxmoxClient({
     endpoints: [lab.url],
     tokenId: lab.tokenId,
     tokenSecret: secret,
     tls,
-    transport: meddling(httpsTransport(tls, systemRuntime), meddle),
+    transport: tampered(httpsTransport(tls, systemRuntime), tampering),
     onCall: (record) => calls.push(record),
   });
   clients.push(client);
   return client;
 }
 
-/** An endpoint that is otherwise than the driver thinks: what it is told, or what it answers, is changed on the way. */
-type Meddling = {
+/**
+ * An endpoint that differs from what the driver expects: its requests, or its answers, are changed in
+ * transit.
+ */
+type Tampering = {
   readonly told?: (method: string, path: string, form: URLSearchParams) => void;
   readonly answers?: (method: string, path: string, answer: HttpAnswer) => HttpAnswer;
 };
 
-function meddling(real: Transport, { told, answers }: Meddling): Transport {
+function tampered(real: Transport, { told, answers }: Tampering): Transport {
   return {
     close: () => real.close(),
     exchange: async (request) => {
@@ -77,14 +80,14 @@ function meddling(real: Transport, { told, answers }: Meddling): Transport {
 }
 
 async function run(
-  meddle: Meddling = {},
+  tampering: Tampering = {},
   {
     settings = SETTINGS,
     signal = new AbortController().signal,
     onResult = (_: ProbeResult): void => {},
   } = {},
 ): Promise<readonly ProbeResult[]> {
-  const client = connect(lab.tokenSecret, meddle);
+  const client = connect(lab.tokenSecret, tampering);
   return runConformance(client, connect("wrong"), settings, { runtime: systemRuntime, signal, onResult });
 }
 
@@ -110,7 +113,7 @@ describe("The conformance suite", { timeout: 60_000 }, () => {
     expect([...touched]).toEqual([29_990]);
   });
 
-  it("tries every call of the table, with every refusal that the driver goes by", async () => {
+  it("tries every call of the table, with every refusal that the driver relies on", async () => {
     const results = await run();
     const tried = (call: string, refusal?: string) =>
       results.some(
@@ -120,7 +123,7 @@ describe("The conformance suite", { timeout: 60_000 }, () => {
             ? result.refusals.length === 0
             : result.refusals.some((each) => each === refusal)),
       );
-    /** Never made to succeed: one is made to be refused, the other needs a privilege that is withheld. */
+    /** Calls that never succeed: one is made to be refused, the other needs a privilege that is withheld. */
     const neverGranted = [
       "POST /access/vncticket",
       "DELETE /nodes/{node}/storage/{storage}/content/{volume}",
@@ -131,7 +134,7 @@ describe("The conformance suite", { timeout: 60_000 }, () => {
     }
   });
 
-  it.each<[what: string, call: RegExp, meddle: Meddling]>([
+  it.each<[what: string, call: RegExp, tampering: Tampering]>([
     [
       "loses the prefix of an IPv6 block",
       /^GET .*\/ipset\/\{name\}, its entries/,
@@ -194,8 +197,8 @@ describe("The conformance suite", { timeout: 60_000 }, () => {
           method === "GET" && path === "/pools" ? data(answer, []) : answer,
       },
     ],
-  ])("finds an endpoint that %s", async (_, expected, meddle) => {
-    expect(linesOf(await run(meddle)).join("\n")).toMatch(new RegExp(expected.source, "m"));
+  ])("finds an endpoint that %s", async (_, expected, tampering) => {
+    expect(linesOf(await run(tampering)).join("\n")).toMatch(new RegExp(expected.source, "m"));
   });
 
   it("finds a token that lacks a privilege, and cleans up after it", async () => {
@@ -208,7 +211,7 @@ describe("The conformance suite", { timeout: 60_000 }, () => {
   });
 
   it.each(["POST /pools", "clone into", "PUT .*/resize", "status/start", "vncproxy"])(
-    "removes what it has made when it is called off at %s",
+    "removes what it has created when it is aborted at %s",
     async (place) => {
       const stop = new AbortController();
       const reached = new RegExp(place === "clone into" ? "a full clone into" : place);
@@ -222,7 +225,7 @@ describe("The conformance suite", { timeout: 60_000 }, () => {
     },
   );
 
-  it("removes a clone that was under way when it was called off", async () => {
+  it("removes a clone that was in progress when it was cancelled", async () => {
     const stop = new AbortController();
     lab.faults.tasks.add({ type: "qmclone", action: "held", stage: "unlock" });
     const running = run({}, { signal: stop.signal });
@@ -234,7 +237,7 @@ describe("The conformance suite", { timeout: 60_000 }, () => {
     expect(await pools()).toEqual([]);
   });
 
-  it("refuses a range that is not empty, or holds the template, and changes nothing", async () => {
+  it("refuses a range that is not empty, or contains the template, and changes nothing", async () => {
     lab.control.stealVmid(29_993);
     const begun = lab.journal().length;
     await expect(run()).rejects.toThrow("the range 29990-29995 is not empty: 29993");

@@ -1,5 +1,5 @@
-// The conformance suite: each call of the driver, with values that are right and values that are wrong, against a real
-// endpoint. It makes a pool and VMs of numbers that it was given and that nobody has, and removes them in the end.
+// The conformance suite: each call of the driver, with right and wrong values, against a real endpoint. It
+// creates a pool and VMs with numbers that it was given and that are free, and removes them at the end.
 
 import type { ProxmoxClient } from "../client.ts";
 import { observeActiveTasks } from "../cluster.ts";
@@ -26,19 +26,19 @@ export type ConformanceSettings = {
   readonly agentSeconds: number;
 };
 
-/** What the probes work with. */
+/** The site that the probes work on. */
 export type ProbeSite = ConformanceSettings & {
   /** Of the template, and so of what is cloned from it. */
   readonly node: string;
   /** Another node that answers; null where there is none. */
   readonly otherNode: string | null;
   readonly vmid: number;
-  /** Of the range too; never made. */
+  /** Of the range too; never created. */
   readonly absent: number;
   readonly pool: string;
   /** For a while. */
   readonly otherPool: string;
-  /** Stands in the descriptions of what this run makes. */
+  /** Part of the descriptions of everything that this run creates. */
   readonly mark: string;
   /** The same endpoint with a secret that is wrong. */
   readonly stranger: ProxmoxClient;
@@ -52,8 +52,8 @@ const MOST_NUMBERS = 20;
 const CLEANUP_MILLISECONDS = 10 * 60_000;
 
 /**
- * Runs all of it. Throws {@link ConformanceRefused}, or what the signal was aborted with; what was made is removed all the
- * same. What could not be removed is told in the results.
+ * Runs all of it. Throws {@link ConformanceRefused}, or the reason of the signal; what it created is removed
+ * all the same. What could not be removed is reported in the results.
  */
 export async function runConformance(
   client: ProxmoxClient,
@@ -131,7 +131,7 @@ async function prepare(
   };
 }
 
-/** Removes what the run has made; what cannot be removed is told. It goes on where the run was called off. */
+/** Removes what the run has created; what cannot be removed is reported. Also runs after an abort. */
 async function cleanUp(run: ProbeRun, site: ProbeSite): Promise<void> {
   const { client, runtime } = run;
   const { node, vmid } = site;
@@ -158,7 +158,7 @@ async function cleanUp(run: ProbeRun, site: ProbeSite): Promise<void> {
       if (error instanceof ProxmoxNotFound) return null;
       throw error;
     });
-    // Somebody may have taken the number since it was looked at.
+    // The number may have been taken since it was checked.
     if (!config?.description?.includes(site.mark)) {
       run.leave(
         "DELETE /nodes/{node}/qemu/{vmid}",

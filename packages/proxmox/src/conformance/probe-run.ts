@@ -1,5 +1,5 @@
-// One run of the conformance suite: makes calls that the driver makes, and keeps where the answer is not what the driver
-// goes by.
+// One run of the conformance suite: makes calls that the driver makes, and records where the answer differs
+// from what the driver relies on.
 
 import type { AnswerOf, CallName, ParametersOf, ProxmoxClient } from "../client.ts";
 import type { ErrorName } from "../driver-calls/call-facts.ts";
@@ -11,9 +11,9 @@ import { parseUpid } from "../upid.ts";
 
 export type ProbeResult = {
   readonly call: CallName;
-  /** What is tried with it: "a number that is taken". */
+  /** The case that is tried with it: "a number that is taken". */
   readonly what: string;
-  /** The refusals that the driver goes by; empty for a call that is to succeed. */
+  /** The refusals that the driver relies on; empty for a call that must succeed. */
   readonly refusals: readonly ErrorName[];
   /** Null: as the driver expects. */
   readonly differs: string | null;
@@ -43,7 +43,7 @@ export class ProbeRun {
     this.#onResult = onResult;
   }
 
-  /** Makes a call that is to succeed. Answers what it answered, or null when it differs; `check` says how. */
+  /** Makes a call that must succeed. Returns its answer, or null when it differs; `check` says how. */
   answers<Call extends CallName>(
     call: Call,
     what: string,
@@ -54,7 +54,7 @@ export class ProbeRun {
     return this.succeeds(call, what, () => this.#make(this.client, call, parameters, answeredBy), check);
   }
 
-  /** The same of a call that has to be made in another way than once and at once. */
+  /** The same for a call that cannot be made once and at once. */
   async succeeds<Call extends CallName>(
     call: Call,
     what: string,
@@ -70,7 +70,7 @@ export class ProbeRun {
     return differs === null ? (answer as AnswerOf<Call>) : null;
   }
 
-  /** Makes a call that is to be refused, with one of these errors. */
+  /** Makes a call that must be refused, with one of these errors. */
   refuses<Call extends CallName>(
     call: Call,
     what: string,
@@ -97,7 +97,7 @@ export class ProbeRun {
     this.#keep({ call, what, refusals, differs, tried: true });
   }
 
-  /** Says that a call could not be tried, and why. */
+  /** Reports that a call could not be tried, and why. */
   leave(call: CallName, what: string, why: string): void {
     this.#keep({ call, what, refusals: [], differs: `was not tried: ${why}`, tried: false });
   }
@@ -157,7 +157,7 @@ function wrongKind(call: CallName, answer: unknown): string | null {
   }
 }
 
-/** A check that stumbles over an answer of another shape has found a difference, too. */
+/** A check that fails on an answer of another shape has found a difference, too. */
 function told(check: () => string | null): string | null {
   try {
     return check();

@@ -2,7 +2,7 @@ import { readNumber } from "../lenient.ts";
 import type { ProbeSite } from "./conformance.ts";
 import type { ProbeRun } from "./probe-run.ts";
 
-/** What is asked of the cluster and its nodes. */
+/** The calls about the cluster and its nodes. */
 export async function probeCluster(run: ProbeRun, site: ProbeSite): Promise<void> {
   const { node, template, storage, bridge, vmid } = site;
   await run.answers("GET /version", "a token that is right", {}, ({ version }) =>

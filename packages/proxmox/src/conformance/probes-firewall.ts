@@ -5,7 +5,7 @@ import type { ProbeRun } from "./probe-run.ts";
 const STALE = "0".repeat(40);
 const SET = "kule-conformance";
 const BASE = "/nodes/{node}/qemu/{vmid}/firewall";
-/** As narrow as they come, and of a kind whose prefix must not be lost. */
+/** As narrow as possible, and of a kind whose prefix must not be lost. */
 const BLOCK = "2001:db8::/32";
 
 /** Options, sets and rules of the VM's firewall. */

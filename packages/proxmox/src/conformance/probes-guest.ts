@@ -161,7 +161,7 @@ async function probeAgent(run: ProbeRun, site: ProbeSite): Promise<void> {
   await run.answers(calls.password, "a hash of a user's password", { ...at, ...PASSWORD });
 }
 
-/** The end of a program is told once: who asks again after that is refused. */
+/** The end of a program is reported once: a second query after that is refused. */
 async function untilEnded(
   run: ProbeRun,
   process: { node: string; vmid: number; pid: number },
@@ -180,7 +180,7 @@ async function agentAnswers(run: ProbeRun, { node, vmid, agentSeconds }: ProbeSi
       await run.client.call(`GET ${VM}/agent/get-host-name`, { node, vmid }, { signal: run.signal });
       return true;
     } catch (error) {
-      // Anything else is for the probes to tell.
+      // Any other error is reported by the probes.
       if (error instanceof ProxmoxError && !(error instanceof ProxmoxAgentUnavailable)) return true;
       if (!(error instanceof ProxmoxError)) throw error;
       if (run.runtime.now() >= until) return false;

@@ -12,7 +12,7 @@ const KEY =
 const MAC = "BC:24:11:00:C0:DE";
 const STALE = "0".repeat(40);
 const GIB = 2 ** 30;
-/** Without a grant on its number a VM is not to be told from one that is not there. */
+/** Without a grant on its number a VM cannot be distinguished from an absent one. */
 const NOT_THERE = ["ProxmoxNotFound", "ProxmoxForbidden"] as const;
 
 const CONFIG = "GET /nodes/{node}/qemu/{vmid}/config";
@@ -20,7 +20,7 @@ const CHANGE = "POST /nodes/{node}/qemu/{vmid}/config";
 const CLONE = "POST /nodes/{node}/qemu/{vmid}/clone";
 const DESTROY = "DELETE /nodes/{node}/qemu/{vmid}";
 
-/** Makes the VM that the other probes go by, and looks at its config. False when there is none. */
+/** Creates the VM that the other probes use, and checks its config. False when there is none. */
 export async function probeMachine(run: ProbeRun, site: ProbeSite): Promise<boolean> {
   const { node, vmid, absent, pool, template, storage } = site;
   const at = { node, vmid };
@@ -115,7 +115,7 @@ export async function probeMachine(run: ProbeRun, site: ProbeSite): Promise<bool
   return true;
 }
 
-/** It is never taken out of every pool: a token with a role on the pools only could not put it back. */
+/** It is never removed from every pool: a token with a role on the pools only could not add it again. */
 async function probePools(run: ProbeRun, { vmid, absent, pool, otherPool, mark }: ProbeSite): Promise<void> {
   const vms = String(vmid);
   await run.answers("POST /pools", "a second one", { poolid: otherPool, comment: mark });

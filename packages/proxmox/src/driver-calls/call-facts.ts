@@ -1,11 +1,11 @@
-// What the table of the driver's calls says of one call.
+// The entry of one call in the table of the driver's calls.
 
 import type * as errors from "../errors.ts";
 
 /** How a value is written. A flag is 1 or 0, a list is its key repeated for each entry. */
 export type Encoding = "text" | "number" | "flag" | "list";
 
-/** By the names of Proxmox VE 9. What 8 calls otherwise is in `privilege-names.ts`. */
+/** By the names of Proxmox VE 9. The different names of 8 are in `privilege-names.ts`. */
 export type Privilege =
   | "Datastore.Allocate"
   | "Datastore.AllocateSpace"
@@ -29,8 +29,9 @@ export type Privilege =
   | "VM.PowerMgmt";
 
 /**
- * What a privilege is needed on. `guest` is /vms/{vmid}, which a pool's role reaches; `pool` is /pool/{pool}; `template`
- * is /vms/{template}; `bridge` is the bridge's path below /sdn/zones/localnetwork; `cluster` is / itself.
+ * The object of a privilege. `guest` is /vms/{vmid}, which a pool's role reaches; `pool` is /pool/{pool};
+ * `template` is /vms/{template}; `bridge` is the bridge's path below /sdn/zones/localnetwork; `cluster` is /
+ * itself.
  */
 export type Scope = "guest" | "template" | "pool" | "storage" | "bridge" | "node" | "cluster";
 
@@ -38,8 +39,8 @@ export type Need = {
   readonly on: Scope;
   readonly privilege: Privilege;
   /**
-   * `call`: without it the call is refused. `view`: the answer leaves out what it is about. `withheld`: the token is not
-   * to have it, and the driver says what an operator does instead.
+   * `call`: without it the call is refused. `view`: the answer leaves out what it is about. `withheld`: the
+   * token must not have it, and the driver says what an operator does instead.
    */
   readonly for: "call" | "view" | "withheld";
 };
@@ -58,6 +59,6 @@ export type CallFacts = {
   readonly needs: readonly Need[];
   /** `task` is a UPID, `nothing` is null, `data` is read field by field, `socket` is a websocket. */
   readonly answer: "data" | "task" | "nothing" | "socket";
-  /** The refusals that the driver tells from each other: by the answer, or by the end of the task. */
+  /** The refusals that the driver distinguishes: by the answer, or by the end of the task. */
   readonly refusals: readonly ErrorName[];
 };

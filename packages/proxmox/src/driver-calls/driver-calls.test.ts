@@ -81,7 +81,7 @@ describe("The table of the driver's calls", () => {
     if (check !== undefined && user === undefined) expect(satisfies(check)).toBe(true);
   });
 
-  it("makes roles without what an operator keeps", () => {
+  it("creates roles without what is reserved for operators", () => {
     const withheld = allNeeds().filter((need) => need.for === "withheld");
     expect(withheld.map(({ privilege }) => privilege)).toEqual(["Datastore.Allocate"]);
     const granted = Object.values(agentRoles(9)).flat();

@@ -1,6 +1,7 @@
-// Every call that the driver can make, and all that is known of it. The client makes no other and sends no other
-// parameter; the types of the calls, the roles of the runbook and of the lab, the preflight and the conformance suite
-// are made from it. A privilege that is forgotten here is one that an operator is never told to grant.
+// Every call that the driver can make, with its properties. The client makes no other and sends no other
+// parameter; the types of the calls, the roles of the runbook and of the lab, the preflight and the
+// conformance suite are generated from it. A privilege that is missing here is one that no operator is asked
+// to grant.
 
 import type { CallName } from "../generated/api.ts";
 import type { CallFacts, Encoding, ErrorName, Need, Parameter, Privilege, Scope } from "./call-facts.ts";
@@ -38,7 +39,7 @@ const cpu = text([guest("VM.Config.CPU")]);
 const memory = text([guest("VM.Config.Memory")]);
 const option = text([guest("VM.Config.Options")]);
 const cloudInit = text([guest("VM.Config.Cloudinit")]);
-/** What a server's config can be made to say; deleting a key takes what setting it does. */
+/** The settings of a server's config; deleting a key needs the same privilege as setting it. */
 const config = {
   ...vm,
   ...digest,
@@ -91,7 +92,8 @@ const NO_AGENT = ["ProxmoxAgentUnavailable"] as const;
 export const DRIVER_CALLS = {
   "GET /version": call({}, [], "data", ["ProxmoxUnauthorized"]),
   "GET /access/permissions": call({ path: text() }, [], "data"),
-  // Made without its parameters: whether it is refused as incomplete or as unknown tells whether tokens get consoles.
+  // Called without its parameters: whether it is refused as incomplete or as unknown shows whether tokens get
+  // consoles.
   "POST /access/vncticket": call({}, [], "nothing", ["ProxmoxBadRequest", "ProxmoxUnsupported"]),
 
   "GET /cluster/nextid": call({ vmid: number() }, [], "data", ["ProxmoxExists"]),
@@ -142,7 +144,7 @@ export const DRIVER_CALLS = {
     "nothing",
   ),
   "POST /pools": call({ poolid: text(), comment: text() }, [need("pool")("Pool.Allocate")], "nothing"),
-  // Made by the conformance suite only, which takes away what it has made.
+  // Called by the conformance suite only, which removes what it has created.
   "DELETE /pools": call({ poolid: text() }, [need("pool")("Pool.Allocate")], "nothing"),
 
   [`POST ${VM}/clone`]: call(
@@ -225,7 +227,7 @@ export const DRIVER_CALLS = {
     CHANGED,
   ),
   [`GET ${VM}/firewall/rules`]: call(vm, see, "data"),
-  // A digest would be accepted and not looked at: none is sent.
+  // A digest would be accepted and not checked: none is sent.
   [`POST ${VM}/firewall/rules`]: call({ ...vm, ...rule }, network, "nothing", ["ProxmoxBadRequest"]),
   [`PUT ${VM}/firewall/rules/{pos}`]: call(
     { ...vm, ...digest, pos: number(), moveto: number(), enable: number() },

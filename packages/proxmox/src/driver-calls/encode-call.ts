@@ -1,4 +1,4 @@
-// A call as it is sent: only what the table has, written as it says.
+// Encodes a call: only the parameters of the table, in the form that it says.
 
 import type { CallName } from "../generated/api.ts";
 import { encodeForm } from "../wire-format.ts";

@@ -1,4 +1,4 @@
-// What a region's token is granted, and where: made from the table of calls, and from nothing else.
+// The grants of a region's token: generated from the table of calls, and from nothing else.
 
 import type { Need, Privilege, Scope } from "./call-facts.ts";
 import { DRIVER_CALLS } from "./driver-calls.ts";
@@ -14,7 +14,7 @@ const ROLE_SCOPES = {
 
 export type RoleName = keyof typeof ROLE_SCOPES;
 
-/** A role on a path. Without propagation it is of no use below that path. */
+/** A role on a path. Without propagation it has no effect below that path. */
 export type Grant = { readonly path: string; readonly role: RoleName; readonly propagate: boolean };
 
 /** The parts of a region that grants are for. */
@@ -59,8 +59,8 @@ export const templatePath = (vmid: number): string => `/vms/${vmid}`;
 export const storagePath = (storage: string): string => `/storage/${storage}`;
 
 /**
- * The narrowest grants that every job but an adoption works with. Servers are reached through the pools that they are
- * made in, so that guests outside a pool, and the templates, are out of reach.
+ * The narrowest grants that every job but an adoption works with. Servers are reached through the pools that
+ * they are created in, so that guests outside a pool, and the templates, are out of reach.
  */
 export function agentGrants({ storages, bridges, templates }: GrantedRegion): Grant[] {
   const grant =
@@ -90,7 +90,7 @@ export function grantCommands(grant: Grant, tokenId: string): string {
   return `${grantCommand(grant, user)} && ${grantCommand(grant, tokenId)}`;
 }
 
-/** The command that makes a role, or gives one that is there what it lacks. */
+/** The command that creates a role, or adds the privileges that an existing one lacks. */
 export function roleCommand(role: RoleName, majorVersion: number, does: "add" | "modify" = "add"): string {
   return `pveum role ${does} ${role} --privs "${agentRoles(majorVersion)[role].join(" ")}"`;
 }

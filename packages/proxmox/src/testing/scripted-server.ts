@@ -1,4 +1,4 @@
-// A small HTTPS server that answers as a test tells it to and remembers what it was asked.
+// A small HTTPS server whose answers a test decides, and which records its requests.
 
 import { mkdtempSync, rmSync } from "node:fs";
 import { createServer, type Server } from "node:https";
@@ -8,7 +8,7 @@ import { join } from "node:path";
 import type { TLSSocket } from "node:tls";
 import { serverIdentity } from "@kule/lab/certificate";
 
-export type Asked = {
+export type ScriptedRequest = {
   readonly method: string;
   readonly path: string;
   readonly form: URLSearchParams;
@@ -16,7 +16,7 @@ export type Asked = {
   readonly authorization: string;
 };
 /** `cut` closes the connection instead of answering, after the request has been read. */
-export type Told =
+export type ScriptedResponse =
   | { readonly data: unknown }
   | { readonly status: number; readonly reason?: string; readonly body?: unknown; readonly text?: string }
   | "cut"
@@ -26,22 +26,22 @@ export type ScriptedServer = {
   readonly url: string;
   readonly fingerprint256: string;
   readonly certificatePem: string;
-  readonly asked: Asked[];
+  readonly asked: ScriptedRequest[];
   /** TCP connections, whatever became of their handshake. */
   attempts(): number;
   /** Connections that finished their handshake. */
   connections(): number;
-  /** Bytes of requests that came through all of them. */
+  /** How many bytes of requests were received in total. */
   bytesReceived(): number;
   stop(): Promise<void>;
 };
 
 export async function startScriptedServer(
-  answer: (asked: Asked) => Told | Promise<Told>,
+  answer: (asked: ScriptedRequest) => ScriptedResponse | Promise<ScriptedResponse>,
 ): Promise<ScriptedServer> {
   const directory = mkdtempSync(join(tmpdir(), "kule-scripted-"));
   const identity = serverIdentity(directory, ["localhost", "127.0.0.1"], new Date());
-  const asked: Asked[] = [];
+  const asked: ScriptedRequest[] = [];
   const sockets = new Set<TLSSocket>();
   let attempts = 0;
   let connections = 0;
@@ -53,7 +53,7 @@ export async function startScriptedServer(
       for await (const chunk of request) chunks.push(chunk as Buffer);
       const url = new URL(request.url ?? "/", "https://localhost");
       const body = Buffer.concat(chunks).toString("utf8");
-      const question: Asked = {
+      const question: ScriptedRequest = {
         method: request.method ?? "",
         path: url.pathname.replace("/api2/json", ""),
         form: new URLSearchParams(request.method === "POST" || request.method === "PUT" ? body : url.search),

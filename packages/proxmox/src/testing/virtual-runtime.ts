@@ -1,6 +1,6 @@
 import { type Runtime, systemRuntime } from "../runtime.ts";
 
-/** Pauses take no time and move the clock; another turn of the event loop happens in each. */
+/** Pauses take no time and move the clock; each takes one turn of the event loop. */
 export function virtualRuntime(
   startMilliseconds = systemRuntime.now(),
 ): Runtime & { readonly pauses: number[] } {

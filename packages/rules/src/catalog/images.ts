@@ -12,10 +12,10 @@ export type Image = {
   readonly minDiskGb: number;
   /** Plans that the product excludes although their figures alone would do. */
   readonly excludedPackages: readonly PackageSlug[];
-  /** Who the SSH keys and the console password are for. */
+  /** The user of the SSH keys and the console password. */
   readonly defaultUser: string;
   readonly console: "serial" | "vnc";
-  /** With what a running guest can be told of another address; none for those that learn of it when they boot. */
+  /** How a running guest can be given another address; none for those that read it when they boot. */
   readonly guestNetwork: "netplan" | "network_manager" | "none";
 };
 
@@ -30,7 +30,7 @@ const linux = (slug: string, name: string, distribution: string, version: string
   excludedPackages: [],
   defaultUser: user,
   console: "serial",
-  // What the distributions' cloud images come with.
+  // The network managers of the distributions' cloud images.
   guestNetwork: distribution === "rocky" ? "network_manager" : "netplan",
 });
 
@@ -49,7 +49,7 @@ const windows = (slug: string, name: string, version: string): Image => ({
   guestNetwork: "none",
 });
 
-/** The operating systems that servers are made from. A region has those that its region file maps to a template. */
+/** The operating systems of servers. A region has those that its region file maps to a template. */
 export const images: readonly Image[] = [
   linux("ubuntu-24.04", "Ubuntu 24.04 LTS", "ubuntu", "24.04", "ubuntu"),
   linux("ubuntu-22.04", "Ubuntu 22.04 LTS", "ubuntu", "22.04", "ubuntu"),
@@ -63,6 +63,13 @@ export const images: readonly Image[] = [
 /** The image of that slug, or undefined. */
 export function findImage(slug: string): Image | undefined {
   return images.find((candidate) => candidate.slug === slug);
+}
+
+/**
+ * Servers outlive catalogue entries: the slug of an image that is no longer offered still shows its family.
+ */
+export function osFamilyOf(slug: string): OsFamily {
+  return findImage(slug)?.osFamily ?? (slug.startsWith("windows") ? "windows" : "linux");
 }
 
 /** Why the image does not run on the plan, as a sentence, or null when it does. */

@@ -7,7 +7,7 @@ export type ServerPackage = {
   readonly diskGb: number;
 };
 
-/** The plans that servers come in, from small to large. */
+/** The packages of servers, from small to large. */
 export const packages: readonly ServerPackage[] = [
   { slug: "s", vcpu: 1, memoryMb: 2048, diskGb: 40 },
   { slug: "m", vcpu: 2, memoryMb: 4096, diskGb: 80 },

@@ -32,11 +32,11 @@ test("a server that an operator has locked has none", () => {
 });
 
 describe("a new session", () => {
-  test("takes the place of one's own on the serial line", () => {
+  test("replaces one's own on the serial line", () => {
     expect(planSession(wanted, server, [session("con_1")])).toEqual({ ended: ["con_1"], refusals: [] });
   });
 
-  test("does not end somebody else's unless asked to", () => {
+  test("does not end another person's unless requested", () => {
     const live = [session("con_1", { subject: "usr_2" })];
     const { ended, refusals } = planSession(wanted, server, live);
     expect([ended, refusals.map(({ code }) => code)]).toEqual([[], ["console_in_use"]]);
@@ -54,7 +54,7 @@ describe("a new session", () => {
     expect(planSession(wanted, server, live)).toEqual({ ended: [], refusals: [] });
   });
 
-  test("lets several look at one screen, up to the limit", () => {
+  test("allows several viewers of one screen, up to the limit", () => {
     const vnc = { ...wanted, type: "vnc" } as const;
     const live = Array.from({ length: consoleLimits.vncPerServer }, (_, n) =>
       session(`con_${n}`, { type: "vnc" }),

@@ -5,12 +5,12 @@ import { actionRefused } from "../servers/action-refused.ts";
 
 export type ConsoleType = "serial" | "vnc";
 
-/** What of a server decides about its console. */
+/** The facts about a server that decide about its console. */
 export type ConsoleServer = {
   readonly id: string;
   readonly status: string;
   readonly powerState: "on" | "off" | "unknown";
-  /** Why an operator has locked it; null when nobody has. */
+  /** Why an operator has locked it; null when it is not locked. */
   readonly lockedFor: string | null;
 };
 
@@ -19,7 +19,7 @@ export type LiveSession = {
   readonly id: string;
   readonly serverId: string;
   readonly type: ConsoleType;
-  /** The user, or the token that is nobody's. */
+  /** The user, or the token that belongs to no person. */
   readonly subject: string;
 };
 
@@ -34,10 +34,10 @@ export const consoleLimits = {
   connectSeconds: 10,
 } as const;
 
-/** The code of a console that is not to be had, as `actions.console` and the 409 say it. */
+/** The code of a console that cannot be opened, as `actions.console` and the 409 name it. */
 export type ConsoleCode = ActionCode | "console_in_use" | "quota_exceeded";
 
-/** In these a machine runs, or is about to, or is on its way down: that is when people look at its console. */
+/** In these a machine runs, starts or stops: that is when people use its console. */
 const running = new Set(["running", "starting", "stopping", "rebooting"]);
 
 /** Whether the server has a console now. */
@@ -51,21 +51,23 @@ export function decideConsole({ status, powerState, lockedFor }: Omit<ConsoleSer
   return refused("invalid_state", "The server is off");
 }
 
-/** What an operating system has. */
+/** The console of an operating system. */
 export const defaultConsole = (osFamily: "linux" | "windows"): ConsoleType =>
   osFamily === "windows" ? "vnc" : "serial";
 
-/** What the panel can do with a console of that kind. */
+/** The panel's features for a console of that kind. */
 export const consoleFeatures = (type: ConsoleType): ("paste" | "resize" | "ctrl_alt_del")[] =>
   type === "serial" ? ["paste", "resize"] : ["paste", "ctrl_alt_del"];
 
 export type SessionPlan = {
-  /** Sessions that give way to the new one, by id, and what they are told. */
+  /** Sessions that the new one replaces, by id, with their reason. */
   readonly ended: readonly string[];
   readonly refusals: readonly Refusal<ConsoleCode>[];
 };
 
-/** Which sessions a new one replaces, and what stands in its way. `live` are those of the whole organisation. */
+/**
+ * Which sessions a new one replaces, and why it may be refused. `live` are those of the whole organisation.
+ */
 export function planSession(
   wanted: { readonly type: ConsoleType; readonly subject: string; readonly takeOver: boolean },
   server: ConsoleServer,
@@ -80,7 +82,7 @@ export function planSession(
   const same = live.filter(({ serverId, type }) => serverId === server.id && type === wanted.type);
   const limit = wanted.type === "serial" ? consoleLimits.serialPerServer : consoleLimits.vncPerServer;
   const inTheWay = same.slice(0, Math.max(0, same.length - limit + 1));
-  // On the serial line one's own gives way by itself: it is the tab that was closed, or lost its connection.
+  // On the serial line one's own is replaced automatically: it is the tab that was closed, or lost its connection.
   const mine = wanted.type === "serial" ? inTheWay.filter(({ subject }) => subject === wanted.subject) : [];
   const ended = wanted.takeOver ? inTheWay : mine;
   const left = live.filter((each) => !ended.includes(each));

@@ -61,7 +61,7 @@ const allowed = (surroundings: Surroundings, side: Side, from: string, protocol:
     port: protocol === "tcp" ? 22 : null,
   }).isAllowed;
 
-test("a server named by its labels is meant with its inside address inside, and its public one anywhere", () => {
+test("a server named by its labels stands for its inside address inside, and its public one anywhere", () => {
   const wanted = around([{ kind: "labels", terms: [{ operator: "equals", key: "role", value: "peer" }] }]);
   expect(allowed(wanted, "private", "10.0.1.11")).toBe(true);
   expect(allowed(wanted, "public", "10.0.1.11")).toBe(false);
@@ -69,7 +69,7 @@ test("a server named by its labels is meant with its inside address inside, and 
   expect(allowed(wanted, "private", "10.0.1.12")).toBe(false);
 });
 
-test("a subnet is meant inside, whoever has such an address outside", () => {
+test("a subnet stands for inside addresses only, even if the same address exists outside", () => {
   const wanted = around([{ kind: "subnet", subnetId: "sub_1" }]);
   expect(allowed(wanted, "private", "10.0.1.99")).toBe(true);
   expect(allowed(wanted, "public", "10.0.1.99")).toBe(false);
@@ -88,7 +88,7 @@ test("ICMP is of one version, and anything is everything", () => {
   expect(allowed(around([{ kind: "any" }], { protocol: "any" }), "public", "2001:db8::1", "icmp")).toBe(true);
 });
 
-test("peers that are nobody make a rule about nobody, not about everybody", () => {
+test("peers without addresses make a rule about no address, not about any", () => {
   const wanted = around([{ kind: "labels", terms: [{ operator: "exists", key: "none" }] }]);
   expect(compileFilter(web, wanted)).toEqual({ isFiltered: true, rules: [] });
   expect(allowed(wanted, "private", "10.0.1.11")).toBe(false);

@@ -9,12 +9,12 @@ import {
 } from "./firewall.ts";
 import type { PortRange } from "./ports.ts";
 
-/** Where a server's packets come and go: in its private network or in the region's public one. */
+/** The interface of a server's packets: in its private network or in the region's public one. */
 export type Side = "private" | "public";
 
 /**
- * A rule as one server is to have it: whom it is about is addresses by now. What the region is told and what `explain`
- * goes by are these same rules, in this order.
+ * A rule for one server: its peers are resolved to addresses. The region gets these rules and `explain`
+ * evaluates them, in this order.
  */
 export type CompiledRule = {
   readonly firewallId: string;
@@ -29,14 +29,14 @@ export type CompiledRule = {
   readonly blocks: readonly IpRange[] | null;
 };
 
-/** What filters one server. */
+/** The filter of one server. */
 export type CompiledFilter = {
-  /** Whether any firewall is attached: what no rule lets in stays out then. */
+  /** Whether any firewall is attached: then packets that no rule allows are dropped. */
   readonly isFiltered: boolean;
   readonly rules: readonly CompiledRule[];
 };
 
-/** What the peers of rules are looked up in; of one organisation. */
+/** Where the peers of rules are looked up; of one organisation. */
 export type Surroundings = {
   readonly firewalls: readonly Firewall[];
   readonly servers: readonly FilteredServer[];
@@ -44,9 +44,9 @@ export type Surroundings = {
 };
 
 /**
- * The rules of all firewalls that are attached to the server, as one list: the first that matches decides. The order is
- * by priority; of two with the same the one that denies goes first, so that a union of firewalls never opens what one
- * of them closes on the same footing.
+ * The rules of all firewalls that are attached to the server, as one list: the first that matches decides.
+ * The order is by priority; of two with the same one the deny comes first, so that a union of firewalls never
+ * opens what one of them closes with the same priority.
  */
 export function compileFilter(server: FilteredServer, around: Surroundings): CompiledFilter {
   const attached = around.firewalls.filter((firewall) => isAttached(firewall, server));
@@ -154,7 +154,10 @@ function single(address: string): IpRange[] {
   return ip === null ? [] : [{ version: ip.version, first: ip.value, last: ip.value }];
 }
 
-/** The same blocks are the same text, however they were found: otherwise every look would find a difference. */
+/**
+ * The same blocks must be the same text, however they were found: otherwise every comparison would find a
+ * difference.
+ */
 function inOneOrder(blocks: readonly IpRange[]): IpRange[] {
   const sorted = blocks.toSorted(
     (one, other) =>

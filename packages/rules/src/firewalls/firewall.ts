@@ -5,7 +5,7 @@ import type { PortRange } from "./ports.ts";
 export const ruleProtocols = ["tcp", "udp", "icmp", "icmpv6", "any"] as const;
 export type RuleProtocol = (typeof ruleProtocols)[number];
 
-/** Whom a rule is about: who sends, of one that is about what comes in. */
+/** The peer of a rule: the sender for an inbound rule. */
 export type Peer =
   | { readonly kind: "any" }
   | { readonly kind: "block"; readonly block: IpRange }
@@ -24,7 +24,7 @@ export type FirewallRule = {
   /** Of TCP and UDP alone; none are all. */
   readonly ports: readonly PortRange[];
   readonly peers: readonly Peer[];
-  /** The lowest is asked first. */
+  /** The lowest is evaluated first. */
   readonly priority: number;
   readonly isEnabled: boolean;
 };
@@ -71,7 +71,7 @@ function isMeant(target: FirewallTarget, server: FilteredServer): boolean {
   }
 }
 
-/** What holds for every server, whatever its firewalls say. Nobody can change these. */
+/** Rules for every server, whatever its firewalls say. They cannot be changed. */
 export const platformRules = [
   {
     name: "own_mac",

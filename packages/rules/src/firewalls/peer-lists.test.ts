@@ -18,7 +18,7 @@ const holds = ({ version, first, last }: IpRange, address: IpAddress) =>
   version === address.version && address.value >= first && address.value <= last;
 
 describe("The peers of a rule", () => {
-  it("mean the same addresses in their lists as together, and nobody of another version than the protocol's", () => {
+  it("match the same addresses in their lists as together, and none of another version than the protocol's", () => {
     const any = fc.array(fc.constantFrom(...blocks), { minLength: 1, maxLength: 5 });
     fc.assert(
       fc.property(any, fc.constantFrom("tcp", "any", "icmp", "icmpv6"), (peers, protocol) => {
@@ -38,7 +38,7 @@ describe("The peers of a rule", () => {
     );
   });
 
-  it("are never everybody and somebody in one list, nor of two versions for a protocol of one", () => {
+  it("are never /0 and other blocks in one list, nor of two versions for a protocol of one", () => {
     fc.assert(
       fc.property(
         fc.array(fc.constantFrom(...blocks), { maxLength: 5 }),
@@ -56,7 +56,7 @@ describe("The peers of a rule", () => {
     );
   });
 
-  it("are any address when they are everybody of both versions, and when nobody is named", () => {
+  it("are any address when they cover both versions, and when there are none", () => {
     expect(peerLists("tcp", ["0.0.0.0/0", "10.0.0.0/8", "::/0"])).toEqual([null]);
     expect(peerLists("tcp", null)).toEqual([null]);
     expect(peerLists("icmp", ["::/0"])).toEqual([]);

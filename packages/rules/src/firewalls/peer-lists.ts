@@ -5,9 +5,9 @@ const everybody: Readonly<Record<IpVersion, string>> = { 4: "0.0.0.0/0", 6: "::/
 const versionOfProtocol: Readonly<Record<string, IpVersion>> = { icmp: 4, icmpv6: 6 };
 
 /**
- * Whom a rule is about, as one list for each rule that a VM is to have in its place; null stands for any address. A list
- * is either everybody of one IP version or has nobody like that in it. Of a protocol of one IP version only the peers of
- * that one count, and none at all are no rule.
+ * The peers of a rule, as one list for each rule that a VM gets in its place; null stands for any address. A
+ * list is either all addresses of one IP version or has no such entry. For a protocol of one IP version only
+ * peers of that version count, and none at all are no rule.
  */
 export function peerLists(
   protocol: string,

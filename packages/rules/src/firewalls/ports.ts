@@ -12,7 +12,7 @@ export function parsePorts(text: string): PortRange | null {
   return first === null || last === null || last < first ? null : { first, last };
 }
 
-/** How many numbers a rule may hold: no hypervisor's rule takes more. */
+/** How many numbers a rule may contain: no hypervisor's rule accepts more. */
 export const maxPortNumbers = 15;
 
 /** A range counts as two. */
@@ -24,7 +24,7 @@ export function formatPorts({ first, last }: PortRange): string {
   return first === last ? String(first) : `${first}-${last}`;
 }
 
-/** No ports at all stand for every one of them. */
+/** An empty list stands for all ports. */
 export function includesPort(ranges: readonly PortRange[], port: number): boolean {
   return ranges.length === 0 || ranges.some(({ first, last }) => port >= first && port <= last);
 }

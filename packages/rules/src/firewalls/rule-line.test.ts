@@ -32,14 +32,14 @@ test.each([
 
 const filter = (rules: Parameters<typeof linesOfFilter>[0]["rules"]) => ({ is_filtered: true, rules });
 
-test("without a firewall everything comes in, but for what is from addresses of the link", () => {
+test("without a firewall everything is let in, except from link-local addresses", () => {
   expect(linesOfFilter({ is_filtered: false, rules: [] }, 1)).toEqual([
     "platform_link_addresses in deny any all fe80::/10 all",
     "platform_no_firewall in allow any all any all",
   ]);
 });
 
-test("what is about the private side stands for each device there", () => {
+test("a rule for the private side is repeated for each interface there", () => {
   const { device: _, ...about } = rule;
   expect(
     linesOfFilter(
@@ -53,7 +53,7 @@ test("what is about the private side stands for each device there", () => {
   ).toEqual(["all", "net0", "net1", "all", "net2"]);
 });
 
-test("what comes from addresses of the link is refused before any rule is asked", () => {
+test("traffic from link-local addresses is refused before any rule is evaluated", () => {
   const { device: _, ...about } = rule;
   const [first] = linesOfFilter(filter([{ ...about, side: null }]), 1);
   expect(first).toBe("platform_link_addresses in deny any all fe80::/10 all");

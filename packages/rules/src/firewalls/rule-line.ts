@@ -1,9 +1,9 @@
 import { formatIp, formatIpBlock, parseIp, parseIpBlock } from "../public-ips/addresses.ts";
-import { letAllIn } from "./let-in.ts";
+import { allowAllInbound } from "./allow-all-inbound.ts";
 import { noLinkAddresses } from "./link-addresses.ts";
 import { peerLists } from "./peer-lists.ts";
 
-/** A rule as a VM has it, in words that do not depend on how its hypervisor writes them. */
+/** A rule as a VM has it, in a form that does not depend on its hypervisor. */
 export type VmRule = {
   readonly id: string;
   readonly direction: "in" | "out";
@@ -16,13 +16,16 @@ export type VmRule = {
   readonly device: string | null;
 };
 
-/** One line for a rule: of two rules the same when a packet cannot tell them apart, and they were made from one. */
+/**
+ * One line for a rule: the same for two rules when a packet cannot distinguish them, and they have one
+ * origin.
+ */
 export function ruleLine({ id, direction, action, protocol, ports, addresses, device }: VmRule): string {
   const whom = addresses === null ? "any" : [...new Set(addresses.map(oneWay))].sort().join(",");
   return [id, direction, action, protocol, ports.join(",") || "all", whom, device ?? "all"].join(" ");
 }
 
-/** One text for one block: a single address stands without its prefix; what is neither stands for itself. */
+/** One text for one block: a single address is written without its prefix; other text stays as it is. */
 export function oneWay(text: string): string {
   const address = parseIp(text);
   if (address !== null) return formatIp(address);
@@ -31,8 +34,9 @@ export function oneWay(text: string): string {
 }
 
 /**
- * The rules of a server's filter as its VM is to have them, among the platform's own: what is about the private side stands
- * for each device there, and everybody of one IP version has a rule of its own.
+ * The rules of a server's filter as its VM should have them, together with the platform's: a rule for the
+ * private side is repeated for each interface there, and all addresses of one IP version are a rule of their
+ * own.
  *
  * @param privateDevices how many there are; the public one comes after them
  */
@@ -43,7 +47,7 @@ export function linesOfFilter(
   },
   privateDevices: number,
 ): string[] {
-  const last = filter.is_filtered ? [] : [letAllIn];
+  const last = filter.is_filtered ? [] : [allowAllInbound];
   return [noLinkAddresses, ...filter.rules, ...last].flatMap(({ side, ...rule }) => {
     const inside = Array.from({ length: privateDevices }, (_, index) => `net${index}`);
     const devices = side === null ? [null] : side === "private" ? inside : [`net${privateDevices}`];

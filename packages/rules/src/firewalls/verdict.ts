@@ -8,7 +8,7 @@ export type ProbeProtocol = "tcp" | "udp" | "icmp";
 export type Packet = {
   readonly direction: "in" | "out";
   readonly side: Side;
-  /** Who sent what comes in; whom what goes out is for. */
+  /** The sender of an inbound packet; the receiver of an outbound one. */
   readonly peer: IpAddress;
   readonly protocol: ProbeProtocol;
   /** Of the one it is for; null where there are none. */
@@ -17,11 +17,14 @@ export type Packet = {
 
 export type FilterVerdict = {
   readonly isAllowed: boolean;
-  /** Null: no rule matched, and what holds then has decided. */
+  /** Null: no rule matched, and the default has decided. */
   readonly rule: CompiledRule | null;
 };
 
-/** What a server's filter does with the first packet of a flow. Answers to an allowed one pass without being asked. */
+/**
+ * What a server's filter does with the first packet of a flow. Answers to an allowed one pass without
+ * evaluation.
+ */
 export function decidePacket({ isFiltered, rules }: CompiledFilter, packet: Packet): FilterVerdict {
   const rule = rules.find((each) => matches(each, packet)) ?? null;
   if (rule !== null) return { isAllowed: rule.action === "allow", rule };

@@ -71,7 +71,7 @@ describe("a gateway", () => {
     expect(codes(decideServeSubnet(gateway(more), wanted))).toEqual(expected);
   });
 
-  test("leaves a subnet that nothing is forwarded into", () => {
+  test("detaches a subnet that nothing is forwarded into", () => {
     expect(decideLeaveSubnet(gateway(), app)).toEqual([]);
     expect(codes(decideLeaveSubnet(gateway(), mgmt))).toEqual(["not_attached"]);
     const forwards = [{ ...web, id: "pf_1" }];
@@ -85,7 +85,7 @@ describe("a gateway", () => {
     expect(decideLeaveSubnet(gateway(leaving), app)).toEqual([]);
   });
 
-  test("gives up a port that it forwards, once more only when the job has failed", () => {
+  test("deletes a forwarded port, again only when the job has failed", () => {
     const open = gateway({ hasOpenJob: true });
     expect(decideDropForward(open, { id: "pf_1", isLeaving: false })).toEqual([]);
     expect(codes(decideDropForward(open, { id: "pf_1", isLeaving: true }))).toEqual(["resource_deleting"]);
@@ -109,7 +109,7 @@ describe("a gateway", () => {
     expect(codes(decideForward(gateway({ forwards }), { server, ...wanted }))).toEqual(expected);
   });
 
-  test("goes with the subnets that it serves, and not while it forwards a port", () => {
+  test("is deleted with the subnets that it serves, and not while it forwards a port", () => {
     expect(decideDeleteGateway(gateway())).toEqual([]);
     const leaving = { isDeleting: true, hasOpenJob: true };
     expect(codes(decideDeleteGateway(gateway(leaving)))).toEqual(["resource_deleting"]);
@@ -134,7 +134,7 @@ const anyAct: fc.Arbitrary<Act> = fc.oneof(
   }),
 );
 
-/** What becomes of a gateway when everything is asked for and what is refused does not happen. */
+/** The state of a gateway when everything is requested and refused requests change nothing. */
 function after(tiers: readonly Tier[], acts: readonly Act[]): GatewayFacts {
   const subnets = tiers.map((tier, index) => subnet(index + 1, tier));
   let facts = gateway({ servedIds: [], subnets });
@@ -191,7 +191,7 @@ function intentOf({ servedIds, forwards, subnets }: GatewayFacts): NetworkIntent
 const anyTiers = fc.array(fc.constantFrom<Tier>("app", "mgmt", "data"), { minLength: 3, maxLength: 4 });
 const outside = { kind: "address", address: "198.51.100.7" } as const;
 
-describe("whatever is asked for, in whatever order", () => {
+describe("whatever is requested, in whatever order", () => {
   test("no gateway ever serves a data subnet, or forwards into one", () => {
     fc.assert(
       fc.property(anyTiers, fc.array(anyAct, { maxLength: 30 }), (tiers, acts) => {

@@ -42,10 +42,10 @@ export type ForwardFacts = {
 export type GatewayFacts = {
   readonly id: string;
   readonly isDeleting: boolean;
-  /** A job that tells the edge of its network waits or runs. Without one, what is on its way out has got stuck. */
+  /** A job for its network is open at the edge. Without one, what is being deleted is stuck. */
   readonly hasOpenJob: boolean;
   readonly servedIds: readonly string[];
-  /** Those that the edge has not let go of yet. */
+  /** Those that the edge has not removed yet. */
   readonly leavingIds: readonly string[];
   readonly forwards: readonly ForwardFacts[];
   readonly subnets: readonly ServableSubnet[];
@@ -53,7 +53,7 @@ export type GatewayFacts = {
 
 type Refusals = Refusal<GatewayCode>[];
 
-/** What stands in the way of giving the network a gateway that serves these subnets. */
+/** Why the network cannot get a gateway that serves these subnets. */
 export function decideCreateGateway(facts: {
   readonly region: { readonly slug: string; readonly maintenance: boolean; readonly hasEdge: boolean };
   readonly network: {
@@ -84,8 +84,8 @@ export function decideCreateGateway(facts: {
       gateway.isDeleting
         ? resourceDeleting(
             "network_without_gateway",
-            "The network's gateway is being deleted, and the region's edge has not let go of it yet",
-            { resource: gateway.id, fix: "Wait until it is gone" },
+            "The network's gateway is being deleted, and the region's edge has not removed it yet",
+            { resource: gateway.id, fix: "Wait until it is deleted" },
           )
         : alreadyAttached("network_without_gateway", "The network has a gateway already", {
             resource: gateway.id,
@@ -95,7 +95,9 @@ export function decideCreateGateway(facts: {
   return [...found, ...subnets.flatMap(unservable)];
 }
 
-/** A way out for a subnet: never for one of tier `data`, whoever asks, however the request comes. */
+/**
+ * Internet access for a subnet: never for one of tier `data`, whoever requests it, and with whatever request.
+ */
 function unservable(subnet: ServableSubnet): Refusals {
   if (!mayHaveEgress(subnet.tier))
     return [
@@ -114,12 +116,12 @@ const deleting = ({ id, isDeleting }: GatewayFacts): Refusals =>
     ? [resourceDeleting("gateway_not_deleting", "The gateway is being deleted", { resource: id })]
     : [];
 
-/** What stands in the way of changing what it is called. */
+/** Why it cannot be renamed. */
 export const decideUpdateGateway = deleting;
 
 /**
- * What stands in the way of taking it away: whoever is reached by a port of it would not be any more. One whose job has
- * failed may be taken away once more.
+ * Why it cannot be deleted: a server that is reached by a port of it would become unreachable. One whose job
+ * has failed may be deleted again.
  */
 export function decideDeleteGateway(gateway: GatewayFacts): Refusals {
   const [forward] = gateway.forwards;
@@ -137,7 +139,7 @@ export function decideDeleteGateway(gateway: GatewayFacts): Refusals {
   ];
 }
 
-/** What stands in the way of letting it serve one more subnet of its network. */
+/** Why it cannot serve one more subnet of its network. */
 export function decideServeSubnet(gateway: GatewayFacts, subnet: ServableSubnet): Refusals {
   return [
     ...deleting(gateway),
@@ -153,8 +155,8 @@ export function decideServeSubnet(gateway: GatewayFacts, subnet: ServableSubnet)
 }
 
 /**
- * What stands in the way of taking a subnet's way out: what is forwarded into it would lead nowhere. One that the edge has
- * not let go of, since the job has failed, may be taken out once more.
+ * Why a subnet cannot be detached: forwards into it would lead nowhere. One that the edge has not removed
+ * because the job has failed may be detached again.
  */
 export function decideLeaveSubnet(gateway: GatewayFacts, subnet: ServableSubnet): Refusals {
   const isStuck = !gateway.hasOpenJob && gateway.leavingIds.includes(subnet.id);
@@ -178,7 +180,9 @@ export function decideLeaveSubnet(gateway: GatewayFacts, subnet: ServableSubnet)
   ];
 }
 
-/** What stands in the way of forwarding a port no more; once more when the job that was to bring it has failed. */
+/**
+ * Why a port forward cannot be removed; it may be removed again when the job that was to do it has failed.
+ */
 export function decideDropForward(
   gateway: GatewayFacts,
   forward: { readonly id: string; readonly isLeaving: boolean },
@@ -195,20 +199,20 @@ export function decideDropForward(
   ];
 }
 
-/** What is to be forwarded, and whose the address is that it goes to. */
+/** The wanted forward, and the owner of its target address. */
 export type WantedForward = Omit<ForwardFacts, "id" | "targetAddress"> & {
   /** Null: the server has none in the gateway's network. */
   readonly targetAddress: string | null;
   readonly server: { readonly id: string; readonly isLeaving: boolean };
 };
 
-/** What stands in the way of forwarding a port of the gateway's address to an address of its network. */
+/** Why a port of the gateway's address cannot be forwarded to an address of its network. */
 export function decideForward(gateway: GatewayFacts, wanted: WantedForward): Refusals {
   const { protocol, listenPort, targetAddress, server } = wanted;
   const found = deleting(gateway);
   if (server.isLeaving)
     found.push(
-      resourceDeleting("server_not_deleting", "The server is on its way out", { resource: server.id }),
+      resourceDeleting("server_not_deleting", "The server is being deleted", { resource: server.id }),
     );
   const other = gateway.forwards.find((each) => each.protocol === protocol && each.listenPort === listenPort);
   if (other !== undefined)

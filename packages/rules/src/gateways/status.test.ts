@@ -9,7 +9,7 @@ describe("a gateway's status", () => {
     [{ generation: 3 }, "updating"],
     [{ generation: 3, hasFailed: true }, "error"],
     [{ observedGeneration: 0, hasFailed: true }, "error"],
-    // What is to go is on its way out, whatever has failed.
+    // A subnet that is being deleted is shown as that, whatever has failed.
     [{ isDeleting: true, hasFailed: true }, "deleting"],
   ] as const)("%j is %s", (more, expected) => {
     expect(gatewayStatus({ ...applied, ...more })).toBe(expected);

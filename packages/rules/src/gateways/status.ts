@@ -20,7 +20,9 @@ export function gatewayStatus(gateway: {
 
 export type SubnetLinkStatus = "attaching" | "ready" | "detaching";
 
-/** How far the edge is with a subnet: one that leaves is let out until the edge has been told. */
+/**
+ * The edge's state of a subnet: one that is being detached still has access until the edge has confirmed it.
+ */
 export function subnetLinkStatus(link: { readonly isApplied: boolean; readonly isLeaving: boolean }) {
   if (link.isLeaving) return "detaching" satisfies SubnetLinkStatus;
   return (link.isApplied ? "ready" : "attaching") satisfies SubnetLinkStatus;
@@ -39,7 +41,7 @@ export type GatewayActionState = {
   readonly reason: string | null;
 };
 
-/** What may be done, as a gateway's `actions` show it, by what the decision has found. */
+/** A gateway's `actions`, by the result of the decision. */
 export function gatewayAction([first]: readonly Refusal<GatewayCode>[]): GatewayActionState {
   return first === undefined
     ? { allowed: true, code: null, reason: null }

@@ -34,7 +34,7 @@ describe("a grant", () => {
     expect(allowed).toBeGreaterThan(100);
   });
 
-  test("of a token that only manages members reaches nobody: it has nothing to hand on", () => {
+  test("of a token that only manages members cannot be used: it has no permission to grant", () => {
     const granter: Granter = { role: "owner", isOperator: false, scopes: ["member:manage"] };
     for (const role of organisationRoles)
       expect(grantRefusal(granter, { role, scopes: null })).toMatchObject({ reason: "permissions" });
@@ -50,7 +50,7 @@ describe("a grant", () => {
     expect(by(true, ["token:*"])).toEqual({ reason: "permissions", missing: ["operator:regions"] });
   });
 
-  test("by an operator reaches what is kept from operators themselves, but not past their scopes", () => {
+  test("by an operator may include what is denied to operators themselves, but nothing beyond their scopes", () => {
     expect(permissionsOf("operator")).not.toContain("server:console");
     const owner = { role: "owner", scopes: null } as const;
     expect(grantRefusal({ role: "owner", isOperator: true, scopes: null }, owner)).toBeNull();

@@ -1,6 +1,6 @@
 import { type CallerRole, effectivePermissions, type OrganisationRole, roleAtMost } from "./permissions.ts";
 
-/** Who hands on access. */
+/** A caller who grants access. */
 export type Granter = {
   /** In the organisation it acts in; operators count as its owners. */
   readonly role: OrganisationRole;
@@ -9,7 +9,7 @@ export type Granter = {
   readonly scopes: readonly string[] | null;
 };
 
-/** Access that is handed on: a membership (its scopes are null), or a token's. */
+/** Granted access: a membership (its scopes are null), or a token's. */
 export type Grant = {
   readonly role: OrganisationRole | "operator";
   readonly scopes: readonly string[] | null;
@@ -20,8 +20,8 @@ export type GrantRefusal =
   | { readonly reason: "permissions"; readonly missing: readonly string[] };
 
 /**
- * What stands against a grant, or null: it must be within the granter's role and within its scopes. The same holds for
- * changing or removing a member: what they have must be what the granter could give.
+ * Why a grant is refused, or null: it must be within the granter's role and within its scopes. The same
+ * applies to changing or removing a member: they must have nothing that the granter could not grant.
  */
 export function grantRefusal(granter: Granter, grant: Grant): GrantRefusal | null {
   const highest = granter.isOperator ? "owner" : granter.role;
@@ -32,7 +32,10 @@ export function grantRefusal(granter: Granter, grant: Grant): GrantRefusal | nul
   return missing.length === 0 ? null : { reason: "permissions", missing };
 }
 
-/** What operators may not do inside an organisation they may let its people do, as far as their scopes reach. */
+/**
+ * Operators may grant people of an organisation what they may not do there themselves, as far as their scopes
+ * reach.
+ */
 function permissionsToHandOn({ role, isOperator, scopes }: Granter): string[] {
   const roles: readonly CallerRole[] = isOperator ? ["operator", "owner"] : [role];
   return roles.flatMap((each) => effectivePermissions(each, scopes));

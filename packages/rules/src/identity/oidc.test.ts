@@ -1,12 +1,12 @@
 import { describe, expect, test } from "vitest";
 import { type OidcClaims, oidcDefect, providerAskedForSecondFactor } from "./oidc.ts";
-import { hasWayIn } from "./ways-in.ts";
+import { hasSignInMethod } from "./sign-in-methods.ts";
 
 const ada: OidcClaims = { email: "ada@acme.example", emailVerified: true, acr: null, amr: [] };
 const open = { emailDomains: null, secondFactor: null };
 const acme = { emailDomains: ["acme.example"], secondFactor: null };
 
-describe("who a provider vouches for is let in", () => {
+describe("a person identified by a provider is signed in", () => {
   test.each([
     ["a new person with a verified e-mail", ada, open, false, null],
     [
@@ -59,7 +59,7 @@ describe("who a provider vouches for is let in", () => {
   });
 });
 
-describe("a provider has asked for a second factor", () => {
+describe("a provider has required a second factor", () => {
   const trusted = { emailDomains: null, secondFactor: { acr: ["urn:mfa"], amr: ["mfa"] } };
   test.each([
     ["never, where it is not trusted with it", { ...ada, acr: "urn:mfa", amr: ["mfa"] }, open, false],
@@ -78,6 +78,6 @@ test.each([
   [{ hasPassword: false, passkeys: 1, identities: 0 }, true],
   [{ hasPassword: false, passkeys: 0, identities: 1 }, true],
   [{ hasPassword: false, passkeys: 0, identities: 0 }, false],
-])("an account with %o has a way in: %s", (ways, expected) => {
-  expect(hasWayIn(ways)).toBe(expected);
+])("an account with %o has a sign-in method: %s", (ways, expected) => {
+  expect(hasSignInMethod(ways)).toBe(expected);
 });

@@ -1,26 +1,26 @@
-/** What a provider has said of somebody, once its signature held. */
+/** A provider's claims about a person, after its signature was verified. */
 export type OidcClaims = {
   readonly email: string | null;
-  /** Only what the provider says outright: a missing claim is no. */
+  /** Only if the provider states it explicitly: a missing claim is false. */
   readonly emailVerified: boolean;
   readonly acr: string | null;
   readonly amr: readonly string[];
 };
 
-/** What the operators have said of the provider. */
+/** The operators' settings for the provider. */
 export type OidcRules = {
-  /** In lower case; null lets every domain in. */
+  /** In lower case; null allows every domain. */
   readonly emailDomains: readonly string[] | null;
-  /** What in its answer shows that it has asked for a second factor; null: it is never trusted with that. */
+  /** The claims that prove a second factor at the provider; null: it is never trusted with that. */
   readonly secondFactor: { readonly acr: readonly string[]; readonly amr: readonly string[] } | null;
 };
 
-/** What must hold and does not. */
+/** The condition that is not met. */
 export type OidcDefect = "email_verified" | "email_domain_allowed";
 
 /**
- * What stands against letting the person in, or null. A person who is known by issuer and subject needs an e-mail only
- * where the domains are limited.
+ * Why the person is refused, or null. A person who is known by issuer and subject needs an e-mail only where
+ * the domains are limited.
  */
 export function oidcDefect(claims: OidcClaims, rules: OidcRules, isKnown: boolean): OidcDefect | null {
   if (isKnown && rules.emailDomains === null) return null;
@@ -30,7 +30,7 @@ export function oidcDefect(claims: OidcClaims, rules: OidcRules, isKnown: boolea
     : "email_domain_allowed";
 }
 
-/** Whether the provider has asked for a second factor, as far as it is trusted with that. */
+/** Whether the provider has used a second factor, as far as it is trusted with that. */
 export function providerAskedForSecondFactor(claims: OidcClaims, rules: OidcRules): boolean {
   if (rules.secondFactor === null) return false;
   const { acr, amr } = rules.secondFactor;
@@ -39,7 +39,7 @@ export function providerAskedForSecondFactor(claims: OidcClaims, rules: OidcRule
   );
 }
 
-/** What is behind the last at sign: there may be more of them in front. */
+/** The part after the last at sign: there may be more of them before it. */
 function domainOf(email: string): string {
   return email.slice(email.lastIndexOf("@") + 1).toLowerCase();
 }

@@ -1,11 +1,13 @@
-/** Whom a password is for: what others know of the person does not make it any harder to guess. */
+/** The owner of a password: what others know of the person makes it easy to guess. */
 export type PasswordOwner = { readonly email: string; readonly name: string };
 
 export const minPasswordCharacters = 12;
 const minOwnCharacters = 8;
 const minDifferentCharacters = 5;
 
-/** What makes a password too easy to guess, or null. Length and not composition is what counts (NIST SP 800-63B). */
+/**
+ * Why a password is too easy to guess, or null. Length and not composition is what counts (NIST SP 800-63B).
+ */
 export function passwordDefect(
   password: string,
   owner: PasswordOwner,

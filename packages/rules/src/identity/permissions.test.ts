@@ -54,7 +54,7 @@ describe("roles", () => {
     ]);
   });
 
-  test("operators have no way into customers' machines; members have", () => {
+  test("operators have no access to customers' machines; members have", () => {
     expect(permissionsOf("operator")).not.toContain("server:console");
     expect(permissionsOf("member")).toContain("server:console");
     expect(permissionsOf("viewer")).not.toContain("server:console");
@@ -65,7 +65,7 @@ describe("roles", () => {
       expect(new Set(permissionsOf(role)).size).toBe(permissionsOf(role).length);
   });
 
-  test("nobody can give a role above their own", () => {
+  test("a role above one's own cannot be granted", () => {
     expect(roleAtMost("owner", "admin")).toBe(false);
     expect(roleAtMost("admin", "admin")).toBe(true);
     expect(roleAtMost("viewer", "member")).toBe(true);

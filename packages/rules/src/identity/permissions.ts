@@ -53,7 +53,7 @@ const admin = [
   "token:manage",
   "token:read",
 ] as const;
-/** What is inside a customer's machines is theirs: running the installation gives no way in. */
+/** The content of a customer's machines is theirs: operating the installation gives no access to it. */
 const notForOperators = ["server:console", "server:password_reset"] as const;
 type NotForOperators = (typeof notForOperators)[number];
 const isForOperators = (
@@ -79,7 +79,7 @@ const permissionsByRole: { readonly [role in CallerRole]: readonly Permission[] 
   viewer,
   member,
   admin,
-  // An owner differs from an admin in what an admin may not give away or take: see roleAtMost.
+  // An owner differs from an admin in what an admin may not grant or revoke: see roleAtMost.
   owner: admin,
   operator,
   agent,
@@ -95,7 +95,7 @@ export function allPermissions(): readonly Permission[] {
   return [...new Set<Permission>([...admin, ...operator, ...agent])];
 }
 
-/** True if `role` is not above `limit`: nobody can give, change or take a role above their own. */
+/** True if `role` is not above `limit`: no caller can grant, change or revoke a role above their own. */
 export function roleAtMost(role: OrganisationRole, limit: OrganisationRole): boolean {
   return organisationRoles.indexOf(role) <= organisationRoles.indexOf(limit);
 }
@@ -109,7 +109,7 @@ export function scopeCovers(scope: string, permission: string): boolean {
 }
 
 /**
- * What a token may do: its role's permissions, cut down to its scopes.
+ * What a token may do: its role's permissions, limited to its scopes.
  *
  * @param scopes null stands for everything the role may; an empty list for nothing
  */

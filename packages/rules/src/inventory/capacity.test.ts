@@ -1,15 +1,15 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import {
+  capacityFor,
   chooseNode,
   chooseNodeAgain,
   freeMemoryMb,
   freeVcpu,
+  hasCapacityToGrow,
   type NodeCapacity,
   type Region,
-  roomFor,
-  roomInAll,
-  roomToGrow,
+  totalCapacity,
 } from "./capacity.ts";
 
 const node = (more: Partial<NodeCapacity> = {}): NodeCapacity => ({
@@ -36,7 +36,7 @@ test("memory is what is measured or what is promised, whichever leaves less", ()
   expect(freeMemoryMb(node({ others: { memoryMb: 200_000, vcpu: 0 } }))).toBe(0);
 });
 
-test("a node that is down or in maintenance has room for nothing", () => {
+test("a node that is down or in maintenance has no capacity", () => {
   for (const more of [{ online: false }, { maintenance: true }]) {
     expect(freeVcpu(node(more))).toBe(0);
     expect(chooseNode(region(node(more)), need, null)).toBeNull();
@@ -47,7 +47,7 @@ test("no VM gets more vCPUs than its node has CPUs", () => {
   expect(chooseNode(region(node({ cpus: 8 })), { ...need, vcpu: 12 }, null)).toBeNull();
 });
 
-test("the node with most room is chosen, of those where the image can be made", () => {
+test("the node with most capacity is chosen, of those where the image can be created", () => {
   const nodes = [
     node({ name: "a", memoryUsedMb: 60_000 }),
     node({ name: "b" }),
@@ -61,10 +61,10 @@ test("the node with most room is chosen, of those where the image can be made", 
 test("a shared storage counts once, however many nodes use it", () => {
   const small = { ...storage, totalGb: 300 };
   const two = { nodes: [node({ name: "a" }), node({ name: "b" })], storages: [small] };
-  expect(roomFor(two, need, null).map(({ fits }) => fits)).toEqual([3, 3]);
-  expect(roomInAll(two, need, null)).toBe(3);
+  expect(capacityFor(two, need, null).map(({ fits }) => fits)).toEqual([3, 3]);
+  expect(totalCapacity(two, need, null)).toBe(3);
   expect(chooseNode({ ...two, storages: [{ ...small, usedGb: 280 }] }, need, null)).toBeNull();
-  expect(roomInAll({ ...two, storages: [] }, need, null)).toBeGreaterThan(3);
+  expect(totalCapacity({ ...two, storages: [] }, need, null)).toBeGreaterThan(3);
 });
 
 test("what is placed one after the other never exceeds what was said to fit", () => {
@@ -72,7 +72,7 @@ test("what is placed one after the other never exceeds what was said to fit", ()
   fc.assert(
     fc.property(amount, amount, fc.integer({ min: 1, max: 64 }), (memoryMb, memoryUsedMb, cpus) => {
       let one = node({ memoryMb, memoryUsedMb, cpus });
-      const fits = roomInAll(region(one), need, null);
+      const fits = totalCapacity(region(one), need, null);
       for (let placed = 0; placed < fits; placed++) {
         expect(chooseNode(region(one), need, null)).toBe("pve1");
         const { count, memoryMb: memory, vcpu } = one.servers;
@@ -91,28 +91,28 @@ test("a server grows where it is, by what it adds", () => {
   const has = { vcpu: 2, memoryMb: 4_096, diskGb: 80 };
   const to = (more: Partial<typeof has>) => ({ ...has, ...more });
   const here = region(node({ name: "a", memoryUsedMb: 98_000 }), node({ name: "b" }));
-  expect(roomToGrow(here, "a", has, to({ memoryMb: 6_096 }))).toBe(true);
-  expect(roomToGrow(here, "a", has, to({ memoryMb: 6_097 }))).toBe(false);
-  expect(roomToGrow(here, "b", has, to({ memoryMb: 6_097 }))).toBe(true);
-  // Nobody knows where it is: any node will do. A node that nobody knows is no reason to refuse.
-  expect(roomToGrow(here, null, has, to({ memoryMb: 6_097 }))).toBe(true);
-  expect(roomToGrow(here, "gone", has, to({ memoryMb: 600_000 }))).toBe(true);
+  expect(hasCapacityToGrow(here, "a", has, to({ memoryMb: 6_096 }))).toBe(true);
+  expect(hasCapacityToGrow(here, "a", has, to({ memoryMb: 6_097 }))).toBe(false);
+  expect(hasCapacityToGrow(here, "b", has, to({ memoryMb: 6_097 }))).toBe(true);
+  // Its node is unknown: any node will do. An unknown node is no reason to refuse.
+  expect(hasCapacityToGrow(here, null, has, to({ memoryMb: 6_097 }))).toBe(true);
+  expect(hasCapacityToGrow(here, "gone", has, to({ memoryMb: 600_000 }))).toBe(true);
   // Over-full, it can still get smaller, or only its disk larger.
   const full = region(
     node({ name: "a", memoryUsedMb: 100_000, servers: { count: 99, memoryMb: 2e5, vcpu: 99 } }),
   );
-  expect(roomToGrow(full, "a", has, to({ memoryMb: 2_048, vcpu: 1 }))).toBe(true);
-  expect(roomToGrow(full, "a", has, to({ diskGb: 500 }))).toBe(true);
-  expect(roomToGrow(full, "a", has, to({ vcpu: 3 }))).toBe(false);
-  expect(roomToGrow(region(node({ name: "a", cpus: 2 })), "a", has, to({ vcpu: 3 }))).toBe(false);
+  expect(hasCapacityToGrow(full, "a", has, to({ memoryMb: 2_048, vcpu: 1 }))).toBe(true);
+  expect(hasCapacityToGrow(full, "a", has, to({ diskGb: 500 }))).toBe(true);
+  expect(hasCapacityToGrow(full, "a", has, to({ vcpu: 3 }))).toBe(false);
+  expect(hasCapacityToGrow(region(node({ name: "a", cpus: 2 })), "a", has, to({ vcpu: 3 }))).toBe(false);
   const small = { nodes: [node({ name: "a" })], storages: [{ ...storage, totalGb: 100 }] };
-  expect(roomToGrow(small, "a", has, to({ diskGb: 175 }))).toBe(true);
-  expect(roomToGrow(small, "a", has, to({ diskGb: 176 }))).toBe(false);
+  expect(hasCapacityToGrow(small, "a", has, to({ diskGb: 175 }))).toBe(true);
+  expect(hasCapacityToGrow(small, "a", has, to({ diskGb: 176 }))).toBe(false);
   const others = { nodes: [node({ name: "a" })], storages: [{ ...storage, node: "b" }] };
-  expect(roomToGrow(others, "a", has, to({ diskGb: 81 }))).toBe(false);
+  expect(hasCapacityToGrow(others, "a", has, to({ diskGb: 81 }))).toBe(false);
 });
 
-test("what is placed again stays where it was to go while there is room", () => {
+test("a server that is placed again stays on its node while there is capacity", () => {
   const small = node({ name: "a", memoryMb: 8_000 });
   const nodes = region(small, node({ name: "b" }));
   expect(chooseNodeAgain(nodes, "a", { ...need, memoryMb: 3_000 }, null)).toBe("a");

@@ -1,4 +1,4 @@
-/** What a node has, as the region's agent said, and what of it is spoken for. */
+/** A node's resources, by the region agent's report, and how much of them is promised. */
 export type NodeCapacity = {
   readonly name: string;
   readonly online: boolean;
@@ -11,7 +11,7 @@ export type NodeCapacity = {
   readonly others: { readonly memoryMb: number; readonly vcpu: number };
   /** Kule's servers there, by their packages, running or not: each may be started at any time. */
   readonly servers: { readonly count: number; readonly memoryMb: number; readonly vcpu: number };
-  /** Of those, what the measurement cannot know of yet. */
+  /** The part of those that the measurement cannot include yet. */
   readonly acceptedMemoryMb: number;
 };
 
@@ -34,7 +34,7 @@ export const vcpuPerCpu = 4;
 /** A storage that is full stops every guest on it. */
 const ownStorageShare = 0.05;
 
-/** Memory that may still be given away: by what is measured and by what is promised, whichever leaves less. */
+/** Memory that may still be allocated: by what is measured and by what is promised, whichever leaves less. */
 export function freeMemoryMb(node: NodeCapacity): number {
   if (!node.online || node.maintenance) return 0;
   const usable = Math.floor(node.memoryMb * (1 - ownMemoryShare));
@@ -64,12 +64,12 @@ export type Region = {
 export type Room = { readonly node: string; readonly fits: number };
 
 /**
- * How many servers of the kind fit on each of the nodes, those with most room first. No VM may have more vCPUs than its
- * node has CPUs: the hypervisor would not start it.
+ * How many servers of the kind fit on each of the nodes, those with most capacity first. No VM may have more
+ * vCPUs than its node has CPUs: the hypervisor would not start it.
  *
- * @param nodes where the image can be made; null: anywhere
+ * @param nodes where the image can be created; null: anywhere
  */
-export function roomFor(region: Region, need: Need, nodes: readonly string[] | null): Room[] {
+export function capacityFor(region: Region, need: Need, nodes: readonly string[] | null): Room[] {
   return region.nodes
     .filter(({ name }) => nodes === null || nodes.includes(name))
     .map((node) => ({ node: node.name, fits: fitsOn(node, region.storages, need) }))
@@ -80,7 +80,7 @@ export function roomFor(region: Region, need: Need, nodes: readonly string[] | n
 function fitsOn(node: NodeCapacity, storages: readonly StorageCapacity[], need: Need): number {
   if (need.vcpu > node.cpus) return 0;
   const storage = storages.find((each) => each.node === null || each.node === node.name);
-  // Without any word about storage it is not what refuses a server.
+  // Without any report about storage it does not refuse a server.
   const unknown = storages.length === 0 ? Number.POSITIVE_INFINITY : 0;
   const byDisk = storage === undefined ? unknown : Math.floor(freeStorageGb(storage) / need.diskGb);
   return Math.max(
@@ -90,8 +90,8 @@ function fitsOn(node: NodeCapacity, storages: readonly StorageCapacity[], need: 
 }
 
 /** How many fit in all: a shared storage counts once, however many nodes use it. */
-export function roomInAll(region: Region, need: Need, nodes: readonly string[] | null): number {
-  const rooms = roomFor(region, need, nodes);
+export function totalCapacity(region: Region, need: Need, nodes: readonly string[] | null): number {
+  const rooms = capacityFor(region, need, nodes);
   const all = rooms.reduce((sum, { fits }) => sum + fits, 0);
   const shared = region.storages.find((storage) => storage.node === null);
   return shared === undefined ? all : Math.min(all, Math.floor(freeStorageGb(shared) / need.diskGb));
@@ -99,11 +99,11 @@ export function roomInAll(region: Region, need: Need, nodes: readonly string[] |
 
 /** Where the next server goes: to the node with most room; null when it fits nowhere. */
 export function chooseNode(region: Region, need: Need, nodes: readonly string[] | null): string | null {
-  if (roomInAll(region, need, nodes) < 1) return null;
-  return roomFor(region, need, nodes)[0]?.node ?? null;
+  if (totalCapacity(region, need, nodes) < 1) return null;
+  return capacityFor(region, need, nodes)[0]?.node ?? null;
 }
 
-/** What a server has too little of for its new size; nothing of it is less than zero. */
+/** The additional resources of a server for its new size; none is below zero. */
 export function growthOf(from: Need, to: Need): Need {
   return {
     vcpu: Math.max(0, to.vcpu - from.vcpu),
@@ -115,12 +115,12 @@ export function growthOf(from: Need, to: Need): Need {
 /**
  * Whether a server may grow where it is: it does not move for that.
  *
- * @param on its node; null: nobody knows, and any that has room will do
+ * @param on its node; null: unknown, and any node with capacity will do
  */
-export function roomToGrow(region: Region, on: string | null, from: Need, to: Need): boolean {
+export function hasCapacityToGrow(region: Region, on: string | null, from: Need, to: Need): boolean {
   const growth = growthOf(from, to);
   const nodes = region.nodes.filter(({ name }) => on === null || name === on);
-  // A node that the last report does not know is no reason to refuse.
+  // A node that the last report does not contain is no reason to refuse.
   if (nodes.length === 0) return true;
   return nodes.some((node) => growsOn(node, region.storages, growth, to.vcpu));
 }
@@ -139,8 +139,8 @@ function growsOn(
 }
 
 /**
- * Where a server goes that was placed once and was never made: where it was to go if that still has room, else to the
- * node with most; null when it fits nowhere.
+ * The node for a server that was placed once and was never created: its old one if that still has capacity,
+ * else the one with most; null when it fits nowhere.
  *
  * @param region with the server's own share not counted in
  */
@@ -150,6 +150,6 @@ export function chooseNodeAgain(
   need: Need,
   nodes: readonly string[] | null,
 ): string | null {
-  if (former !== null && roomFor(region, need, nodes).some(({ node }) => node === former)) return former;
+  if (former !== null && capacityFor(region, need, nodes).some(({ node }) => node === former)) return former;
   return chooseNode(region, need, nodes);
 }

@@ -1,4 +1,4 @@
-/** A guest of the region as far as it must be known to say whose it is. */
+/** The facts about a guest of the region that decide whose it is. */
 export type GuestFacts = {
   readonly vmid: number;
   readonly region: string;
@@ -9,7 +9,7 @@ export type GuestFacts = {
     readonly organisationId: string;
     readonly region: string;
   } | null;
-  /** Kule gives its number out in this region. */
+  /** Kule allocates its number in this region. */
   readonly inRange: boolean;
   /** The live server that has its number. */
   readonly holder: { readonly id: string; readonly organisationId: string } | null;

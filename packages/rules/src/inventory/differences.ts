@@ -1,7 +1,7 @@
-import { nobodysIpv4 } from "../public-ips/nobodys-address.ts";
+import { unassignedIpv4 } from "../public-ips/unassigned-address.ts";
 import { isDiskDrift } from "../servers/disk.ts";
 
-/** One thing that is not as it is wanted, in words and figures. */
+/** One difference from the wanted state, in words and figures. */
 export type Difference = {
   readonly field: string;
   readonly wanted: string | null;
@@ -14,16 +14,16 @@ export type WantedVm = {
   readonly vcpu: number;
   readonly memoryMb: number;
   readonly diskGb: number;
-  /** The largest that was ever asked for. */
+  /** The largest that was ever requested. */
   readonly orderedDiskGb: number;
   /** Ours; a VM may carry others besides. */
   readonly tags: readonly string[];
   /** All there are to be: one that is not among them is a difference itself. */
   readonly interfaces: readonly WantedInterface[];
-  /** Null when the region did not say what its pools begin with. */
+  /** Null when the region did not report the prefix of its pools. */
   readonly pool: string | null;
   readonly mayRun: boolean;
-  /** What its firewalls make of it; null when it is on its way to something else, or not known. */
+  /** Its wanted filter; null while it is changing, or not known. */
   readonly filter: {
     readonly rules: number;
     readonly digest: string;
@@ -35,11 +35,11 @@ export type WantedInterface = {
   readonly mac: string;
   /** Null: untagged. */
   readonly vlan: number | null | "unknown";
-  /** Null when the region did not say. */
+  /** Null when the region did not report it. */
   readonly bridge: string | null;
-  /** What its guest may use; none when that is not known. */
+  /** The addresses that its guest may use; none when that is not known. */
   readonly addresses: readonly string[];
-  /** What it may have or not: a job that was to bring or take them ended in between. */
+  /** Addresses that it may have or not: a job that was to attach or detach them ended in between. */
   readonly disputed: readonly string[];
 };
 
@@ -63,15 +63,15 @@ export type SeenVm = {
     /** VLANs besides its own; null: none. */
     readonly trunks: string | null;
   }[];
-  /** Undefined when its agent does not tell pools yet. */
+  /** Undefined when its agent does not report pools yet. */
   readonly pool: string | null | undefined;
-  /** Null when it was not looked at. */
+  /** Null when it was not read. */
   readonly firewall: {
     readonly enable: boolean;
     readonly macfilter: boolean;
     readonly ipfilter: boolean;
     readonly ipsets: readonly { readonly name: string; readonly addresses: readonly string[] }[];
-    /** Null when its agent does not tell rules yet. */
+    /** Null when its agent does not report rules yet. */
     readonly filter: {
       readonly policyIn: string;
       readonly policyOut: string;
@@ -83,7 +83,10 @@ export type SeenVm = {
 
 const gib = 2 ** 30;
 
-/** Everything in which the VM is not as wanted. A disk that has grown is not one, unless nobody has ordered it. */
+/**
+ * All differences of the VM from its wanted state. A disk that has grown is not one, unless its size was
+ * never ordered.
+ */
 export function differencesOf(wanted: WantedVm, seen: SeenVm): Difference[] {
   const found: Difference[] = [];
   const note = (field: string, want: string | number | null, has: string | number | null) =>
@@ -130,7 +133,7 @@ function compareInterface(wanted: WantedInterface, { interfaces }: SeenVm, note:
   if (has.trunks !== null) note(`${at} trunks`, null, has.trunks);
 }
 
-/** All that it is there for may have come or gone. */
+/** All of its addresses may have been attached or detached. */
 const isDisputed = ({ addresses, disputed }: WantedInterface): boolean =>
   addresses.length === 0 && disputed.length > 0;
 
@@ -142,14 +145,14 @@ function compareFirewall(wanted: WantedVm, seen: NonNullable<SeenVm["firewall"]>
     if (addresses.length + disputed.length === 0) continue;
     const allowed = seen.ipsets.find(({ name }) => name === `ipfilter-net${position}`)?.addresses ?? [];
     const isMissing = addresses.some((address) => !allowed.includes(address));
-    // With an address more than its own the guest may pretend to be whoever has that one.
+    // With an address more than its own the guest could impersonate that address' owner.
     const isLoose = allowed.some(
-      (address) => !addresses.includes(address) && !disputed.includes(address) && address !== nobodysIpv4,
+      (address) => !addresses.includes(address) && !disputed.includes(address) && address !== unassignedIpv4,
     );
     if (isMissing || isLoose)
       note(`interface ${position} addresses`, addresses.join(" ") || null, allowed.join(" ") || null);
   }
-  // Of a firewall that is off, which is told above, rules mean nothing.
+  // The rules of a disabled firewall, which is reported above, do not matter.
   if (seen.enable && wanted.filter !== null && seen.filter !== null)
     compareFilter(wanted.filter, seen.filter, note);
 }

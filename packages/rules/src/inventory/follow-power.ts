@@ -7,11 +7,11 @@ export type FollowFacts = {
   /** The code of its status_reason. */
   readonly reasonCode: string | null;
   readonly powerState: PowerState;
-  /** What the region shows; "gone" when no guest has its number any more. */
+  /** The observed power; "gone" when no guest has its number any more. */
   readonly seen: "on" | "off" | "gone";
-  /** Usage says that it runs. */
+  /** Usage records that it runs. */
   readonly runIsCounted: boolean;
-  /** Usage says that it has a disk: its VM was once made. */
+  /** Usage records that it has a disk: its VM was once created. */
   readonly diskIsCounted: boolean;
 };
 
@@ -21,7 +21,7 @@ export type Followed = {
   /** The server's status_reason; "keep" leaves it as it is. */
   readonly reason: { readonly code: string; readonly message: string } | null | "keep";
   readonly usage: readonly ("server.started" | "server.stopped")[];
-  /** It runs although it is marked for removal: it is to be stopped again, by a job. */
+  /** It runs although it is marked for removal: a job must stop it again. */
   readonly stopsAgain: boolean;
 };
 
@@ -31,8 +31,8 @@ export const missingReason = {
 };
 
 /**
- * What a server becomes when the region shows it as it is. Nothing is ever removed by this: a VM that is gone leaves its
- * server in `error` with all it holds, and one that comes back takes it out of there.
+ * How a server changes when the region reports this of it. Nothing is ever released by this: a VM that is
+ * gone leaves its server in `error` with all its allocations, and when it returns the server leaves `error`.
  */
 export function followPower(facts: FollowFacts): Followed {
   const powerState = facts.seen === "gone" ? "unknown" : facts.seen;
@@ -40,7 +40,7 @@ export function followPower(facts: FollowFacts): Followed {
     ...statusOf(facts),
     powerState,
     usage: facts.diskIsCounted ? usageOf(facts) : [],
-    // Once a stop has failed an operator is needed: another job each minute would help nobody.
+    // After a failed stop an operator is needed: another job each minute would not help.
     stopsAgain:
       facts.status === "pending_deletion" && facts.seen === "on" && facts.reasonCode !== "stop_failed",
   };

@@ -3,15 +3,15 @@ import { unreachableAfterSeconds } from "../regions/status.ts";
 export type Observation = "none" | "fresh" | "stale";
 
 export type ObservationFacts = {
-  /** How long ago the region last said what is true of the resource; null when it never did. */
+  /** How long ago the region last reported the resource; null when it never did. */
   readonly observedAgeSeconds: number | null;
   /** How long ago the region's agent last reported at all; null when it never did. */
   readonly reportAgeSeconds: number | null;
-  /** How often the region's agent looks. */
+  /** The interval of the region agent's scans. */
   readonly everySeconds: number;
 };
 
-/** Three looks may be missed, and no fewer seconds than an outage of the region takes to be called one. */
+/** Three scans may be missed, and at least the seconds after which a region counts as silent. */
 export function staleAfterSeconds(everySeconds: number): number {
   return Math.max(90, 3 * everySeconds);
 }

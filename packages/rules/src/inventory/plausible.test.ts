@@ -14,7 +14,7 @@ const node = {
 };
 const storage = { name: "ceph", node: null, totalGb: 100, usedGb: 101, acceptedGb: 0 };
 
-test("figures that a machine can have are left as they are", () => {
+test("figures that a machine can have are unchanged", () => {
   expect(implausibleNode(node)).toBeNull();
   expect(implausibleNode({ ...node, cpus: 8192, memoryMb: 64 * 2 ** 20 })).toBeNull();
   expect(implausibleNode({ ...node, online: false, cpus: 0, memoryMb: 0, memoryUsedMb: 0 })).toBeNull();
@@ -24,7 +24,7 @@ test("figures that a machine can have are left as they are", () => {
   expect(plausibleUptime(10 * 366 * 86_400)).toBe(10 * 366 * 86_400);
 });
 
-test("figures that no machine can have are said", () => {
+test("impossible figures are reported", () => {
   expect(implausibleNode({ ...node, cpus: 8193 })).toBe("node pve1 reports 8193 CPUs");
   expect(implausibleNode({ ...node, memoryMb: 64 * 2 ** 20 + 1 })).toBe(
     "node pve1 reports 67108865 MB of memory",

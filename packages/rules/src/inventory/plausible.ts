@@ -1,11 +1,14 @@
 import type { NodeCapacity, StorageCapacity } from "./capacity.ts";
 
-// What machines can have, with room to spare: a kernel of the hypervisor knows 8192 CPUs.
+// The limits of real machines, with a margin: a kernel of the hypervisor supports 8192 CPUs.
 const maxCpus = 8_192;
 const maxMemoryMb = 64 * 2 ** 20;
 const maxStorageGb = 4 * 2 ** 20;
 
-/** What of a node's figures cannot be, or null. A node that uses more memory than it has is no measurement either. */
+/**
+ * Which of a node's figures are impossible, or null. A node that uses more memory than it has is no
+ * measurement either.
+ */
 export function implausibleNode({ name, cpus, memoryMb, memoryUsedMb }: NodeCapacity): string | null {
   if (cpus > maxCpus) return `node ${name} reports ${cpus} CPUs`;
   if (memoryMb > maxMemoryMb) return `node ${name} reports ${memoryMb} MB of memory`;
@@ -13,7 +16,7 @@ export function implausibleNode({ name, cpus, memoryMb, memoryUsedMb }: NodeCapa
   return null;
 }
 
-/** What of a storage's figures cannot be, or null. */
+/** Which of a storage's figures are impossible, or null. */
 export function implausibleStorage({ name, totalGb, usedGb }: StorageCapacity): string | null {
   if (totalGb > maxStorageGb) return `storage ${name} reports ${totalGb} GB`;
   // Both were rounded, away from each other.
@@ -24,7 +27,7 @@ export function implausibleStorage({ name, totalGb, usedGb }: StorageCapacity): 
 /** No machine runs for longer. */
 const maxUptimeSeconds = 20 * 366 * 86_400;
 
-/** For how long a guest has run, as the region says; null when it says nothing, or what cannot be. */
+/** How long a guest has run, by the region's report; null when there is none, or an impossible one. */
 export function plausibleUptime(seconds: number | null): number | null {
   return seconds === null || seconds > maxUptimeSeconds ? null : seconds;
 }

@@ -1,5 +1,5 @@
-// What a region shows of a server, for its owner: figures, addresses and the words that the hypervisor has for states.
-// A region could write anything into a name, a tag or a bridge; operators read those as they are.
+// The region's texts about a server that its owner may see: figures, addresses and the hypervisor's words for
+// states. A region could write anything into a name, a tag or a bridge; operators read those as they are.
 
 const forms = [
   /^\d{1,16}$/,
@@ -13,7 +13,7 @@ const address = /^[0-9a-fA-F:.]{2,45}(\/\d{1,3})?$/;
 const maxAddressesLength = 1_000;
 
 /** The text as it is in one of the closed forms; `another` for any other. */
-export function seenInOurWords(seen: string | null): string | null {
+export function knownSeenText(seen: string | null): string | null {
   if (seen === null) return null;
   if (forms.some((form) => form.test(seen))) return seen;
   const isAddresses =
@@ -35,7 +35,7 @@ export function guestOs(text: string | null): string | null {
   return text !== null && osName.test(text) ? text : null;
 }
 
-/** Of the addresses that a guest says it has, those that are some. */
+/** Of the addresses that a guest reports, those that are valid. */
 export function guestAddresses(texts: readonly string[]): string[] {
   return texts.filter((text) => address.test(text));
 }

@@ -45,7 +45,7 @@ describe("trying again", () => {
     ["ServerRebuild", "running", true, false],
     ["NetworkApply", "error", true, false],
   ] as const)(
-    "a failed %s of a server that is %s (was made: %s): %s",
+    "a failed %s of a server that is %s (was created: %s): %s",
     (kind, status, wasCreated, allowed) => {
       const server = { status, wasCreated, hasOpenJob: false, isLocked: false };
       expect(decideRetry({ kind, ...failed }, server).allowed).toBe(allowed);

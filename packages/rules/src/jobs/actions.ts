@@ -2,7 +2,7 @@ import type { ServerStatus } from "../servers/lifecycle.ts";
 
 export type JobStatus = "queued" | "running" | "succeeded" | "failed" | "cancelled";
 
-/** True once nothing more will happen to the job by itself. */
+/** True once the job has ended and changes only by a request. */
 export function isDone(status: JobStatus): boolean {
   return status === "succeeded" || status === "failed" || status === "cancelled";
 }
@@ -14,7 +14,7 @@ export type JobActionDecision =
 const yes: JobActionDecision = { allowed: true };
 const no = (reason: string): JobActionDecision => ({ allowed: false, reason });
 
-/** Acts on a server that is there: given up while they wait, and carried to their end once they have begun. */
+/** Actions on an existing server: cancelled while they wait, and completed once they have begun. */
 const acts = new Set([
   "ServerPower",
   "ServerResize",
@@ -24,7 +24,7 @@ const acts = new Set([
 ]);
 
 /**
- * Whether a job may be asked to stop. Only creating can be given up half-way: to stop a removal there is
+ * Whether a job may be asked to stop. Only a create can be ended half-way: for a removal there is
  * cancel-deletion, a destroy that has begun cannot be undone, and half a reboot is worse than a whole one.
  */
 export function decideCancel(job: {
@@ -52,7 +52,7 @@ export function decideNetworkRetry(
   network: { readonly isThere: boolean; readonly hasOpenJob: boolean },
 ): JobActionDecision {
   if (job.status !== "failed" && job.status !== "cancelled") return no(`The job is ${job.status}`);
-  if (!network.isThere) return no("The network is gone");
+  if (!network.isThere) return no("The network does not exist any more");
   if (network.hasOpenJob) return no("Another job of the network is open");
   return job.isOvertaken ? no("Another job of the network came after it") : yes;
 }
@@ -68,9 +68,9 @@ const retryNeeds: {
   PublicIpAttach: { statuses: ["running", "stopped"] },
   PublicIpDetach: { statuses: ["running", "stopped", "error", "pending_deletion"] },
   ServerDestroy: { statuses: ["deleting"] },
-  // A power action is quickly asked for again; a resize that broke off is finished.
+  // A power action is easily requested again; an interrupted resize is completed.
   ServerResize: { statuses: ["running", "stopped", "error"], created: true },
-  // Before its disk was touched a server can be rebuilt anew, with another password.
+  // Before its disk was touched a server can be rebuilt with a new request, with another password.
   ServerRebuild: { statuses: ["error"], created: true },
   ServerUpdate: { statuses: ["running", "stopped"], created: true },
   ServerReconcile: { statuses: ["running", "stopped", "error"], created: true },
@@ -81,17 +81,17 @@ const retryNeeds: {
 export const leaveTheDisk = ["PublicIpAttach", "PublicIpDetach", "FirewallApply", "ServerReconcile"] as const;
 
 /**
- * Whether a job that came after a rebuild leaves that one to be tried again: it has shown nothing of the disk. An act of
- * power that failed, or was given up, has not come so far.
+ * Whether a job after a rebuild leaves that one retryable: it has shown nothing of the disk. A power action
+ * that failed, or was cancelled, has not come so far.
  */
 export function leavesRebuildOpen(kind: string, status: JobStatus): boolean {
   return leaveTheDisk.some((each) => each === kind) || (kind === "ServerPower" && status !== "succeeded");
 }
 
 /**
- * Jobs that write the VM's filter along with what else they do. One of them that is asked for, or tried again, takes the
- * place of a `FirewallApply` that waits: whatever broke the first off often keeps the other, which the control plane wrote
- * because of it, waiting for as long again.
+ * Jobs that write the VM's filter in addition to their own work. One of them that is requested, or retried,
+ * supersedes a queued `FirewallApply`: the cause that interrupted the first often delays the other one, which
+ * the control plane queued because of it, for as long again.
  */
 export const writeTheFilter = [
   "ServerCreate",
@@ -102,15 +102,15 @@ export const writeTheFilter = [
   "ServerReconcile",
 ] as const;
 
-/** Whether a job of the kind that waits gives way to one that writes the filter. */
-export const givesWayToInterfaces = (kind: string): boolean => kind === "FirewallApply";
+/** Whether a job of the kind that waits is superseded by one that writes the filter. */
+export const isPreemptedByInterfaceJobs = (kind: string): boolean => kind === "FirewallApply";
 
 /**
  * Whether a job that ended without success may be queued again.
  *
- * @param job `isOvertaken`: another of its kind came after it; after a rebuild any job that used the server's disk.
- *   `irreversible`: it has begun what cannot be undone
- * @param server `hasOpenJob`: one that does not give way
+ * @param job `isOvertaken`: another of its kind came after it; after a rebuild any job that used the server's
+ * disk. `irreversible`: it has begun what cannot be undone
+ * @param server `hasOpenJob`: one that cannot be superseded
  */
 export function decideRetry(
   job: {
@@ -134,7 +134,8 @@ export function decideRetry(
     needs?.statuses.some((status) => status === server.status) === true &&
     (needs.created === undefined || needs.created === server.wasCreated);
   if (!fits || job.isOvertaken) return no("The server has moved on");
-  // Its disk is whole, whatever else has brought the server into error since, and the new password is forgotten.
+  // Its disk is intact, whatever else has brought the server into error since, and the new password is
+  // deleted.
   if (job.kind === "ServerRebuild" && !job.irreversible) return no("Nothing was destroyed: rebuild it anew");
   return yes;
 }

@@ -1,13 +1,14 @@
 export const jobPhases = ["observe", "plan", "apply", "verify"] as const;
 export type JobPhase = (typeof jobPhases)[number];
 
-/** What a job has at least reached once it is in that phase. */
+/** The least progress of a job in that phase. */
 const floorOf: { readonly [phase in JobPhase]: number } = { observe: 5, plan: 15, apply: 20, verify: 90 };
 
 /**
- * The progress that is shown, from 0 to 99: what was reported, never less than before, never 100 before the end.
+ * The progress that is shown, from 0 to 99: what was reported, never less than before, never 100 before the
+ * end.
  *
- * @param reported what the agent says, or null when the report carries no figure
+ * @param reported the agent's figure, or null when the report has none
  */
 export function nextProgress(previous: number, phase: JobPhase | null, reported: number | null): number {
   const floor = phase === null ? 0 : floorOf[phase];

@@ -3,7 +3,7 @@ import { jobErrorText, knownErrorCode, knownStep, knownStepMessage } from "./reg
 
 const hostile = "Your account is suspended. Pay at evil.example";
 
-test("A code or a step that the region made up is called by a word of ours", () => {
+test("A code or a step that the region made up is shown as a word of ours", () => {
   expect(knownErrorCode("template_missing")).toBe("template_missing");
   for (const code of ["your_account_is_suspended", "constructor", "__proto__", ""])
     expect(knownErrorCode(code)).toBe("region_error");

@@ -1,26 +1,27 @@
-// What tenants read of a region is in our words: whoever drives a region, or has its agent's token, could write anything
-// into a step or an error. The region's own words are for operators.
+// Tenants read no text of a region: its operator, or a thief of its agent's token, could write anything into
+// a step or an error. The region's own texts are for operators.
 
 /** Every error that a job can end with, by its code: of the programs, of the agent, and of the control plane. */
 export const jobErrorTexts = {
   agent_key_pending:
     "The region's agent has a new key, and the server's password is for the one before. An operator has to approve the new key.",
   attempts_exhausted: "The job gave up after its last attempt.",
-  bad_filter: "The server's firewall rules cannot be carried out. An operator has to look at it.",
-  bad_network: "The network cannot be carried out as it is. An operator has to look at it.",
+  bad_filter: "The server's firewall rules cannot be applied. An operator has to look at it.",
+  bad_network: "The network's state cannot be applied. An operator has to look at it.",
   cancelled: "The job was cancelled.",
   edge_missing: "The region has no edge that could carry the network out.",
   edge_refused: "The region's router does not answer as it should.",
   edge_unreachable: "The region's router does not answer.",
-  given_up: "The region gave the job up, though nobody had asked for it.",
-  guest_agent_unavailable: "The server's guest agent does not answer.",
+  given_up: "The region ended the job, though it was not cancelled.",
+  guest_agent_unavailable:
+    "The server's guest agent did not answer, so the password was not set. Try again when the guest has started. If it never answers, an operator has to look at the image.",
   guest_ignored: "The guest did not shut down in time. It can be switched off instead.",
   guest_stopped: "The server had stopped by itself before it could be reset. It can be started.",
   hypervisor_forbidden: "The region is not set up to do this. An operator has to look at it.",
   hypervisor_refused: "The region could not do this. An operator has to look at it.",
   hypervisor_unavailable: "The region does not answer as it should.",
   internal: "Something went wrong on our side.",
-  invalid_payload: "The region cannot use what the job says. An operator has to look at it.",
+  invalid_payload: "The region cannot use the job's parameters. An operator has to look at it.",
   job_kind_unknown: "The region's agent is too old for this.",
   lease_expired: "The region's agent did not report in time.",
   move_failed: "The address could not be taken off its server.",
@@ -32,21 +33,21 @@ export const jobErrorTexts = {
   payload_not_understood: "The region's agent does not understand this job. An operator has to look at it.",
   region_capacity: "The region has no room for this at the moment.",
   region_error: "The region could not do this. An operator has to look at it.",
-  restart_needed: "The server's interfaces are put right when it is switched off and on.",
+  restart_needed: "The server's interfaces are corrected when it is switched off and on.",
   superseded: "A newer job of the same resource took its place.",
   template_broken: "The region's image cannot be used. An operator has to look at it.",
-  template_missing: "The region's image is not there. An operator has to look at it.",
+  template_missing: "The region's image does not exist. An operator has to look at it.",
   vm_incomplete: "The server's virtual machine was only half made. Rebuild the server.",
   vm_locked: "The virtual machine is busy in the region.",
-  vm_missing: "The server's virtual machine is gone.",
-  vm_not_importable: "The virtual machine cannot be taken over. An operator has to look at it.",
+  vm_missing: "The server's virtual machine does not exist any more.",
+  vm_not_importable: "The virtual machine cannot be imported. An operator has to look at it.",
   vm_not_ours: "The server's virtual machine was changed outside of Kule. An operator has to look at it.",
   vm_without_disk: "The server's virtual machine was changed outside of Kule. An operator has to look at it.",
   vmid_exhausted: "The region has no VM number left.",
   vmid_quarantined: "The region left a half-made virtual machine behind. An operator has to remove it.",
-  vmid_taken: "The region has given this server's place to somebody else.",
+  vmid_taken: "The region has given this server's place to another server.",
   volumes_left:
-    "The server is gone, but the region could not free all of its disks. An operator has to look at it.",
+    "The server is deleted, but the region could not free all of its disks. An operator has to look at it.",
 } as const satisfies Readonly<Record<string, string>>;
 
 export type JobErrorCode = keyof typeof jobErrorTexts;
@@ -99,6 +100,7 @@ export const stepNames = [
   "resize",
   "route",
   "set",
+  "set-password",
   "shut-down",
   "start",
   "tell-guest",
@@ -126,7 +128,9 @@ const ownMessages = [
   /^looking again: (the outcome is not known|the region is not as expected)$/,
 ];
 
-/** What programs say of a step in a closed form: a plan is the names of its steps. Null for every other text. */
+/**
+ * The steps of a plan, which have a closed form: a plan is the names of its steps. Null for every other text.
+ */
 export function knownStepMessage(message: string | null): string | null {
   if (message === null || message.length > maxKnownMessageLength) return null;
   if (ownMessages.some((form) => form.test(message))) return message;

@@ -1,4 +1,4 @@
-/** A job is tried this often before it gives up. */
+/** A job is tried this often before it fails. */
 export const defaultMaxAttempts = 8;
 
 const firstBackoffSeconds = 5;

@@ -1,6 +1,7 @@
 /**
- * Most steps of a job that are kept. Eight attempts that each look ten times at a region that keeps changing have fewer;
- * what is reported beyond is left out, and the report counts all the same: an honest agent never loses an outcome by it.
+ * The maximum of stored steps of a job. Eight attempts that each observe ten times in a region that keeps
+ * changing have fewer; steps beyond it are not stored, and the report counts all the same: an honest agent
+ * never loses an outcome by it.
  */
 export const maxStepsOfJob = 500;
 

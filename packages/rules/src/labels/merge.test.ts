@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { mergeLabels } from "./merge.ts";
 
-test("a value sets, null removes, what is not named stays", () => {
+test("a value sets, null removes, other labels stay", () => {
   expect(mergeLabels({ role: "web", tier: "x" }, { role: "api", tier: null, owner: "ada" })).toEqual({
     ok: true,
     labels: { owner: "ada", role: "api" },

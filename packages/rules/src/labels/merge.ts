@@ -7,7 +7,7 @@ export type MergedLabels =
   | { readonly ok: true; readonly labels: Labels }
   | { readonly ok: false; readonly message: string };
 
-/** Applies changes to labels: a value sets, null removes, what is not named stays. Keys come out sorted. */
+/** Applies changes to labels: a value sets, null removes, other keys stay. Keys are sorted. */
 export function mergeLabels(labels: Labels, changes: LabelChanges): MergedLabels {
   const merged = new Map(Object.entries(labels));
   for (const [key, value] of Object.entries(changes)) {

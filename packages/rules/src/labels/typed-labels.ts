@@ -1,7 +1,7 @@
 import type { Labels } from "./merge.ts";
 import { isLabelKey, isLabelValue } from "./selector.ts";
 
-/** What is wrong with a term: its key, its value, or that its key stands there already. */
+/** What is wrong with a term: its key, its value, or that its key occurs twice. */
 export type WrongLabel = { readonly term: string; readonly wrong: "key" | "value" | "twice" };
 
 export type TypedLabels = { readonly labels: Labels; readonly wrong: readonly WrongLabel[] };
@@ -9,8 +9,8 @@ export type TypedLabels = { readonly labels: Labels; readonly wrong: readonly Wr
 /**
  * Reads labels as people type them: `env=prod, role=web`, or one on each line. A key alone has no value.
  *
- * @returns every term, also those that are wrong: those as keys that no label can have. Who is sent all of it refuses
- *   it together with whatever else is wrong, and nothing that was typed is left out unseen.
+ * @returns every term, including wrong ones: those as keys that no label can have. So the API refuses them
+ * together with all other errors, and nothing that was typed is silently left out.
  */
 export function parseTypedLabels(text: string): TypedLabels {
   const labels = new Map<string, string>();

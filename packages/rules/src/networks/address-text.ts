@@ -1,13 +1,13 @@
 import { type IpAddress, type IpRange, parseIp, parseIpBlock } from "../public-ips/addresses.ts";
 
-/** @throws RangeError: what comes here was checked before */
+/** @throws RangeError: the text was validated before */
 export function addressOf(text: string): IpAddress {
   const address = parseIp(text);
   if (address === null) throw new RangeError(`${text} is no address`);
   return address;
 }
 
-/** @throws RangeError: what comes here was checked before */
+/** @throws RangeError: the text was validated before */
 export function rangeOf(text: string): IpRange {
   const block = parseIpBlock(text);
   if (block === null) throw new RangeError(`${text} is no block`);

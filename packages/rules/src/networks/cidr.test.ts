@@ -1,7 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import {
-  blocksBeside,
   type Cidr,
   containsAddress,
   containsCidr,
@@ -14,6 +13,7 @@ import {
   overlaps,
   parseAddress,
   parseCidr,
+  remainingBlocks,
   sizeOf,
   subnetAddresses,
 } from "./cidr.ts";
@@ -65,7 +65,7 @@ describe("reading", () => {
     expect(parseCidr(text)).toBe(problem);
   });
 
-  test("what is written is read again", () => {
+  test("what is written can be read again", () => {
     fc.assert(
       fc.property(anyCidr, anyAddress, (block, address) => {
         expect(parseCidr(formatCidr(block))).toEqual(block);
@@ -86,7 +86,7 @@ describe("relations", () => {
     expect(overlaps(cidr(other), cidr(one))).toBe(expected);
   });
 
-  test("two blocks overlap exactly when one holds an end of the other", () => {
+  test("two blocks overlap exactly when one contains an end of the other", () => {
     fc.assert(
       fc.property(nearCidr, nearCidr, (one, other) => {
         const expected =
@@ -98,7 +98,7 @@ describe("relations", () => {
     );
   });
 
-  test("a block holds its first and last address and not the ones beside them", () => {
+  test("a block contains its first and last address and not the adjacent ones", () => {
     fc.assert(
       fc.property(anyCidr, (block) => {
         expect(containsAddress(block, block.network)).toBe(true);
@@ -187,8 +187,8 @@ describe("the addresses of a subnet", () => {
   });
 });
 
-describe("what is beside blocks", () => {
-  const beside = (...left: string[]) => blocksBeside(left.map(cidr)).map(formatCidr);
+describe("the addresses next to blocks", () => {
+  const beside = (...left: string[]) => remainingBlocks(left.map(cidr)).map(formatCidr);
 
   test("is everything in two halves when there are none, so that no default route is needed", () => {
     expect(beside()).toEqual(["0.0.0.0/1", "128.0.0.0/1"]);
@@ -207,7 +207,7 @@ describe("what is beside blocks", () => {
       fc.property(fc.array(anyCidr, { maxLength: 4 }), anyAddress, (left, address) => {
         const isIn = (blocks: readonly Cidr[]) =>
           blocks.filter((each) => containsAddress(each, address)).length;
-        expect(isIn(blocksBeside(left))).toBe(isIn(left) > 0 ? 0 : 1);
+        expect(isIn(remainingBlocks(left))).toBe(isIn(left) > 0 ? 0 : 1);
       }),
     );
   });

@@ -23,7 +23,10 @@ export function formatAddress(address: number): string {
   return [24, 16, 8, 0].map((shift) => (address >>> shift) & 255).join(".");
 }
 
-/** Reads `10.0.0.0/16`. A block with host bits set (`10.0.0.1/16`) is told apart from text that is no block. */
+/**
+ * Reads `10.0.0.0/16`. A block with host bits set (`10.0.0.1/16`) is distinguished from text that is not a
+ * block.
+ */
 export function parseCidr(text: string): Cidr | CidrProblem {
   const [addressText, prefixText, ...rest] = text.split("/");
   if (addressText === undefined || prefixText === undefined || rest.length > 0) return "format";
@@ -46,7 +49,7 @@ export function sizeOf(cidr: Cidr): number {
   return 2 ** (32 - cidr.prefixLength);
 }
 
-/** The first address of the block of that length that holds the address. */
+/** The first address of the block of that length that contains the address. */
 export function networkOf(address: number, prefixLength: number): number {
   const size = 2 ** (32 - prefixLength);
   return Math.floor(address / size) * size;
@@ -102,13 +105,19 @@ export function nextFreeBlock(within: Cidr, prefixLength: number, taken: readonl
 }
 
 /** Blocks that have every IPv4 address that is in none of these, each once, in their order. They are never all of IPv4. */
-export function blocksBeside(left: readonly Cidr[], within: Cidr = { network: 0, prefixLength: 0 }): Cidr[] {
+export function remainingBlocks(
+  left: readonly Cidr[],
+  within: Cidr = { network: 0, prefixLength: 0 },
+): Cidr[] {
   const isCut = within.prefixLength === 0 || left.some((block) => overlaps(block, within));
   if (left.some((block) => containsCidr(block, within))) return [];
   if (!isCut) return [within];
   const prefixLength = within.prefixLength + 1;
   const upper = { network: within.network + 2 ** (32 - prefixLength), prefixLength };
-  return [...blocksBeside(left, { network: within.network, prefixLength }), ...blocksBeside(left, upper)];
+  return [
+    ...remainingBlocks(left, { network: within.network, prefixLength }),
+    ...remainingBlocks(left, upper),
+  ];
 }
 
 /** The addresses of a subnet that no server can have, and the range that servers can. */

@@ -4,7 +4,7 @@ import type { IpAddress } from "../public-ips/addresses.ts";
 import { addressOf, contains, isSame, rangeOf } from "./address-text.ts";
 import type { IntentGateway, IntentSubnet, NetworkIntent } from "./intent.ts";
 
-/** What a walk through the intent asks of it. */
+/** Look-ups in the intent for evaluating a packet's way. */
 export class IntentIndex {
   readonly #intent: NetworkIntent;
   readonly around: Surroundings;

@@ -106,7 +106,7 @@ describe("inside", () => {
     expect(reach(intent(), ping(at(web), to("10.0.2.1"))).isAllowed).toBe(false);
   });
 
-  test("a source that is not its own gets nobody anywhere", () => {
+  test("a false source is dropped", () => {
     const lie = { ...tcp(at(web), at(web2)), source: "10.0.1.99" };
     expect(said(reach(intent(), lie))).toEqual(["no", { by: "platform", rule: "own_addresses" }]);
     expect(reach(intent(), { ...lie, source: "10.0.1.10" }).isAllowed).toBe(true);
@@ -121,11 +121,11 @@ describe("a gateway", () => {
     ["one that it does not", at(ops), ["no", { by: "gateway", gatewayId: "gw_1", subnetId: mgmt.id }]],
     ["a data subnet", at(db), ["no", { by: "tier", subnetId: data.id }]],
     ["another's network", at(foreign), ["no", { by: "gateway", gatewayId: null, subnetId: other.id }]],
-  ] as const)("lets out %s: %#", (_, from, expected) => {
+  ] as const)("allows out %s: %#", (_, from, expected) => {
     expect(said(reach(withGateway, tcp(from, to(outsideAddress), 443)))).toEqual(expected);
   });
 
-  test("forwards the ports that it is told to, and answers a ping", () => {
+  test("forwards the configured ports, and answers a ping", () => {
     const from = to(outsideAddress);
     const forwarded = reach(withGateway, tcp(from, to("203.0.113.1"), 8443));
     expect(said(forwarded)).toEqual([
@@ -140,14 +140,14 @@ describe("a gateway", () => {
     });
   });
 
-  test("leads nowhere with its own address from inside", () => {
+  test("its own address leads nowhere from inside", () => {
     expect(said(reach(withGateway, tcp(at(web), to("203.0.113.1"), 8443)))).toEqual([
       "no",
       { by: "gateway", gatewayId: "gw_1", subnetId: null },
     ]);
   });
 
-  test("asks the firewall of the one that it forwards to, by the port there", () => {
+  test("evaluates the firewall of the server that it forwards to, with the port there", () => {
     const filtered = (ports: string) =>
       intent({
         gateways: [gateway],
@@ -186,7 +186,7 @@ describe("a public address", () => {
     expect(reach(wanted, tcp(to(outsideAddress), at(web2))).isAllowed).toBe(false);
   });
 
-  test("leaves the other subnets of the network where they are, and the way back from them", () => {
+  test("leaves the other subnets of the network and their paths unchanged", () => {
     const wanted = intent({ servers });
     const network = ["yes", { by: "network", networkId: "net_a1" }];
     expect(reach(wanted, tcp(at(outside), at(web2))).isAllowed).toBe(true);
@@ -195,7 +195,7 @@ describe("a public address", () => {
     expect(said(reach(wanted, tcp(at(outside), at(db))))).toEqual(network);
   });
 
-  test("takes the answers of who comes through the gateway, which then do not arrive", () => {
+  test("sends its answers to packets from the gateway out by the wrong interface, so they do not arrive", () => {
     const wanted = intent({ servers, gateways: [gateway] });
     const route = ["no", { by: "route", serverId: "srv_web" }];
     expect(said(reach(wanted, tcp(to(outsideAddress), to("203.0.113.1"), 8443)))).toEqual(route);
@@ -248,7 +248,7 @@ describe("firewalls", () => {
     expect(said(reach(wanted, tcp(at(ops), at(web))))[0]).toBe(fromOps);
   });
 
-  test("inside addresses in a rule mean nothing where the packet came in from the internet", () => {
+  test("inside addresses in a rule do not match packets from the internet", () => {
     const outside = { ...web, publicAddresses: ["203.0.113.50"] };
     const inside = rule("fwr_1", { peers: [{ kind: "network", networkId: "net_a1" }] });
     const wanted = intent({
@@ -268,7 +268,7 @@ describe("firewalls", () => {
     ]);
   });
 
-  test("another organisation's firewall filters nobody else's servers", () => {
+  test("another organisation's firewall does not filter foreign servers", () => {
     const theirs = { ...firewall("fw_1", [], onWeb), organisationId: "org_b" };
     expect(reach(intent({ firewalls: [theirs] }), tcp(at(web2), at(web))).isAllowed).toBe(true);
   });
@@ -320,7 +320,7 @@ describe("whatever is wanted", () => {
     );
   });
 
-  test("what is inside one network is decided by that network and its owner's firewalls alone", () => {
+  test("what happens inside one network is decided by that network and its owner's firewalls alone", () => {
     fc.assert(
       fc.property(anyIntent, anyServerId, anyServerId, anyProbe, (wanted, from, target, probe) => {
         const sender = wanted.servers.find(({ id }) => id === from);

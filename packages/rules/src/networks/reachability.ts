@@ -5,13 +5,13 @@ import { formatIp, type IpAddress } from "../public-ips/addresses.ts";
 import { addressOf, contains, isSame, rangeOf } from "./address-text.ts";
 import type { IntentGateway, IntentSubnet, NetworkIntent } from "./intent.ts";
 import { IntentIndex } from "./intent-index.ts";
-import { isOfALink, isOfTheInternet } from "./special-blocks.ts";
+import { isLinkLocal, isPublicAddress } from "./special-blocks.ts";
 import { mayHaveEgress } from "./tiers.ts";
 import { type Decision, type Question, Stopped, Trace, type Verdict } from "./verdict.ts";
 
 /**
- * Where a packet goes and what stops it, from the intent alone: the rules that the region is told are made from the same
- * intent, and the tests hold both against real packets.
+ * The way of a packet and what stops it, from the intent alone: the region's rules are produced from the same
+ * intent, and the tests compare both with real packets.
  *
  * @throws RangeError when the question or the intent names what is not in the intent
  */
@@ -55,7 +55,7 @@ class Way {
       this.#trace.passes("receiver", { by: "itself", serverId: sender.id });
       return;
     }
-    if (isOfALink(destination))
+    if (isLinkLocal(destination))
       throw this.#trace.stop("receiver_filter", { by: "platform", rule: "link_addresses" });
     const onLink = sender.interfaces
       .map(({ subnetId, address }) => ({ subnet: this.#intent.subnet(subnetId), address }))
@@ -78,7 +78,7 @@ class Way {
     );
   }
 
-  /** What a server means that wants to reach another one: its address in their network. */
+  /** The address that a server uses for another one: the one in their network. */
   #destinationFor(sender: FilteredServer): IpAddress {
     const { to } = this.#question;
     if (to.kind === "address") return addressOf(to.address);
@@ -116,10 +116,10 @@ class Way {
   #byPublicInterface(sender: FilteredServer, source: IpAddress, destination: IpAddress): void {
     this.#leaves(sender, "public", source, destination);
     const home = this.#intent.homeOf(sender);
-    // The API lets none be attached there; were there one, it would be a way out past every gateway.
+    // The API lets none be attached there; if there were one, it would be a way out past every gateway.
     if (home !== null && !mayHaveEgress(home.tier))
       throw this.#trace.stop("sender", { by: "tier", subnetId: home.id });
-    if (!isOfTheInternet(destination)) throw this.#trace.stop("sender", { by: "route", serverId: sender.id });
+    if (!isPublicAddress(destination)) throw this.#trace.stop("sender", { by: "route", serverId: sender.id });
     this.#trace.passes("sender", { by: "public_address", address: formatIp(source) });
     this.#acrossInternet(source, destination);
   }
@@ -137,7 +137,7 @@ class Way {
   }
 
   #toSibling(sibling: IntentSubnet, source: IpAddress, destination: IpAddress): void {
-    // A router answers for its address in the subnet that asks, and for no other.
+    // A router answers for its address in the subnet of the sender, and for no other.
     if (isSame(addressOf(sibling.routerAddress), destination))
       throw this.#trace.stop("router", { by: "platform", rule: "router_echo" });
     const receiver = this.#serverAt(sibling, destination);
@@ -147,12 +147,12 @@ class Way {
 
   #byGateway({ id, networkId, tier }: IntentSubnet, destination: IpAddress): void {
     const gateway = this.#intent.gatewayOf(networkId);
-    if (!isOfTheInternet(destination)) throw this.#trace.stop("router", { by: "isolation", networkId });
+    if (!isPublicAddress(destination)) throw this.#trace.stop("router", { by: "isolation", networkId });
     if (!mayHaveEgress(tier)) throw this.#trace.stop("router", { by: "tier", subnetId: id });
     const decision: Decision = { by: "gateway", gatewayId: gateway?.id ?? null, subnetId: id };
     if (gateway === null || !gateway.subnetIds.includes(id)) throw this.#trace.stop("gateway", decision);
     const address = addressOf(gateway.address);
-    // What it forwards comes from outside: its own address leads nowhere from within.
+    // It forwards only packets from outside: its own address leads nowhere from within.
     if (isSame(address, destination)) throw this.#trace.stop("gateway", { ...decision, subnetId: null });
     this.#trace.passes("gateway", decision);
     this.#acrossInternet(address, destination);
@@ -161,7 +161,7 @@ class Way {
   #fromInternet(source: IpAddress): void {
     const { to } = this.#question;
     const isolation: Decision = { by: "isolation", networkId: null };
-    if (!isOfTheInternet(source)) throw this.#trace.stop("internet", isolation);
+    if (!isPublicAddress(source)) throw this.#trace.stop("internet", isolation);
     const destination =
       to.kind === "address"
         ? addressOf(to.address)
@@ -169,7 +169,7 @@ class Way {
             .server(to.serverId)
             .publicAddresses.map(addressOf)
             .find(({ version }) => version === source.version);
-    if (destination === undefined || !isOfTheInternet(destination))
+    if (destination === undefined || !isPublicAddress(destination))
       throw this.#trace.stop("internet", isolation);
     this.#acrossInternet(source, destination);
   }
@@ -182,7 +182,7 @@ class Way {
       this.#trace.passes("internet", { by: "public_address", address });
       this.#arrives(receiver, "public", source, this.#question.port);
     } else if (gateway !== null) this.#intoGateway(gateway, source);
-    // Somebody's elsewhere: what becomes of it there is not for us to say.
+    // An address outside of the intent: what happens to the packet there is not known.
     else this.#trace.passes("receiver", { by: "nobody", address });
   }
 
@@ -210,7 +210,7 @@ class Way {
     this.#mustAnswerByGateway(receiver);
   }
 
-  /** Its own filter, and that it is who it says it is. */
+  /** Its own filter, and the anti-spoofing rules. */
   #leaves(sender: FilteredServer, side: Side, source: IpAddress, destination: IpAddress): void {
     const { protocol, port, source: claimed } = this.#question;
     if (claimed !== undefined && !isSame(addressOf(claimed), source))
@@ -242,7 +242,10 @@ class Way {
     throw this.#trace.stop("receiver", { by: "nobody", address: formatIp(address) });
   }
 
-  /** With a public IPv4 address a guest answers whoever is not of its own network by that interface, and in vain. */
+  /**
+   * With a public IPv4 address a guest sends answers to addresses outside of its network out by that
+   * interface, and they are lost.
+   */
   #mustAnswerByGateway(receiver: FilteredServer): void {
     if (receiver.publicAddresses.some((address) => addressOf(address).version === 4))
       throw this.#trace.stop("receiver", { by: "route", serverId: receiver.id });

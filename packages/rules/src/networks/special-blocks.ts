@@ -5,8 +5,8 @@ const inside = ["10.0.0.0/8", "100.64.0.0/10", "172.16.0.0/12", "192.168.0.0/16"
   parseIpBlock,
 );
 
-/** Whether the address is somebody's in the internet, as far as its block says: not private, shared, local or reserved. */
-export function isOfTheInternet(address: IpAddress): boolean {
+/** Whether the address can be public, by its block: not private, shared, local or reserved. */
+export function isPublicAddress(address: IpAddress): boolean {
   if (isSpecial(address)) return false;
   return !inside.some(
     (block) =>
@@ -17,5 +17,5 @@ export function isOfTheInternet(address: IpAddress): boolean {
 const link = parseIpBlock(noLinkAddresses.addresses[0]);
 
 /** Whether the address means something on one cable alone (fe80::). */
-export const isOfALink = ({ version, value }: IpAddress): boolean =>
+export const isLinkLocal = ({ version, value }: IpAddress): boolean =>
   link?.version === version && value >= link.first && value <= link.last;

@@ -16,7 +16,7 @@ test("only data subnets can never reach the internet", () => {
   expect(tiers.filter((tier) => !mayHaveEgress(tier))).toEqual(["data"]);
 });
 
-test("no server of a data subnet may have a public address, and the refusal says what would help", () => {
+test("no server of a data subnet may have a public address, and the refusal names a fix", () => {
   for (const tier of tiers) {
     const refusal = refusePublicAddress({ id: "sub_1", tier });
     if (tier !== "data") expect(refusal).toBeNull();

@@ -12,7 +12,7 @@ export function mayHaveEgress(tier: Tier): boolean {
   return tier !== "data";
 }
 
-/** What a subnet's reach is, from its tier and whether a gateway lets it out. */
+/** The reach of a subnet, by its tier and whether a gateway serves it. */
 export function egressOf(tier: Tier, isLetOut: boolean): Egress {
   if (!mayHaveEgress(tier)) return "forbidden";
   return isLetOut ? "gateway" : "none";

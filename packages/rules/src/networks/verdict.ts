@@ -3,7 +3,7 @@ import type { ProbeProtocol } from "../firewalls/verdict.ts";
 
 export type Endpoint =
   | { readonly kind: "server"; readonly serverId: string }
-  /** Of whoever has it: as the sender, a machine in the internet. */
+  /** As the sender, a machine in the internet. */
   | { readonly kind: "address"; readonly address: string };
 
 /** Whether the first packet of a flow arrives, and its answer comes back. */
@@ -13,20 +13,20 @@ export type Question = {
   readonly protocol: ProbeProtocol;
   /** Of TCP and UDP. */
   readonly port: number | null;
-  /** What the sender claims to be, when that is not what it is. */
+  /** The forged source address, when there is one. */
   readonly source?: string;
 };
 
-/** What decides at one place of a packet's way. */
+/** The decision at one place of a packet's way. */
 export type Decision =
   /** Private networks share nothing with one another, nor with the internet. */
   | { readonly by: "isolation"; readonly networkId: string | null }
   | { readonly by: "tier"; readonly subnetId: string }
-  /** It lets out what comes from a subnet that it serves; null: there is none. */
+  /** It lets out packets of subnets that it serves; null: there is none. */
   | { readonly by: "gateway"; readonly gatewayId: string | null; readonly subnetId: string | null }
   | { readonly by: "port_forward"; readonly gatewayId: string; readonly portForwardId: string }
   | { readonly by: "firewall_rule"; readonly firewallId: string; readonly ruleId: string }
-  /** A filtered server lets in what a rule says, and out whatever none forbids. */
+  /** A filtered server lets in what a rule allows, and lets out what none forbids. */
   | { readonly by: "firewall_default"; readonly direction: "in" | "out" }
   | { readonly by: "no_firewall" }
   | { readonly by: "platform"; readonly rule: PlatformRuleName | "router_echo" | "no_ipv6" }
@@ -37,7 +37,7 @@ export type Decision =
   | { readonly by: "network"; readonly networkId: string }
   | { readonly by: "public_address"; readonly address: string }
   | { readonly by: "itself"; readonly serverId: string }
-  /** Of nobody that the intent knows. */
+  /** An address that is not in the intent. */
   | { readonly by: "nobody"; readonly address: string };
 
 export type Place =
@@ -53,13 +53,13 @@ export type Check = { readonly place: Place; readonly isAllowed: boolean; readon
 
 export type Verdict = {
   readonly isAllowed: boolean;
-  /** What refused it or, of one that arrives, what let it through where it might have been refused. */
+  /** What refused it or, for one that arrives, what allowed it where it might have been refused. */
   readonly decision: Decision;
   /** In the order in which the packet meets them, up to the first that refuses. */
   readonly checks: readonly Check[];
 };
 
-/** What a packet met so far. */
+/** The decisions about a packet so far. */
 export class Trace {
   readonly checks: Check[] = [];
 

@@ -38,7 +38,7 @@ it.each([
   expect(parseIp(text)).toBeNull();
 }); // biome-ignore format: a list of words
 
-it("every address is read back from its text", () => {
+it("every address can be parsed from its text", () => {
   const address = fc.oneof(
     fc.record({ version: fc.constant<IpVersion>(4), value: fc.bigInt(0n, 2n ** 32n - 1n) }),
     fc.record({ version: fc.constant<IpVersion>(6), value: fc.bigInt(0n, 2n ** 128n - 1n) }),
@@ -83,7 +83,7 @@ it.each([
   ["203.0.113.5", 30, ["203.0.113.4", "203.0.113.5", "203.0.113.7"]],
   ["2001:db8::1", 64, ["2001:db8::", "2001:db8::1"]],
   ["2001:db8::", 64, ["2001:db8::"]],
-] as const)("with the gateway %s/%i nobody is given %j", (gateway, prefixLength, reserved) => {
+] as const)("with the gateway %s/%i %j are never assigned", (gateway, prefixLength, reserved) => {
   const network = { gateway: ip(gateway), prefixLength };
   expect(prefixProblem(network)).toBeNull();
   expect(
@@ -91,7 +91,7 @@ it.each([
   ).toEqual(reserved);
 });
 
-it("what is reserved is in the network, for every gateway and prefix", () => {
+it("reserved addresses are in the network, for every gateway and prefix", () => {
   fc.assert(
     fc.property(fc.bigInt(0n, 2n ** 32n - 1n), fc.integer({ min: 1, max: 31 }), (value, prefixLength) => {
       const network = { gateway: { version: 4, value } as const, prefixLength };
@@ -139,12 +139,12 @@ it.each([
   "fe80::1",
   "::ffff:203.0.113.1",
   "::203.0.113.1",
-])("%s is nobody's public address", (text) => {
+])("%s is not a public address", (text) => {
   expect(isSpecial(ip(text))).toBe(true);
 });
 
 it.each(["203.0.113.1", "10.0.0.1", "223.255.255.254", "2001:db8::1", "fd00::1"])(
-  "%s may be somebody's",
+  "%s is a public address",
   (text) => {
     expect(isSpecial(ip(text))).toBe(false);
   },

@@ -9,7 +9,7 @@ export type IpRange = { readonly version: IpVersion; readonly first: bigint; rea
 /** The network that a pool's guests are in. */
 export type IpNetwork = { readonly gateway: IpAddress; readonly prefixLength: number };
 
-/** What a range may hold: each of its addresses is a row. */
+/** The most addresses of a range: each of them is a row. */
 export const maxRangeSize = 16_384n;
 
 const bitsOf = (version: IpVersion) => (version === 4 ? 32n : 128n);
@@ -124,7 +124,7 @@ export function prefixProblem({ gateway, prefixLength }: IpNetwork): string | nu
   return null;
 }
 
-/** Why nobody could have the gateway's address in that network, or null when somebody could. */
+/** Why the gateway's address is impossible in that network, or null when it is possible. */
 export function gatewayProblem(network: IpNetwork): string | null {
   const { version, value } = network.gateway;
   if (version === 6 || network.prefixLength >= 31) return null;

@@ -42,7 +42,7 @@ it.each([
 });
 
 describe("attaching", () => {
-  it("is for servers that run or are stopped, and have no job under way", () => {
+  it("is for servers that run or are stopped, and have no open job", () => {
     for (const status of serverStatuses) {
       const found = codes(decideAttach(free, { ...target, status }, false));
       if (status === "running" || status === "stopped") expect(found).toEqual([]);
@@ -53,7 +53,7 @@ describe("attaching", () => {
     expect(codes(decideAttach(free, { ...target, hasOpenJob: true }, false))).toEqual(["invalid_state"]);
   });
 
-  it("waits until the server that still has the address has given it up", () => {
+  it("waits until the server that still has the address has released it", () => {
     const waiting = { ...attached, heldBy: "srv_c", keeper: { ...holder, id: "srv_c", hasOpenJob: true } };
     const refusal = { code: "invalid_state", resource: "srv_c" };
     expect(decideAttach(waiting, target, true)).toMatchObject([refusal]);
@@ -68,7 +68,7 @@ describe("attaching", () => {
     expect(decideDetach({ ...waiting, keeper: { ...holder, id: "srv_c" } })).toEqual([]);
   });
 
-  it("takes an address from another server only by force, and only when that one has no job under way", () => {
+  it("moves an address from another server only with force, and only when that one has no open job", () => {
     expect(decideAttach(attached, target, false)).toMatchObject([
       { code: "already_attached", resource: "srv_a", fix: expect.stringContaining('"force":true') },
     ]);
@@ -98,7 +98,7 @@ describe("attaching", () => {
 });
 
 describe("detaching", () => {
-  it("needs a server to take it off, with no job under way; one that is on its way out will do", () => {
+  it("needs a server to detach it from, without an open job; one in the removal buffer will do", () => {
     expect(codes(decideDetach(free))).toEqual(["not_attached"]);
     expect(decideDetach(attached)).toEqual([]);
     const with_ = (more: Partial<Holder>) =>
@@ -121,7 +121,7 @@ describe("releasing", () => {
   });
 });
 
-it("the actions say what the decisions will, and why not", () => {
+it("the actions show the results of the decisions, and why not", () => {
   expect(publicIpActions(free)).toMatchObject({
     attach: { allowed: true, code: null },
     detach: { allowed: false, code: "not_attached" },
@@ -138,7 +138,7 @@ describe("the address of a gateway", () => {
   const gateway = { id: "gw_1", isDeleting: false, isApplied: true };
   const held: PublicIpFacts = { ...free, gateway };
 
-  it("is given to no server, with or without force, taken off nothing, and not released", () => {
+  it("is attached to no server, with or without force, detached from nothing, and not released", () => {
     for (const force of [false, true])
       expect(decideAttach(held, target, force)).toMatchObject([
         { code: "already_attached", resource: "gw_1" },
@@ -149,7 +149,7 @@ describe("the address of a gateway", () => {
     expect([attach.allowed, detach.allowed, release.allowed]).toEqual([false, false, false]);
   });
 
-  it("comes and goes with it", () => {
+  it("is reserved and released with it", () => {
     expect(gatewayIpStatus({ ...gateway, isApplied: false })).toBe("attaching");
     expect(gatewayIpStatus(gateway)).toBe("attached");
     expect(gatewayIpStatus({ ...gateway, isDeleting: true })).toBe("detaching");

@@ -22,7 +22,9 @@ export type PublicIpCode =
   | "region_mismatch"
   | "resource_deleting";
 
-/** Where an address is: the server that is to have it, and the one whose VM may have it in the region. */
+/**
+ * The place of an address: the server that should have it, and the one whose VM may have it in the region.
+ */
 export type PublicIpPlace = {
   readonly serverId: string | null;
   readonly heldBy: string | null;
@@ -57,32 +59,32 @@ export type Holder = {
    * firewalls that waits is none: whatever changes its addresses brings the rules along.
    */
   readonly hasOpenJob: boolean;
-  /** Why an operator has locked it; null when nobody has. */
+  /** Why an operator has locked it; null when it is not locked. */
   readonly lockedFor: string | null;
 };
 
 export type PublicIpFacts = PublicIpPlace & {
-  /** The gateway whose address it is: it comes and goes with it, and is no server's meanwhile. */
+  /** The gateway that has the address: it is reserved and released with it, and cannot be a server's. */
   readonly gateway: GatewayPlace | null;
   readonly id: string;
   readonly region: string;
   readonly version: number;
   readonly vlan: number | null;
   readonly isProtected: boolean;
-  /** The server of `serverId` or, on its way off one, of `heldBy`. */
+  /** The server of `serverId` or, while it is being detached, of `heldBy`. */
   readonly holder: Holder | null;
-  /** The server of `heldBy` while another one waits for the address: its VM has still to give it up. */
+  /** The server of `heldBy` while another one waits for the address: its VM must release it first. */
   readonly keeper: Holder | null;
 };
 
-/** The server an address is to go to, and the other addresses that it has or is to have. */
+/** The server that an address should move to, and the other addresses that it has or should have. */
 export type AttachTarget = Holder & {
   readonly others: readonly { readonly id: string; readonly version: number; readonly vlan: number | null }[];
 };
 
 type Decision = Refusal<PublicIpCode>[];
 
-/** In these a VM is there, or will never be, and no job is under way that could not be waited for. */
+/** In these a VM exists, or never will, and no job is open that could not be waited for. */
 const attachable: ReadonlySet<ServerStatus> = new Set(["running", "stopped"]);
 const detachable: ReadonlySet<ServerStatus> = new Set(["running", "stopped", "error", "pending_deletion"]);
 
@@ -107,7 +109,7 @@ function detachRefusal(server: Holder): Refusal<PublicIpCode> | null {
   return busy(server);
 }
 
-/** What stands in the way of attaching the address to the server; with `force` it is moved there. */
+/** Why the address cannot be attached to the server; with `force` it is moved there. */
 export function decideAttach(ip: PublicIpFacts, target: AttachTarget, force: boolean): Decision {
   const found: Decision = gatewayRefusal(ip, "already_attached");
   if (target.region !== ip.region)
@@ -120,7 +122,7 @@ export function decideAttach(ip: PublicIpFacts, target: AttachTarget, force: boo
     );
   if (target.status === "pending_deletion" || target.status === "deleting")
     found.push(
-      resourceDeleting("server_not_deleting", "The server is on its way out", {
+      resourceDeleting("server_not_deleting", "The server is being deleted", {
         resource: target.id,
         fix: target.status === "pending_deletion" ? `POST /servers/${target.id}/cancel-deletion` : null,
       }),
@@ -160,14 +162,14 @@ function placeRefusal(ip: PublicIpFacts, target: AttachTarget, force: boolean): 
 }
 
 /**
- * It was to go from one server to another, and that one goes itself before the first has given it up. Only one job of the
- * first can wait: whoever wants the address now waits until it has left.
+ * It was moving from one server to another, and that one is deleted before the first has released it. Only
+ * one job of the first can be queued: a new request for the address is refused until it is released.
  */
 function keeperRefusal({ keeper }: PublicIpFacts, target?: AttachTarget): Refusal<PublicIpCode> | null {
   return keeper === null || keeper.id === target?.id ? null : detachRefusal(keeper);
 }
 
-/** What the server has beside it: both versions are on one interface, in one VLAN. */
+/** The server's other public addresses: both versions are on one interface, in one VLAN. */
 function companyRefusals(ip: PublicIpFacts, target: AttachTarget): Decision {
   return target.others
     .filter(({ id }) => id !== ip.id)
@@ -188,7 +190,7 @@ function companyRefusals(ip: PublicIpFacts, target: AttachTarget): Decision {
     });
 }
 
-/** What stands in the way of making it a new gateway's address: it must be nobody's, and not on its way off one. */
+/** Why it cannot become a new gateway's address: it must be unused, and not being removed from a server. */
 export function decideGiveToGateway(ip: PublicIpFacts): Decision {
   const found = gatewayRefusal(ip, "already_attached");
   if (ip.holder !== null)
@@ -201,7 +203,7 @@ export function decideGiveToGateway(ip: PublicIpFacts): Decision {
   return found;
 }
 
-/** What stands in the way of taking the address off its server. */
+/** Why the address cannot be detached from its server. */
 export function decideDetach(ip: PublicIpFacts): Decision {
   if (ip.gateway !== null) return gatewayRefusal(ip, "in_use");
   if (ip.holder === null)
@@ -209,7 +211,7 @@ export function decideDetach(ip: PublicIpFacts): Decision {
   return [detachRefusal(ip.holder), keeperRefusal(ip)].flatMap((each) => each ?? []);
 }
 
-/** What stands in the way of giving the address back. */
+/** Why the address cannot be released. */
 export function decideRelease(ip: PublicIpFacts): Decision {
   const found: Decision = [];
   if (ip.isProtected)
@@ -237,7 +239,7 @@ export type PublicIpActionState = {
   readonly reason: string | null;
 };
 
-/** What may be done now, as a public IP's `actions` show it. Attaching includes moving; its target is not known here. */
+/** A public IP's `actions`. Attaching includes moving; its target is not known here. */
 export function publicIpActions(ip: PublicIpFacts): {
   readonly [action in PublicIpAction]: PublicIpActionState;
 } {

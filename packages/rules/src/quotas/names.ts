@@ -1,4 +1,4 @@
-/** What an operator can limit, in the order in which a refusal names them. */
+/** The quotas that an operator can limit, in the order in which a refusal names them. */
 export const quotaNames = [
   "servers",
   "vcpu",

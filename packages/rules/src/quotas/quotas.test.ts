@@ -21,7 +21,7 @@ describe("quotas", () => {
     expect(decideQuotas("org_1", none, { servers: 1e6 }, m)).toEqual([]);
   });
 
-  test("what fits exactly is let through, and one more is refused with its figures and a way out", () => {
+  test("what fits exactly is accepted, and one more is refused with its figures and a fix", () => {
     expect(decideQuotas("org_1", { ...none, vcpu: 8 }, { vcpu: 6 }, m)).toEqual([]);
     expect(decideQuotas("org_1", { ...none, vcpu: 8 }, { vcpu: 7 }, m)).toEqual([
       {
@@ -41,11 +41,11 @@ describe("quotas", () => {
     expect(decideQuotas("org_1", full, {}, all).map(({ quota }) => quota.name)).toEqual([...quotaNames]);
   });
 
-  test("giving something up needs no room, even above the limit", () => {
+  test("a release needs no quota, even above the limit", () => {
     expect(decideQuotas("org_1", { ...none, vcpu: 1 }, { vcpu: 9 }, { vcpu: -2, memory_mb: 0 })).toEqual([]);
   });
 
-  test("what a removal holds and what its restore takes make the whole server", () => {
+  test("what a removal keeps and what its restore takes make up the whole server", () => {
     expect(addQuota(heldInRemoval(m), takenByRestore(m))).toEqual(addQuota(m, {}));
     expect(heldInRemoval(m)).toEqual({ servers: 1, disk_gb: 80 });
   });

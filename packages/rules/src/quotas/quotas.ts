@@ -25,7 +25,7 @@ const words: { readonly [name in QuotaName]: string } = {
   members: "members and open invitations",
 };
 
-/** What makes room without an operator. */
+/** What frees quota without an operator. */
 const waysOut: { readonly [name in QuotaName]: string } = {
   servers: "delete a server, which counts until its removal is over",
   vcpu: "delete another server, which frees its vCPUs at once",
@@ -37,11 +37,11 @@ const waysOut: { readonly [name in QuotaName]: string } = {
   public_ips: "release an address that is not needed",
   firewalls: "delete a firewall that is not needed",
   firewall_rules: "remove rules that are not needed",
-  gateways: "delete a gateway, which counts until the region's edge has let go of it",
+  gateways: "delete a gateway, which counts until the region's edge has removed it",
   members: "remove a member, or withdraw an invitation",
 };
 
-/** Every quota that has no room for what is asked. Taking less than nothing needs no room, however full it is. */
+/** Every quota that does not suffice for the request. A request for less than zero always fits. */
 export function decideQuotas(
   organisationId: string,
   limits: QuotaLimits,
@@ -69,7 +69,7 @@ export function decideQuotas(
   });
 }
 
-/** What a server takes of its package. */
+/** The quota that a server uses, by its package. */
 export function serverQuota(size: {
   readonly vcpu: number;
   readonly memoryMb: number;
@@ -78,12 +78,15 @@ export function serverQuota(size: {
   return { servers: 1, vcpu: size.vcpu, memory_mb: size.memoryMb, disk_gb: size.diskGb };
 }
 
-/** Of that, what it still takes on its way out: it keeps its disk until it is destroyed, and runs no more. */
+/**
+ * The part of it that a server still uses while being deleted: it keeps its disk until it is destroyed, and
+ * runs no more.
+ */
 export function heldInRemoval(amounts: QuotaAmounts): QuotaAmounts {
   return { servers: amounts.servers ?? 0, disk_gb: amounts.disk_gb ?? 0 };
 }
 
-/** What it takes again when it is taken out of the removal buffer. */
+/** The part that it uses again when it is restored from the removal buffer. */
 export function takenByRestore(amounts: QuotaAmounts): QuotaAmounts {
   return { vcpu: amounts.vcpu ?? 0, memory_mb: amounts.memory_mb ?? 0 };
 }
@@ -93,7 +96,7 @@ export function largerQuota(one: QuotaAmounts, other: QuotaAmounts): QuotaAmount
   return Object.fromEntries(quotaNames.map((name) => [name, Math.max(one[name] ?? 0, other[name] ?? 0)]));
 }
 
-/** What a resize takes on top of what the server has; going down takes nothing. */
+/** The additional quota of a resize; none for a smaller size. */
 export function takenByResize(
   from: { readonly vcpu: number; readonly memoryMb: number; readonly diskGb: number },
   to: { readonly vcpu: number; readonly memoryMb: number; readonly diskGb: number },

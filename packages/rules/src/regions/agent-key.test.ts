@@ -3,13 +3,13 @@ import { judgeReportedKey, mayTakeSecret } from "./agent-key.ts";
 
 const nothing = { inUse: null, pending: null, pendingAgeSeconds: null };
 
-test("The first key that a region tells is in use; another one waits", () => {
+test("The first key that a region reports is in use; another one waits", () => {
   expect(judgeReportedKey("a", nothing)).toBe("first");
   expect(judgeReportedKey("a", { ...nothing, inUse: "a" })).toBe("in_use");
   expect(judgeReportedKey("b", { ...nothing, inUse: "a" })).toBe("wait");
 });
 
-test("One key waits at a time, until it is not told any more", () => {
+test("One key is pending at a time, until it is no longer reported", () => {
   const waiting = { inUse: "a", pending: "b", pendingAgeSeconds: 20 };
   expect(judgeReportedKey("b", waiting)).toBe("again");
   expect(judgeReportedKey("c", waiting)).toBe("aside");
@@ -17,7 +17,7 @@ test("One key waits at a time, until it is not told any more", () => {
   expect(judgeReportedKey("a", waiting)).toBe("in_use");
 });
 
-test("A secret goes to who has the key; who does not say is asked no more than the region's reports", () => {
+test("A secret goes to an agent with the key; an agent that names none is judged by the region's reports", () => {
   const facts = { inUse: "a", claimed: null, inUseAgeSeconds: 5, pendingAgeSeconds: 5 };
   expect(mayTakeSecret({ ...facts, claimed: "a" })).toBe(true);
   expect(mayTakeSecret({ ...facts, claimed: "b" })).toBe(false);

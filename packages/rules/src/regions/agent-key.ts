@@ -1,21 +1,25 @@
 export type AgentKeyFacts = {
-  /** What secrets are sealed to; null before an agent of the region has told a key. */
+  /** The key that secrets are sealed to; null before an agent of the region has reported one. */
   readonly inUse: string | null;
   /** Another key that waits for an operator. */
   readonly pending: string | null;
-  /** How long ago an agent told the one that waits; null without one. */
+  /** How long ago an agent reported the waiting one; null without one. */
   readonly pendingAgeSeconds: number | null;
 };
 
 /** `first`: from now on in use; `wait`: to be kept for an operator; `again`: it waits already; `aside`: another one waits. */
 export type ReportedKey = "in_use" | "first" | "wait" | "again" | "aside";
 
-/** An agent tells its key every 20 seconds: one that was not told for so long makes room for another. */
+/**
+ * An agent reports its key every 20 seconds: one that was not reported for this long can be replaced by
+ * another.
+ */
 export const pendingKeySilentSeconds = 60;
 
 /**
- * What an agent's key is to its region. The first is believed, as the region is set up then; whoever has the agent's
- * token could tell any later one, so that it takes an operator. One waits at a time: nobody fills the audit trail.
+ * What a reported key is to its region. The first is trusted, because the region is being set up then; a
+ * thief of the agent's token could report any later one, so that it needs an operator. One waits at a time,
+ * so that the audit trail cannot be flooded.
  */
 export function judgeReportedKey(
   key: string,
@@ -30,17 +34,19 @@ export function judgeReportedKey(
 
 export type SecretHolderFacts = {
   readonly inUse: string | null;
-  /** The key of whoever wants the secret; null when it does not say. */
+  /** The key of the agent that claims; null when it does not name it. */
   readonly claimed: string | null;
-  /** How long ago an agent told the key in use; null when none has since it is noted. */
+  /**
+   * How long ago an agent reported the key in use; null when it was never reported since this is recorded.
+   */
   readonly inUseAgeSeconds: number | null;
-  /** How long ago an agent told the key that waits; null without one. */
+  /** How long ago an agent reported the waiting key; null without one. */
   readonly pendingAgeSeconds: number | null;
 };
 
 /**
- * Whether a job with a sealed secret may go to who asks for it. An agent that does not say its key is given the job
- * unless only another key was told of late.
+ * Whether a job with a sealed secret may be assigned to the agent that claims. An agent that does not name
+ * its key is assigned the job unless only another key was reported recently.
  */
 export function mayTakeSecret({
   inUse,

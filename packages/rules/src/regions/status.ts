@@ -12,7 +12,7 @@ export type RegionHealthFacts = {
 /** Agents report every 20 seconds: three missed reports make a region unreachable. */
 export const unreachableAfterSeconds = 60;
 
-/** What a region is, for those who want to order there. */
+/** The status of a region for its customers. */
 export function regionStatus(facts: RegionHealthFacts): RegionStatus {
   if (facts.maintenance) return "maintenance";
   if (facts.reportAgeSeconds === null || facts.reportAgeSeconds > unreachableAfterSeconds)

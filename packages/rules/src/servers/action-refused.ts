@@ -13,7 +13,7 @@ type Around = {
   /** Id of the server. */
   readonly resource: string;
   readonly fix: string | null;
-  /** What the state had to be. */
+  /** The required state. */
   readonly state: PreconditionName<"invalid_state">;
 };
 

@@ -3,9 +3,9 @@ import { grownDiskGb, isDiskDrift, takenOverDiskGb } from "./disk.ts";
 
 const gib = 2 ** 30;
 
-test("a larger disk is recorded in whole GB, a smaller one and one that nobody saw are not", () => {
+test("a larger disk is recorded in whole GB, a smaller or unobserved one is not", () => {
   expect(grownDiskGb(40, 160, 80 * gib)).toBe(80);
-  // As much as a record of 80 would ask for: it must never be drift for being smaller than what it was recorded as.
+  // The size that a record of 80 would request: it must never be drift for being smaller than its record.
   expect(grownDiskGb(40, 160, 81 * gib - 1)).toBe(80);
   expect(grownDiskGb(40, 160, 41 * gib - 1)).toBeNull();
   expect(grownDiskGb(40, 160, 40 * gib)).toBeNull();
@@ -27,7 +27,7 @@ test("a disk larger than was ordered is drift, and not the record", () => {
   expect(isDiskDrift(1000, 40, 1000 * gib)).toBe(false);
 });
 
-test("a VM is taken over with its own disk, unless no package has one as large", () => {
+test("a VM is adopted with its own disk, unless no package has one as large", () => {
   expect(takenOverDiskGb(40, 100 * gib)).toBe(100);
   expect(takenOverDiskGb(40, 20 * gib)).toBe(40);
   expect(takenOverDiskGb(40, null)).toBe(40);

@@ -6,11 +6,12 @@ const gib = 2 ** 30;
 const largestDiskGb = Math.max(...packages.map(({ diskGb }) => diskGb));
 
 /**
- * What a server's disk is from now on when the region shows one of so many bytes, in whole GB; null leaves it as it is
- * recorded. Disks only grow: a smaller one is drift, and not the truth. So is one that is larger than was ordered for this
- * server: a region must not be able to make somebody pay for a disk by saying that it is there.
+ * A server's disk from now on when the region reports one of so many bytes, in whole GB; null leaves it as it
+ * is recorded. Disks only grow: a smaller one is drift, and not the truth. So is one that is larger than was
+ * ordered for this server: a region must not be able to make a customer pay for a disk by reporting it.
  *
- * @param orderedGb the largest disk that was ever asked for, by a resize that failed, too: it may have grown all the same
+ * @param orderedGb the largest disk that was ever requested, also by a failed resize: it may have grown all
+ * the same
  */
 export function grownDiskGb(recordedGb: number, orderedGb: number, seenBytes: number | null): number | null {
   if (seenBytes === null) return null;
@@ -25,8 +26,8 @@ export function isDiskDrift(recordedGb: number, orderedGb: number, seenBytes: nu
 }
 
 /**
- * The disk that a VM is taken over with: the package's, or its own when that is larger and some package has one as large.
- * Taking it over orders it.
+ * The disk that a VM is adopted with: the package's, or its own when that is larger and some package has one
+ * as large. The adoption orders it.
  */
 export function takenOverDiskGb(packageGb: number, seenBytes: number | null): number {
   const seenGb = Math.floor((seenBytes ?? 0) / gib);

@@ -15,7 +15,7 @@ const statusNames: { readonly [status in ServerStatus]: string } = {
   error: "in error",
 };
 
-/** For acts that need a server which nothing else is done to: it must be in one of the statuses. */
+/** For actions that need a server without an open job: it must be in one of the statuses. */
 export function decideOnIdle(
   statuses: readonly ServerStatus[],
   done: string,

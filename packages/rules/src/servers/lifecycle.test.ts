@@ -7,6 +7,7 @@ const idle = {
   wasCreated: true,
   openJob: null,
   agentAnswers: null,
+  passwordByAgentOnly: false,
   lockedFor: null,
 } as const;
 const free = { deleteProtected: false, ...idle };
@@ -30,7 +31,7 @@ describe("actions", () => {
     });
   });
 
-  test("a server in the removal buffer can be taken out of it and nothing else", () => {
+  test("a server in the removal buffer can be restored and nothing else", () => {
     expect(actionsOf({ status: "pending_deletion", ...free })).toMatchObject({
       cancel_deletion: { allowed: true },
       delete: { allowed: false, code: "resource_deleting" },
@@ -58,7 +59,7 @@ describe("actions", () => {
     }
   });
 
-  test("power follows the status: what is under way, over or senseless is refused", () => {
+  test("power follows the status: what is ongoing, done or impossible is refused", () => {
     const allowedIn = (status: (typeof serverStatuses)[number]) => {
       const actions = actionsOf({ status, ...free });
       return powerActions.filter((action) => actions[action].allowed);
@@ -71,7 +72,7 @@ describe("actions", () => {
     expect(actionsOf({ status: "error", ...free, wasCreated: false }).start.allowed).toBe(false);
   });
 
-  test("a stop does not wait behind a guest that is asked to shut down, and behind nothing else", () => {
+  test("a stop does not wait for a guest that is asked to shut down, but for everything else", () => {
     const waiting = (kind: string, action: string | null) =>
       decideAction("stop", { status: "stopping", ...free, openJob: { kind, action, isWaiting: true } })
         .allowed;
@@ -81,7 +82,7 @@ describe("actions", () => {
     expect(waiting("ServerRestore", null)).toBe(false);
   });
 
-  test("an act waits for the one before it", () => {
+  test("an action waits for the one before it", () => {
     const openJob = { kind: "ServerUpdate", action: null, isWaiting: true };
     const state = { status: "running", ...free, openJob } as const;
     for (const action of [...powerActions, "resize", "rebuild"] as const)
@@ -89,7 +90,7 @@ describe("actions", () => {
     expect(decideAction("delete", state).allowed).toBe(true);
   });
 
-  test("a rebuild goes past a round of the firewalls that waits, and past none that is under way", () => {
+  test("a rebuild supersedes a queued job of the firewalls, and no running one", () => {
     const during = (isWaiting: boolean) =>
       actionsOf({ status: "running", ...free, openJob: { kind: "FirewallApply", action: null, isWaiting } });
     expect(during(true).rebuild.allowed).toBe(true);
@@ -131,13 +132,21 @@ test.each([
   expect(restoresTo(status, made, on)).toBe(expected);
 });
 
-test("a password is set at once by a guest agent that answers, or that nobody has asked", () => {
+test("a password is set at once by a guest agent that answers, or that was not queried yet; a Windows has no other way", () => {
   const now = (status: "running" | "stopped", agentAnswers: boolean | null) =>
     decideAction("password_reset_now", { ...idle, status, deleteProtected: false, agentAnswers });
   expect(now("running", true).allowed).toBe(true);
   expect(now("running", null).allowed).toBe(true);
   expect(now("running", false)).toMatchObject({ allowed: false, code: "guest_agent_unavailable" });
   expect(now("stopped", null)).toMatchObject({ allowed: false, code: "guest_agent_unavailable" });
+  const windows = (action: "password_reset" | "password_reset_now", status: "running" | "stopped") =>
+    decideAction(action, { ...idle, status, deleteProtected: false, passwordByAgentOnly: true });
+  for (const status of ["running", "stopped"] as const)
+    expect(windows("password_reset", status)).toEqual(windows("password_reset_now", status));
+  expect([
+    windows("password_reset", "running").allowed,
+    windows("password_reset", "stopped").allowed,
+  ]).toEqual([true, false]);
   const deleting = { ...idle, deleteProtected: false, agentAnswers: false } as const;
   expect(decideAction("password_reset_now", { ...deleting, status: "deleting" })).toMatchObject({
     code: "resource_deleting",

@@ -1,4 +1,4 @@
-import { givesWayToInterfaces } from "../jobs/actions.ts";
+import { isPreemptedByInterfaceJobs } from "../jobs/actions.ts";
 import { type ActionDecision, allowed, refused } from "./action-decision.ts";
 import { decideOnIdle } from "./idle.ts";
 import { decidePower, type PowerAction, powerActions } from "./power.ts";
@@ -18,7 +18,7 @@ export const serverStatuses = [
 ] as const;
 export type ServerStatus = (typeof serverStatuses)[number];
 
-/** What people can do to a server. `actions` of a server shows each with its decision. */
+/** The actions on a server. `actions` of a server shows each with its decision. */
 export const serverActions = [
   "delete",
   "cancel_deletion",
@@ -33,23 +33,25 @@ export const serverActions = [
 ] as const;
 export type ServerAction = (typeof serverActions)[number];
 
-/** What decides whether something may be done to a server. */
+/** The facts that decide whether an action on a server is possible. */
 export type ServerState = {
   readonly status: ServerStatus;
   readonly deleteProtected: boolean;
   readonly rebuildProtected: boolean;
-  /** Its VM was once read back as complete. Without that there is nothing to act on but a create. */
+  /** Its VM was once observed as complete. Without that there is nothing to act on but a create. */
   readonly wasCreated: boolean;
   /** The job that waits or runs for it, with the power action if it is one; null when there is none. */
   readonly openJob: {
     readonly kind: string;
     readonly action: string | null;
-    /** It waits for an agent, and none is at it. */
+    /** It is queued, and no agent runs it. */
     readonly isWaiting: boolean;
   } | null;
-  /** Whether its guest agent answers, as its region has just said; null when nobody knows. */
+  /** Whether its guest agent answers, by its region's latest report; null when that is unknown. */
   readonly agentAnswers: boolean | null;
-  /** Why an operator has locked it; null when nobody has. */
+  /** A Windows password is in clear on the drive that a guest reads when it starts, so only the agent sets it. */
+  readonly passwordByAgentOnly: boolean;
+  /** Why an operator has locked it; null when it is not locked. */
   readonly lockedFor: string | null;
 };
 
@@ -63,43 +65,49 @@ export function decideAction(action: ServerAction, state: ServerState): ActionDe
   switch (action) {
     case "delete":
       return (
-        onItsWayOut(state.status) ??
+        isBeingDeleted(state.status) ??
         (state.deleteProtected ? refused("protected", "The server is protected from deletion") : allowed)
       );
     case "cancel_deletion":
       if (state.status === "pending_deletion") return allowed;
-      return onItsWayOut(state.status) ?? refused("invalid_state", "The server is not marked for removal");
+      return isBeingDeleted(state.status) ?? refused("invalid_state", "The server is not marked for removal");
     case "purge":
-      // What is in the buffer has passed the protection already.
+      // A server in the buffer has passed the check of its protection already.
       if (state.status === "pending_deletion") return allowed;
       return decideAction("delete", state);
     case "rename":
-      return onItsWayOut(state.status) ?? decideOnIdle(["running", "stopped"], "renamed", state);
+      return isBeingDeleted(state.status) ?? decideOnIdle(["running", "stopped"], "renamed", state);
     case "rebuild":
-      if (state.rebuildProtected && onItsWayOut(state.status) === null)
+      if (state.rebuildProtected && isBeingDeleted(state.status) === null)
         return refused("protected", "The server is protected from being rebuilt");
       return (
-        onItsWayOut(state.status) ??
+        isBeingDeleted(state.status) ??
         decideOnIdle(["running", "stopped", "error"], "rebuilt", withoutWaitingRules(state))
       );
     case "password_reset":
-      return (
-        onItsWayOut(state.status) ?? decideOnIdle(["running", "stopped"], "given another password", state)
-      );
+      return state.passwordByAgentOnly
+        ? decideAction("password_reset_now", state)
+        : decidePasswordReset(state);
     case "password_reset_now": {
-      const decision = decideAction("password_reset", state);
+      const decision = decidePasswordReset(state);
       return decision.allowed ? throughTheGuestAgent(state) : decision;
     }
     case "update":
-      return onItsWayOut(state.status) ?? allowed;
+      return isBeingDeleted(state.status) ?? allowed;
     case "resize":
-      return onItsWayOut(state.status) ?? decideOnIdle(["running", "stopped"], "resized", state);
+      return isBeingDeleted(state.status) ?? decideOnIdle(["running", "stopped"], "resized", state);
     default:
-      return onItsWayOut(state.status) ?? decidePower(action satisfies PowerAction, state);
+      return isBeingDeleted(state.status) ?? decidePower(action satisfies PowerAction, state);
   }
 }
 
-/** Of a guest whose agent nobody has asked lately, the job finds out. */
+function decidePasswordReset(state: ServerState): ActionDecision {
+  return (
+    isBeingDeleted(state.status) ?? decideOnIdle(["running", "stopped"], "given another password", state)
+  );
+}
+
+/** When the guest agent was not queried recently, the job finds out whether it answers. */
 function throughTheGuestAgent({ status, agentAnswers }: ServerState): ActionDecision {
   if (status !== "running")
     return refused(
@@ -109,22 +117,22 @@ function throughTheGuestAgent({ status, agentAnswers }: ServerState): ActionDeci
   if (agentAnswers === false)
     return refused(
       "guest_agent_unavailable",
-      "The server's guest agent does not answer, and nobody else can set a password while it runs",
+      "The server's guest agent does not answer, and only it can set a password while the server runs",
     );
   return allowed;
 }
 
 /**
  * For what writes the VM's filter along with all else that it does: a round of the firewalls that waits, perhaps for long,
- * gives way to it.
+ * is superseded by it.
  */
 export function withoutWaitingRules(state: ServerState): ServerState {
   const { openJob } = state;
-  const givesWay = openJob?.isWaiting === true && givesWayToInterfaces(openJob.kind);
+  const givesWay = openJob?.isWaiting === true && isPreemptedByInterfaceJobs(openJob.kind);
   return givesWay ? { ...state, openJob: null } : state;
 }
 
-export function onItsWayOut(status: ServerStatus): ActionDecision | null {
+export function isBeingDeleted(status: ServerStatus): ActionDecision | null {
   if (status === "pending_deletion") return refused("resource_deleting", "The server is marked for removal");
   if (status === "deleting") return refused("resource_deleting", "The server is being destroyed");
   return null;
@@ -137,13 +145,13 @@ export function actionsOf(state: ServerState): { readonly [action in ServerActio
   };
 }
 
-/** What taking a server out of the removal buffer leads to. */
+/** The state of a server that is restored from the removal buffer. */
 export type RestoresTo = "running" | "stopped" | "error";
 
 /**
- * What a server that is deleted now would be restored to.
+ * The state that a server which is deleted now would be restored to.
  *
- * @param wasCreated its VM was once read back as complete; without that there is nothing to restore
+ * @param wasCreated its VM was once observed as complete; without that there is nothing to restore
  */
 export function restoresTo(status: ServerStatus, wasCreated: boolean, powerIsOn: boolean): RestoresTo {
   if (!wasCreated) return "error";

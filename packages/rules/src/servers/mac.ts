@@ -1,6 +1,10 @@
+/** Of a server's interfaces the public one is the second: the first is the private one. */
+export const publicPosition = 1;
+
 /**
- * The MAC address of a server's interface: locally administered, and unique in a region because the VM number is.
- * One byte tells regions apart, so that two regions on one cable do not collide before the 256th of them.
+ * The MAC address of a server's interface: locally administered, and unique in a region because the VM number
+ * is. One byte distinguishes regions, so that two regions on one cable do not collide before the 256th of
+ * them.
  *
  * @param vmid from 100 to 999999999 (30 bits)
  * @param position of the interface, 0 to 3

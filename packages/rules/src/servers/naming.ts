@@ -1,10 +1,10 @@
 const pattern = /^[a-z0-9]([a-z0-9-]*[a-z0-9])?$/;
 export const maxServerNameLength = 63;
 
-/** Words that a YAML reader (cloud-init among them) takes for a boolean or for nothing. */
+/** Words that a YAML reader (such as cloud-init's) takes for a boolean or for null. */
 const yamlWords = new Set(["y", "n", "yes", "no", "on", "off", "true", "false", "null"]);
 
-/** What a YAML reader takes for a number or a date, as far as a name's characters allow it. */
+/** Texts that a YAML reader takes for a number or a date, as far as a name's characters allow it. */
 const yamlNumbers = [
   /^\d+$/,
   /^\d+e-?\d+$/,

@@ -1,7 +1,15 @@
+import type { OsFamily } from "../catalog/images.ts";
 import type { Refusal } from "../decision.ts";
 import { regionUnavailable } from "../refusals.ts";
 
-/** What decides whether a new password can be handed over. */
+/** Why a password cannot be set at the next start; null when it can. */
+export function nextBootDefect(osFamily: OsFamily): string | null {
+  return osFamily === "windows"
+    ? "must be now: a Windows password is set by the guest agent of the running server"
+    : null;
+}
+
+/** The facts that decide whether a new password can be set. */
 export type PasswordResetFacts = {
   /** A password for Windows has to be sealed to the region's agent. */
   readonly needsSealedPassword: boolean;
@@ -9,12 +17,12 @@ export type PasswordResetFacts = {
   readonly region: string;
 };
 
-/** What stands in the way beyond the server's state and its guest's agent; an empty list lets it through. */
+/** Reasons against it beyond the server's state and its guest agent; an empty list allows it. */
 export function decidePasswordReset(facts: PasswordResetFacts): Refusal<"region_unavailable">[] {
   return facts.needsSealedPassword && !facts.regionHasAgentKey ? [agentKeyUnknown(facts.region)] : [];
 }
 
-/** A Windows password is handed over sealed, and there is no key to seal it to. */
+/** A Windows password is sealed for the agent, and there is no key to seal it to. */
 export function agentKeyUnknown(region: string): Refusal<"region_unavailable"> {
   return regionUnavailable(
     "region_agent_key_known",

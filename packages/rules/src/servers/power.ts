@@ -6,7 +6,10 @@ export const powerActions = ["start", "shutdown", "stop", "reboot", "reset"] as 
 export type PowerAction = (typeof powerActions)[number];
 
 type PowerRule = {
-  /** In which statuses it may be asked for. A server in error is there all the same, and has to get out of it. */
+  /**
+   * The statuses in which it may be requested. A server in error may exist all the same, and needs a way out
+   * of it.
+   */
   readonly from: readonly ServerStatus[];
   /** The status on the way. */
   readonly through: ServerStatus;
@@ -21,7 +24,7 @@ const rules: { readonly [action in PowerAction]: PowerRule } = {
   reset: { from: ["running"], through: "rebooting", participle: "reset" },
 };
 
-/** Whether the power action may be asked for now. */
+/** Whether the power action may be requested now. */
 export function decidePower(action: PowerAction, state: ServerState): ActionDecision {
   if (action === "stop" && waitsForGuest(state)) return allowed;
   const { from, participle } = rules[action];
@@ -32,7 +35,7 @@ export function decidePower(action: PowerAction, state: ServerState): ActionDeci
   return decideOnIdle(from, participle, state);
 }
 
-/** A guest that is asked to shut down may take its time, or not listen at all: a stop does not wait behind that. */
+/** A guest that is asked to shut down may take its time, or ignore it: a stop does not wait for that. */
 export function waitsForGuest({ status, openJob }: ServerState): boolean {
   if (status !== "stopping" && status !== "rebooting") return false;
   return openJob?.kind === "ServerPower" && (openJob.action === "shutdown" || openJob.action === "reboot");
@@ -43,7 +46,7 @@ export function statusDuring(action: PowerAction): ServerStatus {
   return rules[action].through;
 }
 
-/** What an action leaves behind. */
+/** Whether the server runs after the action. */
 export function leavesRunning(action: PowerAction): boolean {
   return action !== "shutdown" && action !== "stop";
 }

@@ -23,7 +23,7 @@ const ready: CreateFacts = {
 const codes = (facts: CreateFacts) => decideCreate(facts).map((refusal) => refusal.code);
 
 describe("creating", () => {
-  test("nothing stands in the way in a world that is ready", () => {
+  test("nothing is refused when all preconditions hold", () => {
     expect(decideCreate(ready)).toEqual([]);
     expect(decideCreate({ ...ready, subnet: null })).toEqual([]);
   });
@@ -74,7 +74,7 @@ describe("creating", () => {
     expect(codes(facts)).toEqual([code]);
   });
 
-  test("a full subnet's way out names its network", () => {
+  test("the fix for a full subnet names its network", () => {
     const facts = { ...ready, subnet: { ...emptySubnet, hasFreeAddress: false } };
     expect(decideCreate(facts)[0]?.fix).toBe("POST /networks/net_1/subnets to make another subnet");
   });
@@ -84,7 +84,7 @@ describe("creating", () => {
     expect(codes({ ...ready, region: { ...ready.region, hasAgentKey: false } })).toEqual([]);
   });
 
-  test("all refusals come at once", () => {
+  test("all refusals are answered at once", () => {
     const facts: CreateFacts = {
       ...ready,
       region: { slug: "ist1", maintenance: true, hasFreeVmid: false, hasAgentKey: false },
@@ -116,6 +116,7 @@ describe("acting on a server", () => {
     wasCreated: true,
     openJob: null,
     agentAnswers: null,
+    passwordByAgentOnly: false,
     lockedFor: null,
   };
   test("a refused delete names what would allow it", () => {
@@ -124,7 +125,7 @@ describe("acting on a server", () => {
     ).toMatchObject([{ code: "protected", fix: 'PATCH /servers/srv_1 {"protection":{"delete":false}}' }]);
   });
 
-  test("what the removal buffer forbids can be had by leaving it", () => {
+  test("what the removal buffer forbids becomes possible by leaving it", () => {
     expect(
       decideServerAction("update", {
         id: "srv_1",
@@ -137,6 +138,20 @@ describe("acting on a server", () => {
       decideServerAction("update", { id: "srv_1", status: "deleting", deleteProtected: false, ...idle }),
     ).toMatchObject([{ code: "resource_deleting", fix: null }]);
   });
+
+  test.each([
+    [false, "stopped", 'POST /servers/srv_1/password-reset {"when":"next_boot"}'],
+    [true, "stopped", 'POST /servers/srv_1/power {"action":"start"}'],
+    [true, "running", "Wait until the guest has started, or start the QEMU guest agent in it"],
+  ] as const)(
+    "where no guest agent sets a password (Windows: %s, %s) the fix is: %s",
+    (passwordByAgentOnly, status, fix) => {
+      const server = { ...idle, id: "srv_1", status, deleteProtected: false, passwordByAgentOnly };
+      expect(decideServerAction("password_reset_now", { ...server, agentAnswers: false })).toMatchObject([
+        { code: "guest_agent_unavailable", fix },
+      ]);
+    },
+  );
 
   test("what is allowed has no refusals", () => {
     expect(

@@ -26,13 +26,13 @@ export type CreateCode =
   | "quota_exceeded"
   | "capacity_unavailable";
 
-/** What must be known of the world before a server can be placed in it. */
+/** The facts that decide whether a server can be created. */
 export type CreateFacts = {
   readonly region: {
     readonly slug: string;
     readonly maintenance: boolean;
     readonly hasFreeVmid: boolean;
-    /** The agent has told its public key, so that a secret can be sealed to it. */
+    /** The agent has reported its public key, so that a secret can be sealed to it. */
     readonly hasAgentKey: boolean;
   };
   /** A generated password has to be sealed to the region's agent (Windows). */
@@ -40,16 +40,16 @@ export type CreateFacts = {
   readonly name: string;
   /** Id of the live server (the removal buffer counts) that has the name. */
   readonly nameTakenBy: string | null;
-  /** The subnet it goes to; null when the default network is made along with it. */
+  /** The subnet it goes to; null when the default network is created with it. */
   readonly subnet: {
     readonly id: string;
     readonly networkId: string;
     readonly deleting: boolean;
     readonly hasFreeAddress: boolean;
-    /** The address that was asked for and is not free, and whose it is. */
+    /** The requested address, when it is not free, and whose it is. */
     readonly taken: { readonly address: string; readonly serverId: string | null } | null;
   } | null;
-  /** Whether the region has a VLAN left; asked only when a network is made. */
+  /** Whether the region has a VLAN left; read only when a network is created. */
   readonly hasFreeVlan: boolean;
   /** The package that no node of the region has room for, as far as is known; null when there is room. */
   readonly lacksRoomFor: string | null;
@@ -57,7 +57,7 @@ export type CreateFacts = {
   readonly fullQuotas: readonly QuotaRefusal[];
 };
 
-/** Everything that stands in the way of creating the server; an empty list lets it through. */
+/** Every reason against creating the server; an empty list allows it. */
 export function decideCreate(facts: CreateFacts): Refusal<CreateCode>[] {
   const { region, subnet } = facts;
   const refusals: Refusal<CreateCode>[] = [];
@@ -75,13 +75,13 @@ export function decideCreate(facts: CreateFacts): Refusal<CreateCode>[] {
     refusals.push(addressInUse(subnet.taken.address, subnet.taken.serverId ?? subnet.id));
   if (subnet?.hasFreeAddress === false) refusals.push(subnetExhausted(subnet));
   if (subnet === null && !facts.hasFreeVlan) refusals.push(vlanExhausted(region.slug));
-  if (facts.lacksRoomFor !== null) refusals.push(noRoomIn(region.slug, facts.lacksRoomFor));
+  if (facts.lacksRoomFor !== null) refusals.push(noCapacityIn(region.slug, facts.lacksRoomFor));
   if (!region.hasFreeVmid) refusals.push(vmidExhausted(region.slug));
   return [...refusals, ...facts.fullQuotas];
 }
 
 /** No node of the region has room for a server of the package. */
-export function noRoomIn(region: string, slug: string): Refusal<"capacity_unavailable"> {
+export function noCapacityIn(region: string, slug: string): Refusal<"capacity_unavailable"> {
   return capacityUnavailable(
     "region_has_capacity",
     `No node of region ${region} has room for package ${slug} now`,
@@ -103,7 +103,11 @@ function fixOf(
     case "resource_deleting":
       return server.status === "pending_deletion" ? `POST /servers/${server.id}/cancel-deletion` : null;
     case "guest_agent_unavailable":
-      return `POST /servers/${server.id}/password-reset {"when":"next_boot"}`;
+      if (!server.passwordByAgentOnly)
+        return `POST /servers/${server.id}/password-reset {"when":"next_boot"}`;
+      return server.status === "stopped"
+        ? `POST /servers/${server.id}/power {"action":"start"}`
+        : "Wait until the guest has started, or start the QEMU guest agent in it";
     case "locked":
       return "Ask an operator of the installation to unlock the server";
     case "invalid_state":
@@ -113,7 +117,7 @@ function fixOf(
   }
 }
 
-/** What stands in the way of an action on an existing server; an empty list lets it through. */
+/** Every reason against an action on an existing server; an empty list allows it. */
 export function decideServerAction(
   action: ServerAction,
   server: ServerState & { readonly id: string },

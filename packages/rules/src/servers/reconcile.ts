@@ -4,10 +4,10 @@ import type { ActionDecision } from "./action-decision.ts";
 import { refused } from "./action-decision.ts";
 import { actionRefused } from "./action-refused.ts";
 import { decideOnIdle } from "./idle.ts";
-import { onItsWayOut, type ServerState, withoutWaitingRules } from "./lifecycle.ts";
+import { isBeingDeleted, type ServerState, withoutWaitingRules } from "./lifecycle.ts";
 
-/** What the last looks at the region have told of the server's VM; null when all is as it should be. */
-export type ToldDrift = {
+/** The drift of the server's VM in the last scans of the region; null when there is none. */
+export type ReportedDrift = {
   readonly kind: "changed" | "missing" | "foreign" | "extra";
   readonly fields: readonly string[];
 };
@@ -18,18 +18,18 @@ const left: ReadonlySet<string> = new Set(["vcpu", "memory_mb", "disk_gb", "powe
 /** The agent's token does not reach it, so no job of the agent can change it. */
 const hidden = "visibility";
 
-/** Whether a job that puts the VM right would change anything of what was told. */
-export const canBePutRight = ({ kind, fields }: Pick<ToldDrift, "kind" | "fields">): boolean =>
+/** Whether a job that reconciles the VM would change any of the reported differences. */
+export const canBeReconciled = ({ kind, fields }: Pick<ReportedDrift, "kind" | "fields">): boolean =>
   kind === "changed" && !fields.includes(hidden) && fields.some((field) => !left.has(field));
 
 export type ReconcileFacts = {
   readonly state: ServerState & { readonly id: string };
-  /** A rebuild has broken off: what the VM lacks it is given by that rebuild, when it is tried again. */
+  /** A rebuild was interrupted: its retry restores what the VM lacks. */
   readonly isBrokenByRebuild: boolean;
-  readonly drift: ToldDrift | null;
+  readonly drift: ReportedDrift | null;
 };
 
-/** What stands in the way of putting the server's VM right; nothing when the job may look for itself. */
+/** Why the server's VM cannot be reconciled; nothing when the job may check for itself. */
 export function decideReconcile({ state, isBrokenByRebuild, drift }: ReconcileFacts): Refusal[] {
   const decision = decideOnState(state, isBrokenByRebuild);
   if (!decision.allowed) {
@@ -38,7 +38,7 @@ export function decideReconcile({ state, isBrokenByRebuild, drift }: ReconcileFa
   }
   if (drift?.kind === "missing")
     return [
-      invalidState("server_has_its_vm", "The last look at the region found no VM of the server", {
+      invalidState("server_has_its_vm", "The last scan of the region found no VM of the server", {
         resource: state.id,
         fix: "Restore the VM at the hypervisor, or delete the server",
       }),
@@ -54,7 +54,7 @@ export function decideReconcile({ state, isBrokenByRebuild, drift }: ReconcileFa
         },
       ),
     ];
-  if (drift !== null && !canBePutRight(drift))
+  if (drift !== null && !canBeReconciled(drift))
     return [
       invalidState(
         "drift_can_be_put_right",
@@ -72,7 +72,7 @@ function decideOnState(state: ServerState, isBrokenByRebuild: boolean): ActionDe
   if (state.lockedFor !== null)
     return refused("locked", `The server is locked by an operator: ${state.lockedFor}`);
   const decision =
-    onItsWayOut(state.status) ??
+    isBeingDeleted(state.status) ??
     decideOnIdle(["running", "stopped", "error"], "put right", withoutWaitingRules(state));
   if (decision.allowed && isBrokenByRebuild)
     return refused("invalid_state", "A rebuild of the server has broken off; retry that job first");

@@ -35,7 +35,7 @@ export function needsRestart({
   return from.vcpu !== to.vcpu || from.memoryMb !== to.memoryMb;
 }
 
-/** Everything that stands in the way of the resize beyond the server's state; an empty list lets it through. */
+/** Every reason against the resize beyond the server's state; an empty list allows it. */
 export function decideResize(facts: ResizeFacts): Refusal<ResizeCode>[] {
   const { id, to, diskGb } = facts;
   const refusals: Refusal<ResizeCode>[] = [];
@@ -77,7 +77,7 @@ export function resizeMisfit(to: ServerPackage, image: Image, diskGb: number): s
 }
 
 /** The node that the server is on has not what the package needs more than the server has. */
-export function noRoomToGrow(id: string, slug: string): Refusal<"capacity_unavailable"> {
+export function noCapacityToGrow(id: string, slug: string): Refusal<"capacity_unavailable"> {
   return capacityUnavailable(
     "node_has_capacity",
     `Where the server is there is no room for package ${slug} now`,

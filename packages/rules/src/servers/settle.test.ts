@@ -48,14 +48,14 @@ describe("ServerCreate", () => {
     expect(settled).toMatchObject({ status: "stopped", powerState: "off", usage: ["disk.allocated"] });
   });
 
-  test("what the region saw counts more than what was wanted", () => {
+  test("what the region observed counts more than what was wanted", () => {
     expect(settleServer("ServerCreate", facts("creating"), outcome("succeeded", "off"))).toMatchObject({
       status: "stopped",
       usage: ["disk.allocated"],
     });
   });
 
-  test("a server deleted while it was made stays in the buffer and can now be restored", () => {
+  test("a server deleted while it was created stays in the buffer and can now be restored", () => {
     expect(settleServer("ServerCreate", facts("pending_deletion"), outcome("succeeded", "on"))).toMatchObject(
       {
         status: "pending_deletion",
@@ -92,7 +92,7 @@ describe("ServerStop", () => {
     expect(settleServer("ServerStop", facts("pending_deletion"), outcome("succeeded")).usage).toEqual([]);
   });
 
-  test("a failed stop says so and keeps the server marked", () => {
+  test("a failed stop is shown and keeps the server marked", () => {
     expect(settleServer("ServerStop", facts("pending_deletion", made), outcome("failed"))).toMatchObject({
       status: "pending_deletion",
       reason: { code: "stop_failed" },
@@ -140,7 +140,7 @@ describe("ServerRestore", () => {
 });
 
 describe("ServerDestroy", () => {
-  test("a destroyed server gives everything back and all its usage ends", () => {
+  test("a destroyed server releases everything and all its usage ends", () => {
     expect(settleServer("ServerDestroy", facts("deleting", made), outcome("succeeded"))).toMatchObject({
       status: "deleted",
       releasesAllocations: true,
@@ -163,7 +163,7 @@ describe("ServerDestroy", () => {
 });
 
 describe("PublicIpAttach", () => {
-  test("a server that it finds off is stopped, whatever it was said to be", () => {
+  test("a server that it finds off is stopped, whatever its record was", () => {
     const settled = settleServer("PublicIpAttach", facts("running", made), outcome("succeeded", "off"));
     expect(settled).toMatchObject({ status: "stopped", powerState: "off", usage: ["server.stopped"] });
     const found = facts("stopped", { ...made, powerState: "off", runIsCounted: false });
@@ -173,7 +173,7 @@ describe("PublicIpAttach", () => {
     });
   });
 
-  test("the status of a server that another job is about to work on, or that is of no use, stays", () => {
+  test("the status of a server with a queued job, or that cannot be used, stays", () => {
     const waiting = facts("running", { ...made, hasSuccessor: true });
     expect(settleServer("PublicIpAttach", waiting, outcome("succeeded", "off")).status).toBe("running");
     for (const status of ["pending_deletion", "error", "resizing"] as const)
@@ -220,7 +220,7 @@ describe.each([
   ["ServerPower", "rebooting", "power_failed"],
   ["ServerResize", "resizing", "resize_failed"],
 ] as const)("%s", (kind, status, reason) => {
-  test("leaves the server as the region has read it back", () => {
+  test("leaves the server as the region has observed it", () => {
     expect(settleServer(kind, facts(status, made), outcome("succeeded", "on"))).toMatchObject({
       status: "running",
       reason: null,
@@ -232,7 +232,7 @@ describe.each([
     });
   });
 
-  test("that failed says why, and the server is what was last seen of it", () => {
+  test("that failed is shown with its reason, and the server is as it was last observed", () => {
     expect(settleServer(kind, facts(status, made), outcome("failed"))).toMatchObject({
       status: "running",
       reason: { code: reason, message: "because" },
@@ -247,7 +247,7 @@ describe.each([
     expect(settleServer(kind, facts(status), outcome("failed")).status).toBe("error");
   });
 
-  test("that gave way to another job leaves the status to that one", () => {
+  test("that was superseded leaves the status to the other job", () => {
     expect(
       settleServer(kind, facts("stopping", { ...made, hasSuccessor: true }), outcome("cancelled", "off")),
     ).toMatchObject({ status: "stopping", reason: "keep", powerState: "off", usage: ["server.stopped"] });
@@ -257,11 +257,11 @@ describe.each([
   });
 });
 
-describe("an act of power on a server that a rebuild has left without a disk", () => {
+describe("a power action on a server that a rebuild has left without a disk", () => {
   const broken = (more: Partial<SettleFacts> = {}) =>
     facts("starting", { ...made, powerState: "off", runIsCounted: false, diskIsBroken: true, ...more });
 
-  test("leaves it of no use when it fails, whatever the reason, and the rebuild its password", () => {
+  test("leaves it unusable when it fails, whatever the reason, and the rebuild its password", () => {
     for (const code of ["region_busy", "vm_incomplete", null])
       for (const power of [null, "off", "unknown"] as const)
         expect(settleServer("ServerPower", broken(), { ...outcome("failed", power), code })).toMatchObject({
@@ -271,7 +271,7 @@ describe("an act of power on a server that a rebuild has left without a disk", (
         });
   });
 
-  test("leaves it of no use when it is given up, and says what is wrong with it", () => {
+  test("leaves it unusable when it fails, and names what is wrong with it", () => {
     expect(settleServer("ServerPower", broken(), outcome("cancelled"))).toMatchObject({
       status: "error",
       reason: { code: "rebuild_failed" },
@@ -279,7 +279,7 @@ describe("an act of power on a server that a rebuild has left without a disk", (
     });
   });
 
-  test("makes it a server again when it is seen to run, or has succeeded", () => {
+  test("makes it usable when it is seen to run, or has succeeded", () => {
     expect(settleServer("ServerPower", broken(), outcome("failed", "on"))).toMatchObject({
       status: "running",
       wipesSecret: false,
@@ -291,7 +291,7 @@ describe("an act of power on a server that a rebuild has left without a disk", (
     });
   });
 
-  test("is like any other where the disk is whole", () => {
+  test("is like any other where the disk is intact", () => {
     expect(
       settleServer("ServerPower", broken({ diskIsBroken: false }), outcome("failed", "off")),
     ).toMatchObject({
@@ -301,7 +301,7 @@ describe("an act of power on a server that a rebuild has left without a disk", (
   });
 });
 
-describe("every job, whatever the server came to meanwhile", () => {
+describe("every job, whatever has become of the server in the meantime", () => {
   test("counts each run and each disk at most once, and closes only what is open", () => {
     fc.assert(
       fc.property(anyKind, anyFacts, anyOutcome, (kind, before, ended) => {
@@ -326,7 +326,7 @@ describe("every job, whatever the server came to meanwhile", () => {
     );
   });
 
-  test("frees allocations only with a destroy that succeeded, and then leaves nothing counted", () => {
+  test("releases allocations only with a destroy that succeeded, and then leaves nothing counted", () => {
     fc.assert(
       fc.property(anyKind, anyFacts, anyOutcome, (kind, before, ended) => {
         const settled = settleServer(kind, before, ended);
@@ -338,7 +338,7 @@ describe("every job, whatever the server came to meanwhile", () => {
     );
   });
 
-  test("never brings back a server that is on its way out", () => {
+  test("never restores a server that is being deleted", () => {
     fc.assert(
       fc.property(anyKind, anyFacts, anyOutcome, (kind, before, ended) => {
         fc.pre(before.status === "pending_deletion" || before.status === "deleting");
@@ -348,7 +348,7 @@ describe("every job, whatever the server came to meanwhile", () => {
   });
 });
 
-test("a rebuild that broke off leaves nothing that runs, and what is asked of it then does not make it usable", () => {
+test("an interrupted rebuild leaves nothing that runs, and later requests do not make it usable", () => {
   const broken = settleServer(
     "ServerRebuild",
     { ...facts("rebuilding", { ...made, runIsCounted: true }), powerState: "on", isIrreversible: true },
@@ -371,7 +371,7 @@ test("a rebuild that broke off leaves nothing that runs, and what is asked of it
   ).toMatchObject({ status: "stopped", reason: { code: "power_failed" } });
 });
 
-test("a resize that came to nothing divides the usage all the same when the disk has grown", () => {
+test("a failed resize divides the usage all the same when the disk has grown", () => {
   const before = facts("resizing", { ...made, diskHasGrown: true });
   for (const status of ["failed", "cancelled"] as const)
     expect(settleServer("ServerResize", before, outcome(status)).usage).toEqual(["server.resized"]);

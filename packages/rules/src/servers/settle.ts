@@ -29,23 +29,23 @@ export type UsageKind =
 export type SettleFacts = {
   readonly status: ServerStatus;
   readonly powerState: PowerState;
-  /** What the ended job was to leave behind: a server that runs. */
+  /** The wanted result of the ended job: a running server. */
   readonly wantsRunning: boolean;
-  /** Usage says that it runs: a `server.started` without its `server.stopped`. */
+  /** Usage records that it runs: a `server.started` without its `server.stopped`. */
   readonly runIsCounted: boolean;
-  /** Usage says that it has a disk. */
+  /** Usage records that it has a disk. */
   readonly diskIsCounted: boolean;
   /** Another job of it waits: the status is that one's. */
   readonly hasSuccessor: boolean;
   /** The job has begun what cannot be undone. */
   readonly isIrreversible: boolean;
-  /** A rebuild has begun to destroy its disk and broken off, and nothing has shown since that there is one. */
+  /** A rebuild has begun to destroy its disk and was interrupted, and no disk was observed since. */
   readonly diskIsBroken: boolean;
   /** The region shows a larger disk than is recorded. */
   readonly diskHasGrown: boolean;
 };
 
-/** How a job ended for good, and what the region read back. */
+/** How a job finally ended, and what was observed of the region. */
 export type FinalOutcome = {
   readonly status: "succeeded" | "failed" | "cancelled";
   readonly power: PowerState | null;
@@ -55,17 +55,19 @@ export type FinalOutcome = {
   readonly message: string;
 };
 
-/** What the end of a job does to its server. Everything here is written in the transaction that ends the job. */
+/**
+ * The effect of a job's end on its server. Everything here is written in the transaction that ends the job.
+ */
 export type Settlement = {
   readonly status: ServerStatus | "deleted";
   /** The server's status_reason; "keep" leaves it as it is. */
   readonly reason: { readonly code: string; readonly message: string } | null | "keep";
   readonly powerState: PowerState;
-  /** What cancel-deletion leads to from now on; null leaves it as it is. */
+  /** The state for cancel-deletion from now on; null leaves it as it is. */
   readonly restoresTo: RestoresTo | null;
   /** Addresses go into quarantine, the VM number becomes a tombstone, the name is free. */
   readonly releasesAllocations: boolean;
-  /** The password hash or sealed password is of no more use. */
+  /** The password hash or sealed password is no longer needed. */
   readonly wipesSecret: boolean;
   /** The region has what is wanted. */
   readonly isApplied: boolean;
@@ -93,7 +95,7 @@ export function settleServer(kind: ServerJobKind, facts: SettleFacts, outcome: F
     case "ServerRebuild":
       return rebuilt(facts, outcome);
     case "ServerPasswordReset":
-      // The password is of no use when it was not set: nobody would know whether it holds.
+      // A password that was not set is useless: it would be unknown whether it is valid.
       return { ...operated(facts, outcome, "password_reset_failed"), wipesSecret: true };
     case "ServerUpdate":
       return operated(facts, outcome, "rename_failed");
@@ -105,8 +107,8 @@ export function settleServer(kind: ServerJobKind, facts: SettleFacts, outcome: F
       return { ...operated(facts, outcome, "reconcile_failed"), wipesSecret: false };
     case "ServerResize": {
       const ended = operated(facts, outcome, "resize_failed");
-      // What is open is divided here, and what begins now begins in the new size.
-      // A disk that has grown stays so, even if nothing else came of the resize.
+      // Open segments are divided here, and new ones begin in the new size. A grown disk stays grown, even if
+      // the rest of the resize failed.
       const isDivided = outcome.status === "succeeded" || facts.diskHasGrown;
       return isDivided && facts.diskIsCounted
         ? { ...ended, usage: ["server.resized", ...ended.usage] }
@@ -115,7 +117,7 @@ export function settleServer(kind: ServerJobKind, facts: SettleFacts, outcome: F
   }
 }
 
-const onItsWayOut = (status: ServerStatus) => status === "pending_deletion" || status === "deleting";
+const isBeingDeleted = (status: ServerStatus) => status === "pending_deletion" || status === "deleting";
 
 function created(facts: SettleFacts, outcome: FinalOutcome): Settlement {
   return {
@@ -131,19 +133,22 @@ function created(facts: SettleFacts, outcome: FinalOutcome): Settlement {
 function restored(facts: SettleFacts, outcome: FinalOutcome): Settlement {
   return {
     ...present(facts, outcome),
-    wipesSecret: !onItsWayOut(facts.status),
+    wipesSecret: !isBeingDeleted(facts.status),
     usage: facts.diskIsCounted ? runUsage(facts.runIsCounted, powerAfter(facts, outcome)) : [],
   };
 }
 
-/** The VM is there as wanted. A server that was deleted meanwhile stays on its way out, but now has more to lose. */
+/**
+ * The VM exists as wanted. A server that was deleted in the meantime is still being deleted, but now has more
+ * to destroy.
+ */
 function present(facts: SettleFacts, outcome: FinalOutcome): Settlement {
   const powerState = powerAfter(facts, outcome);
   const steady = powerState === "on" ? "running" : "stopped";
   return {
     ...unchanged(facts),
-    status: onItsWayOut(facts.status) ? facts.status : steady,
-    reason: onItsWayOut(facts.status) ? "keep" : null,
+    status: isBeingDeleted(facts.status) ? facts.status : steady,
+    reason: isBeingDeleted(facts.status) ? "keep" : null,
     powerState,
     restoresTo: facts.status === "pending_deletion" ? steady : null,
     isApplied: true,
@@ -177,22 +182,25 @@ function notAdopted(facts: SettleFacts, outcome: FinalOutcome): Settlement {
 
 function notRestored(facts: SettleFacts, outcome: FinalOutcome): Settlement {
   const seen = { ...unchanged(facts), ...observed(facts, outcome) };
-  if (onItsWayOut(facts.status)) return seen;
+  if (isBeingDeleted(facts.status)) return seen;
   const code = outcome.status === "cancelled" ? "restore_cancelled" : "restore_failed";
   return { ...seen, status: "error", reason: { code, message: outcome.message } };
 }
 
-/** What a job found instead of a VM that it could have worked on. A later look that sees the VM takes `vm_missing` back. */
+/**
+ * What a job found instead of a VM that it could have worked on. A later scan that sees the VM clears
+ * `vm_missing`.
+ */
 const unusable: ReadonlySet<string> = new Set(["vm_missing", "vm_incomplete"]);
 
-/** In place of a reason of its own, of a job that was given up. */
+/** In place of a reason of its own, for a job that was cancelled. */
 const brokenDisk = "A rebuild has destroyed the server's disk and not made it anew";
 
 /**
- * A job that left the server where it can be used, however it ended: on or off, as the region last said. One that
- * failed says why, and what it was to do is not done. A rebuild that had failed before it is not tried again after it,
- * so the password which that one was to set is of no more use. Only where a rebuild has left the server without a disk,
- * and nothing has come of the job either, it is of as little use as before, and that rebuild may be tried again.
+ * A job that leaves the server usable, however it ended: on or off, by the region's last report. A failed one
+ * names its reason, and its work is not done. A rebuild that had failed before it is not retried after it, so
+ * the password which that one was to set is no longer needed. Only where a rebuild has left the server
+ * without a disk, and this job has failed too, it is as unusable as before, and that rebuild may be retried.
  */
 function operated(facts: SettleFacts, outcome: FinalOutcome, failure: string): Settlement {
   const succeeded = outcome.status === "succeeded";
@@ -202,7 +210,7 @@ function operated(facts: SettleFacts, outcome: FinalOutcome, failure: string): S
     ...observed(facts, { ...outcome, power: powerState }),
     isApplied: succeeded,
   };
-  if (onItsWayOut(facts.status) || facts.hasSuccessor) return seen;
+  if (isBeingDeleted(facts.status) || facts.hasSuccessor) return seen;
   const { status, message, code = null } = outcome;
   const steady = powerState === "on" ? "running" : powerState === "off" ? "stopped" : "error";
   const isOpen = facts.diskIsBroken && !succeeded;
@@ -217,14 +225,14 @@ function operated(facts: SettleFacts, outcome: FinalOutcome, failure: string): S
   return { ...ended, status: steady, reason: status === "failed" ? { code: failure, message } : null };
 }
 
-/** A server whose disk is gone, or half made, is of no use until the job that does it has succeeded. */
+/** A server whose disk is gone, or incomplete, cannot be used until the rebuild has succeeded. */
 function rebuilt(facts: SettleFacts, outcome: FinalOutcome): Settlement {
   const isBroken = outcome.status !== "succeeded" && facts.isIrreversible;
   // It was switched off before it was destroyed; only what is seen to run does, and a VM that is gone is not seen.
   const power = isBroken ? (outcome.power ?? "off") : outcome.power;
   const ended = operated(facts, { ...outcome, power }, "rebuild_failed");
   if (!isBroken) return { ...ended, wipesSecret: true };
-  if (onItsWayOut(facts.status) || facts.hasSuccessor) return ended;
+  if (isBeingDeleted(facts.status) || facts.hasSuccessor) return ended;
   return {
     ...ended,
     wipesSecret: false,
@@ -266,22 +274,27 @@ function notDestroyed(facts: SettleFacts, outcome: FinalOutcome): Settlement {
   };
 }
 
-/** The server is as it was, or as the region now shows it; whether its public addresses are, they say themselves. */
+/**
+ * The server is as it was, or as the region now reports it; its public addresses have a status of their own.
+ */
 function interfaceChanged(facts: SettleFacts, outcome: FinalOutcome): Settlement {
   const seen = { ...unchanged(facts), ...observed(facts, outcome) };
-  if (onItsWayOut(facts.status) || facts.status === "error") return seen;
+  if (isBeingDeleted(facts.status) || facts.status === "error") return seen;
   const reason =
     outcome.status === "succeeded" ? null : { code: "public_ip_failed", message: outcome.message };
   return { ...seen, status: steadyStatus(facts, seen.powerState), reason };
 }
 
-/** What a server that nobody is working on is by its power; a job that is about to be run has its own word for it. */
+/** The status of a server without an open job, by its power; a queued job has a status of its own. */
 function steadyStatus({ status, hasSuccessor }: SettleFacts, power: PowerState): ServerStatus {
   if (hasSuccessor || (status !== "running" && status !== "stopped")) return status;
   return power === "on" ? "running" : power === "off" ? "stopped" : status;
 }
 
-/** What the region saw is true even if the job failed; a server that was never made is not counted as running. */
+/**
+ * What the region observed is true even if the job failed; a server that was never created is not counted as
+ * running.
+ */
 function observed(facts: SettleFacts, outcome: FinalOutcome): Pick<Settlement, "powerState" | "usage"> {
   const powerState = outcome.power ?? facts.powerState;
   return { powerState, usage: facts.diskIsCounted ? runUsage(facts.runIsCounted, powerState) : [] };

@@ -36,7 +36,7 @@ describe("accepted keys", () => {
     expect(parseSshPublicKey(ecdsa)).toMatchObject({ ok: true, type: "sk-ecdsa", bits: 256 });
   });
 
-  test("the comment is kept apart, blanks and line ends around the key do not matter", () => {
+  test("the comment is separate; blanks and line ends around the key do not matter", () => {
     const parsed = parseSshPublicKey(`  ${publicKeys.ed25519.replace(" ", " \t ")}   ada at her laptop \n`);
     expect(parsed).toMatchObject({
       ok: true,
@@ -83,7 +83,7 @@ describe("refused keys say what was pasted", () => {
     expect(refusal(text)).toContain(expected);
   });
 
-  test("no text makes it throw, and what it accepts it accepts again", () => {
+  test("no text makes it throw, and an accepted text is accepted again", () => {
     const mutated = fc
       .tuple(fc.constantFrom(...Object.values(publicKeys)), fc.nat(700), fc.string({ maxLength: 3 }))
       .map(([key, at, text]) => key.slice(0, at) + text + key.slice(at + text.length));

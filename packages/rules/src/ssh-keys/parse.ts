@@ -68,7 +68,7 @@ export function parseSshPublicKey(text: string): ParsedSshKey | RefusedSshKey {
   };
 }
 
-/** A second key that lost its line break would be taken for the first one's comment, and silently left out. */
+/** A second key without its line break would be taken for the first one's comment, and silently left out. */
 function holdsKey(comment: string): boolean {
   const words = comment.split(/[ \t]+/);
   return words.some(

@@ -39,7 +39,7 @@ describe("a line of CSV", () => {
     "%00",
     "＝1",
     '=HYPERLINK("x")',
-  ])("does not let %j be taken for a formula", (text) => {
+  ])("%j is not taken for a formula", (text) => {
     const [value] = read(csvLine([text]));
     expect(value).toBe(`'${text}`);
   });

@@ -1,6 +1,7 @@
 /**
  * One line of RFC 4180. A text that a spreadsheet would take for a formula gets an apostrophe in front, which
- * spreadsheets do not show: resource names and labels are other people's words, and who opens the file trusts it.
+ * spreadsheets do not show: resource names and labels are written by others, and a person who opens the file
+ * trusts it.
  */
 export function csvLine(cells: readonly (string | number | null)[]): string {
   return `${cells.map(cell).join(",")}\r\n`;

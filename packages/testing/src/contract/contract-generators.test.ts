@@ -21,7 +21,7 @@ describe("what is generated from the contract", () => {
   });
 
   it.each(withBody)(
-    "is refused at each place that a defect of $id was planted, and at no other",
+    "is refused at each path where a defect of $id was planted, and at no other",
     ({ id, schema }) => {
       let planted = 0;
       fc.assert(

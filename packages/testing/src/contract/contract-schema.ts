@@ -54,7 +54,7 @@ export function allOperations(): readonly OperationInfo[] {
   return Object.values(operations);
 }
 
-/** The schema with its references followed; what stands beside a `$ref` is kept. */
+/** The schema with its references resolved; keywords next to a `$ref` are kept. */
 export function resolved(schema: JsonSchema): JsonSchema {
   if (schema.$ref === undefined) return schema;
   const { $ref, ...beside } = schema;

@@ -11,7 +11,7 @@ export type Defect = {
 
 type Container = Record<string, unknown>;
 
-/** Every single mistake that the schema knows of, for this value: what is missing, too much, of another type, … */
+/** Every single defect that the schema detects, for this value: missing, additional, of another type, … */
 export function defectsOf(schema: JsonSchema, value: unknown): Defect[] {
   return within(schema, value, []);
 }
@@ -170,7 +170,7 @@ function wrongTexts(schema: JsonSchema): [string, unknown][] {
   return wrong;
 }
 
-/** Whether a list can be made too long with made-up items, each of them right. */
+/** Whether a list can be made too long with generated items, each of them valid. */
 function takesAnyWord(items: JsonSchema): boolean {
   const own = resolved(items);
   const fits = own.pattern === undefined || new RegExp(own.pattern).test("x1");

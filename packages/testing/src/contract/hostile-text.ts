@@ -52,7 +52,7 @@ export const hostileTexts: readonly string[] = [
   "::1",
 ];
 
-/** What stands for an identifier and is none. `..` has a meaning of its own in URLs and is sent escaped. */
+/** Texts in the place of an identifier. `..` has a meaning of its own in URLs and is sent escaped. */
 export const malformedIds: readonly string[] = [
   "srv_../..",
   "x".repeat(1000),

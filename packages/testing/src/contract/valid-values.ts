@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { type JsonSchema, resolved, typesOf } from "./contract-schema.ts";
 
 /**
- * Values for places whose meaning the schema cannot tell, such as identifiers of resources that exist.
+ * Values for parameters whose meaning the schema cannot express, such as identifiers of existing resources.
  *
  * @param pointer JSON pointer with `*` for a list's items, e.g. `/ssh_key_ids/*`
  * @returns undefined to generate from the schema
@@ -55,7 +55,7 @@ function text(schema: JsonSchema): fc.Arbitrary<string> {
       .date({ min: new Date("2020-01-01"), max: new Date("2035-01-01"), noInvalidDate: true })
       .map((date) => date.toISOString());
   const any = ofPattern(schema.pattern, min, Math.min(max, min + 40));
-  // The contract counts code points, and text that no column can hold is never valid.
+  // The contract counts code points, and text that no column can store is never valid.
   return any.filter((candidate) => {
     const length = [...candidate].length;
     return length >= min && length <= max && candidate.isWellFormed() && !candidate.includes("\0");
@@ -64,7 +64,7 @@ function text(schema: JsonSchema): fc.Arbitrary<string> {
 
 function ofPattern(pattern: string | undefined, minLength: number, maxLength: number): fc.Arbitrary<string> {
   if (pattern === undefined) return fc.string({ unit: "grapheme", minLength, maxLength });
-  // Characters of one class: made to length, because a filter would wait for ever for a long one.
+  // Characters of one class: generated in the right length, because a filter would never end for a long one.
   const characters = /^\^(\[(?:[^\]\\]|\\.)+\])\+\$$/.exec(pattern)?.[1];
   if (characters !== undefined)
     return fc.string({
@@ -115,7 +115,7 @@ function object(
       : known;
   const least = schema.minProperties ?? 0;
   const enough = least === 0 ? whole : whole.filter((value) => Object.keys(value).length >= least);
-  // Of those that were chosen by chance the first few: which ones there are differs from value to value.
+  // The first few of those that were generated: which ones there are differs from value to value.
   const most = schema.maxProperties;
   return most === undefined || most > Object.keys(model).length
     ? enough

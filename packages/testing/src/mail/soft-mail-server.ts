@@ -7,7 +7,7 @@ import { ownCertificate } from "../rig/own-certificate.ts";
 export type ReceivedMail = {
   readonly from: string;
   readonly to: readonly string[];
-  /** Whole, as it came. */
+  /** The complete message, as it was received. */
   readonly source: string;
   /** Its parts, decoded. */
   readonly text: string;
@@ -16,29 +16,29 @@ export type ReceivedMail = {
   readonly user: string | null;
 };
 
-/** What the server does with a mail instead of taking it. */
+/** What the server does with a mail instead of accepting it. */
 export type MailTrouble =
-  /** Says so at the end of the mail, which it does not keep. */
+  /** Refuses at the end of the mail, which it does not store. */
   | { readonly at: "data"; readonly code: number }
   /** Takes no mail for the recipient. */
   | { readonly at: "recipient"; readonly code: number }
-  /** Keeps the mail, and the line is cut before the answer. */
+  /** Stores the mail, and the connection breaks before the answer. */
   | { readonly at: "answer" }
-  /** Says nothing any more. */
+  /** Sends nothing any more. */
   | { readonly at: "silence" };
 
 export type MailServerOptions = {
   readonly security?: "starttls" | "tls" | "none";
-  /** Who may send; left out, everybody. */
+  /** The required login of senders; left out, none. */
   readonly login?: { readonly user: string; readonly password: string };
 };
 
-/** A real SMTP server on this machine, which does what it is told with the mails that come next. */
+/** A real SMTP server on this machine, whose handling of the next mails a test decides. */
 export class SoftMailServer {
   readonly host = "127.0.0.1";
   /** Signs the server's own one. */
   readonly ca: string;
-  /** What was taken. */
+  /** The accepted mails. */
   readonly mails: ReceivedMail[] = [];
   readonly #options: MailServerOptions;
   readonly #key: string;
@@ -75,7 +75,7 @@ export class SoftMailServer {
     throw new Error("no mail came");
   }
 
-  /** Is told when a mail has met a trouble; call it before what sends one. */
+  /** Resolves when a mail has met a fault; call it before what sends one. */
   async nextTrouble(): Promise<void> {
     for await (const _ of on(this.#events, "trouble", { signal: AbortSignal.timeout(30_000) })) return;
   }
@@ -130,12 +130,12 @@ export class SoftMailServer {
     this.#server = server;
   }
 
-  /** Nobody listens there from now on. */
+  /** Closes the port from now on. */
   async goAway(): Promise<void> {
     const server = this.#server;
     this.#server = null;
     if (server === null) return;
-    // Not their sockets: a TLS session that loses the one under it in its handshake takes the process with it.
+    // Not their sockets: a TLS session that loses its socket during its handshake ends the process.
     for (const connection of server.connections) connection.close();
     await new Promise<void>((resolve) => server.close(() => resolve()));
   }

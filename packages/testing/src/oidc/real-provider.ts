@@ -20,7 +20,7 @@ export class RealProvider {
     this.#redirectUri = redirectUri;
   }
 
-  /** @param redirectUri the one address that it sends browsers back to; `sendBackTo` says it later */
+  /** @param redirectUri the one address that it redirects browsers to; `sendBackTo` changes it */
   static async start(redirectUri = "https://panel.invalid/"): Promise<RealProvider> {
     const server = createServer();
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
@@ -48,12 +48,12 @@ export class RealProvider {
     this.#accounts.set(subject, account);
   }
 
-  /** From here on its pages are there, and nobody answers to codes. */
+  /** From here on its pages work, and every code is refused. */
   refuseCodes(): void {
     this.#refusesCodes = true;
   }
 
-  /** Starts the provider anew, with keys of its own. */
+  /** Restarts the provider, with keys of its own. */
   async rotateKeys(): Promise<void> {
     const { privateKey } = await generateKeyPair("RS256", { extractable: true });
     const key = { ...(await exportJWK(privateKey)), use: "sig", alg: "RS256", kid: `key-${Date.now()}` };

@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from "node:net";
 import { exportJWK, generateKeyPair, type JWK, type JWTPayload, SignJWT } from "jose";
 
-/** Somebody with an account at the provider. */
+/** A person with an account at the provider. */
 export type SoftPerson = {
   readonly sub: string;
   readonly email?: string;
@@ -18,7 +18,7 @@ export type OidcTwist = {
   /** Signed with a key that the provider does not show. */
   readonly foreignKey?: boolean;
   readonly unsigned?: boolean;
-  /** Signed with the client's secret, as though it were an HMAC's key. */
+  /** Signed with the client's secret, as if it were an HMAC's key. */
   readonly symmetric?: boolean;
   /** In the query, in place of what is right; null leaves it out. */
   readonly query?: Readonly<Record<string, string | null>>;
@@ -37,15 +37,15 @@ type Grant = {
 export const softClient = { id: "kule-tests", secret: "the-client-secret-of-the-tests" };
 
 /**
- * An OpenID Connect provider without people: it answers at once and, if told to, wrongly. With what it is asked it is as
- * strict as a real one: PKCE, the client's secret, the exact address, a code that works once.
+ * An OpenID Connect provider without people: it answers at once and, on request, wrongly. Its checks are as
+ * strict as a real one's: PKCE, the client's secret, the exact address, a code that is valid once.
  */
 export class SoftProvider {
   readonly #server: Server;
   readonly #grants = new Map<string, Grant>();
   #key = newKey();
   #isDown = false;
-  /** How many codes it was asked about, right or wrong. */
+  /** How many codes were presented to it, right or wrong. */
   codesTaken = 0;
   /** Codes, tokens and verifiers that were on the way: none may stay anywhere. */
   readonly secrets: string[] = [softClient.secret];
@@ -88,7 +88,7 @@ export class SoftProvider {
     await new Promise((resolve) => this.#server.close(resolve));
   }
 
-  /** What the browser is sent back with, after the person said yes: the query. */
+  /** The query that the browser is redirected with after the person agreed. */
   answer(authorizationUrl: string, person: SoftPerson, twist: OidcTwist = {}): string {
     const asked = new URL(authorizationUrl).searchParams;
     const of = (name: string) => asked.get(name) ?? "";
@@ -177,7 +177,7 @@ export class SoftProvider {
       jwks_uri: `${this.issuer}/jwks`,
       response_types_supported: ["code"],
       subject_types_supported: ["public"],
-      // A provider that offers more than anybody should take.
+      // A provider that offers more than a client should accept.
       id_token_signing_alg_values_supported: ["RS256", "HS256", "none"],
       authorization_response_iss_parameter_supported: true,
     };

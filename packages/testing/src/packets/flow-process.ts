@@ -1,5 +1,5 @@
-// Keeps many flows speaking from the namespace that it is started in: connections and datagrams, each of which says
-// something, waits for what comes back, and says the next. Told what to do by lines on its standard input.
+// Keeps many flows active from its namespace: connections and datagrams, each of which sends something, waits
+// for the echo, and sends the next. Controlled by lines on its standard input.
 
 import { createSocket, type Socket as DatagramSocket } from "node:dgram";
 import { connect, type Socket } from "node:net";
@@ -16,7 +16,7 @@ let isSpeaking = false;
 let speakers: Promise<void>[] = [];
 let seen: FlowsSeen = { spoken: 0, lost: {} };
 
-/** Whether something is answered in time; `answered` is called by whoever hears it. */
+/** Whether something is answered in time; `answered` is called by the receiver. */
 function exchange(send: () => void, waitMs: number, hear: (answered: (isGood: boolean) => void) => void) {
   return new Promise<boolean>((resolve) => {
     const timer = setTimeout(() => resolve(false), waitMs);

@@ -4,7 +4,7 @@ import { createInterface } from "node:readline";
 
 /** Flows of one kind from one place to one. */
 export type FlowKind = {
-  /** What it is called when something of it is lost. */
+  /** Its name in reports of a loss. */
   readonly name: string;
   readonly protocol: "tcp" | "udp";
   readonly to: string;
@@ -17,7 +17,7 @@ export type FlowOrder =
   | { readonly do: "speak"; readonly everyMs: number }
   | { readonly do: "be-silent" };
 
-/** How often something was said, and what went unanswered or ended, by how often. */
+/** How often something was sent, and what was not answered or ended, with counts. */
 export type FlowsSeen = { spoken: number; readonly lost: Record<string, number> };
 
 export type FlowAnswer = { readonly seen: FlowsSeen | null } | { readonly error: string };
@@ -31,7 +31,7 @@ export class Flows {
   #count = 0;
   #hasEnded = false;
 
-  /** @param enter the words that go before a command to run it inside */
+  /** @param enter the prefix of a command that runs it inside */
   constructor(enter: readonly string[]) {
     const script = join(import.meta.dirname, "flow-process.ts");
     const [program = "", ...words] = [...enter, process.execPath, script];
@@ -56,7 +56,7 @@ export class Flows {
     this.#count += kind.count;
   }
 
-  /** From here on each says something, and again so long after each answer. */
+  /** From here on each sends something, and again so long after each answer. */
   async speak(everyMs: number): Promise<void> {
     await this.#order({ do: "speak", everyMs });
   }

@@ -16,7 +16,7 @@ function sumOf(bytes: Buffer): number {
 }
 
 describe("a frame", () => {
-  test("has the checksums that a kernel asks for", () => {
+  test("has the checksums that a kernel requires", () => {
     const packet = ip(four, 1, icmp(four, 8, 0, echo(flow)));
     expect(sumOf(packet.subarray(0, 20))).toBe(0xffff);
     expect(sumOf(packet.subarray(20))).toBe(0xffff);
@@ -61,13 +61,13 @@ describe("a frame", () => {
     expect(back(answer)).toEqual({ flow, is: "answer", to: link.to });
     const reply = ethernet(link, "ip6", ip(six, 58, icmp(six, 129, 0, echo(flow))));
     expect(back(reply)).toEqual({ flow, is: "answer", to: link.to });
-    // In fragments, as a long echo of IPv6 comes back.
+    // In fragments, as a long echo of IPv6 is answered.
     const message = icmp(six, 129, 0, echo(flow, 2000));
     const first = Buffer.concat([Buffer.from([58, 0, 0, 1, 0, 0, 0, 7]), message.subarray(0, 1400)]);
     const later = Buffer.concat([Buffer.from([58, 0, 5, 121, 0, 0, 0, 7]), message.subarray(1400)]);
     expect(back(ethernet(link, "ip6", ip(six, 44, first)))).toEqual({ flow, is: "answer", to: link.to });
     expect(back(ethernet(link, "ip6", ip(six, 44, later)))).toBeNull();
-    // A refusal opens no connection, and whoever refuses asks for none.
+    // A refusal opens no connection, and its sender requests none.
     const refusal = syn(four, { from: flow, to: 80 });
     refusal.writeUInt8(0x04, 13);
     expect(back(ethernet(link, "ip", ip(four, 6, refusal)))).toBeNull();
@@ -76,7 +76,7 @@ describe("a frame", () => {
     expect(back(ethernet(link, "ip", ip(four, 6, reset)))).toBeNull();
   });
 
-  test("that speaks of another is not that one", () => {
+  test("that quotes another one is not that one", () => {
     const packet = ip(four, 17, udp(four, { from: flow, to: 53 }, tokenOf(flow)));
     const unreachable = icmp(four, 3, 1, Buffer.concat([Buffer.alloc(4), packet]));
     expect(quotesAnother(ethernet(link, "ip", ip(four, 1, unreachable)))).toBe(true);

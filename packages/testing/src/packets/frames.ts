@@ -1,10 +1,10 @@
-// Frames byte by byte: what a guest with root in its VM may put on its cable, and what comes out of one.
+// Frames byte by byte: what a guest with root access in its VM may send, and what leaves a VM.
 
 import { isIPv4 } from "node:net";
 
 /**
- * A packet's number in a volley: its source port, or the id of an echo, which nothing on the way changes; where there is
- * neither it stands behind {@link token} in what is carried.
+ * A packet's number in a volley: its source port, or the id of an echo, which nothing on the way changes;
+ * where there is neither it follows {@link token} in the payload.
  */
 export const firstFlow = 10_000;
 export const lastFlow = 59_999;
@@ -26,7 +26,7 @@ const etherTypes = {
   ip6: 0x86dd,
   pppoe: 0x8864,
   "802.1ad": 0x88a8,
-  /** Kept for experiments: nobody speaks it. */
+  /** Reserved for experiments: not in use. */
   nobodys: 0x88b5,
 } as const;
 
@@ -125,7 +125,7 @@ export function icmp(header: IpHeader, type: number, code: number, body: Buffer)
   return message;
 }
 
-/** What follows the checksum of an echo. */
+/** The part after the checksum of an echo. */
 export const echo = (flow: number, bytes = 0): Buffer =>
   Buffer.concat([u16(flow, 1), tokenOf(flow), Buffer.alloc(bytes)]);
 
@@ -137,7 +137,7 @@ export type Arp = {
   readonly targetIp: string;
 };
 
-/** Its number stands behind it, in the bytes that fill up the frame. */
+/** Its number follows in the padding of the frame. */
 export function arp({ operation, senderMac, senderIp, targetMac, targetIp }: Arp, flow: number): Buffer {
   return Buffer.concat([
     u16(1, etherTypes.ip, 0x0604, operation === "request" ? 1 : 2),
@@ -169,7 +169,7 @@ function numberOf(frame: Buffer): Pick<Sighting, "flow" | "is"> | null {
   const { isV4, protocol, body } = packet;
   if ((protocol === 6 || protocol === 17) && body.length >= 4) {
     const [from, back] = [body.readUInt16BE(0), body.readUInt16BE(2)];
-    // Of TCP the one that asks for a connection counts, and the one that opens it: not what is said of one that is none.
+    // For TCP the request for a connection counts, and its acceptance: no other segment.
     const flags = protocol === 6 && body.length > 13 ? body.readUInt8(13) & 0x16 : null;
     if (isFlow(from)) return flags === null || flags === 0x02 ? { flow: from, is: "packet" } : null;
     const isAnswer = flags === null || flags === 0x12;
@@ -202,14 +202,14 @@ function packetIn(frame: Buffer): Packet | null {
   return isLater ? null : { isV4: false, protocol: frame.readUInt8(54), body: frame.subarray(62) };
 }
 
-/** Whom a packet says that it is from; null of what is none. */
+/** The source address of a packet; null when it has none. */
 export function sourceOf(frame: Buffer): Buffer | null {
   const type = frame.readUInt16BE(12);
   if (type === etherTypes.ip) return frame.subarray(26, 30);
   return type === etherTypes.ip6 ? frame.subarray(22, 38) : null;
 }
 
-/** Messages of ICMP that say something of another packet, and quote it. */
+/** ICMP messages about another packet, which they quote. */
 export function quotesAnother(frame: Buffer): boolean {
   const packet = packetIn(frame);
   if (packet === null || packet.body.length === 0) return false;
@@ -233,7 +233,7 @@ function checksum(bytes: Buffer): number {
   return ~sum & 0xffff;
 }
 
-/** An address of either version as it stands in a packet. */
+/** An address of either version as it is in a packet. */
 export function ipBytes(address: string): Buffer {
   if (isIPv4(address)) return Buffer.from(address.split(".").map(Number));
   const [head = "", tail] = address.split("::");

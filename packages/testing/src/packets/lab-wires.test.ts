@@ -55,7 +55,7 @@ describe.skipIf(part.missing)("wires of the lab", { timeout: 30_000 }, () => {
       expect(await one.send("tcp", "10.0.1.6")).toEqual({ seenAs: "10.0.1.5" });
   });
 
-  test("let a guest speak with its own MAC and its own addresses alone", async () => {
+  test("let a guest send with its own MAC and its own addresses alone", async () => {
     const guest = await lab.running(31011, [{ net: device(311), ip: "ip=10.0.1.5/24,ip6=2001:db8:1::5/64" }]);
     const witness = await lab.running(31012, [
       { net: device(311), ip: "ip=10.0.1.6/24,ip6=2001:db8:1::6/64" },
@@ -67,7 +67,7 @@ describe.skipIf(part.missing)("wires of the lab", { timeout: 30_000 }, () => {
     expect(await guest.send("udp", "10.0.1.6", { from: "10.0.1.66", ...silent })).toBe("silent");
     expect(await guest.send("icmp", "2001:db8:1::6", { from: "2001:db8:1::66", ...silent })).toBe("silent");
     expect(await witness.arrivals()).toEqual([]);
-    // Nobody learns by ARP where an address is that is not the guest's.
+    // No machine learns by ARP the place of an address that is not the guest's.
     expect(await witness.send("icmp", "10.0.1.66", silent)).toBe("silent");
     expect(lab.inside(31012, "ip", "neigh", "show", "10.0.1.66")).not.toContain("lladdr");
     lab.inside(31011, "ip", "addr", "flush", "dev", "eth0", "scope", "global");
@@ -76,7 +76,7 @@ describe.skipIf(part.missing)("wires of the lab", { timeout: 30_000 }, () => {
     expect(await guest.send("icmp", "10.0.1.6", silent)).toBe("silent");
   });
 
-  test("ask the VM's rules from the top, then its policy, and let answers pass", async () => {
+  test("evaluate the VM's rules from the top, then its policy, and let answers pass", async () => {
     const client = await lab.running(31021, [{ net: device(321), ip: "ip=10.0.1.5/24" }]);
     const server = await lab.running(31022, [{ net: device(321), ip: "ip=10.0.1.6/24" }], {
       policy_in: "DROP",
@@ -103,7 +103,7 @@ describe.skipIf(part.missing)("wires of the lab", { timeout: 30_000 }, () => {
     expect(await server.send("tcp", "10.0.1.5")).toEqual({ seenAs: "10.0.1.6" });
   });
 
-  test("follow sets, and leave a guest whose set is empty nothing to say", async () => {
+  test("follow sets, and let a guest whose set is empty send nothing", async () => {
     const client = await lab.running(31031, [{ net: device(331), ip: "ip=10.0.1.5/24" }]);
     await lab.running(31032, [{ net: device(331), ip: "ip=10.0.1.6/24" }], { policy_in: "DROP" });
     await lab.change(`POST ${vm(31032)}/firewall/ipset`, { name: "friends" });
@@ -116,7 +116,7 @@ describe.skipIf(part.missing)("wires of the lab", { timeout: 30_000 }, () => {
     expect(await client.send("udp", "10.0.1.6", silent)).toBe("silent");
   });
 
-  test("come and go with the machine, its devices and their cables", async () => {
+  test("are added and removed with the machine, its devices and their cables", async () => {
     const witness = await lab.running(31041, [{ net: device(341), ip: "ip=10.0.1.5/24" }]);
     await lab.running(31042, [{ net: device(341), ip: "ip=10.0.1.6/24" }]);
     expect(await witness.send("icmp", "10.0.1.6")).toBe("passed");
@@ -212,7 +212,7 @@ describe.skipIf(part.missing)("wires of the lab", { timeout: 30_000 }, () => {
     ] as const) {
       await one(`${listen}\r`, /Listening on|Bound on/);
       await other(`${talk}\r`, /\r\n/);
-      // What is typed before the program runs is not for it.
+      // Input before the program runs is not passed to it.
       await expect.poll(() => processesIn(31072).length).toBe(1);
       await Promise.all([one("", /10\.0\.1\.6[\s\S]*good evening/), other("good evening\r", /\r\n/)]);
       await Promise.all([other("", /and to you/), one("and to you\r", /\r\n/)]);
@@ -222,7 +222,7 @@ describe.skipIf(part.missing)("wires of the lab", { timeout: 30_000 }, () => {
     expect(await one("curl -m 1 http://198.18.0.1\r", /\$ $/)).toContain("curl: (7)");
   });
 
-  test("have nothing of the lab's in them, and nobody left when the line is closed", async () => {
+  test("have nothing of the lab's in them, and no process left when the line is closed", async () => {
     await withAccount(31081, [{ net: device(381), ip: "ip=10.0.1.5/24" }]);
     for (const line of ["ping 10.0.1.5", "nc -l 7000", "python3 -m http.server"]) {
       const type = await signIn(31081);
@@ -242,7 +242,7 @@ describe.skipIf(part.missing)("wires of the lab", { timeout: 30_000 }, () => {
     }
   });
 
-  test("end what says too much at a serial line, and what runs too long", async () => {
+  test("end a command with too much output at a serial line, and one that runs too long", async () => {
     const started = (words: readonly string[], hasTimeLeft: boolean) => {
       let said = "";
       const command = { name: words[0] ?? "", takesInput: false, speaksOfCables: false, dropsRights: false };
@@ -274,7 +274,7 @@ describe.skipIf(part.missing)("wires of the lab", { timeout: 30_000 }, () => {
   });
 
   // A start is a third of a second of work, and was seen to wait fifteen for it on a machine with a load of twenty.
-  test("are gone with the lab, however it ends", { timeout: 100_000 }, async () => {
+  test("are removed with the lab, however it ends", { timeout: 100_000 }, async () => {
     const folder = mkdtempSync(join(tmpdir(), "kule-wires-killed-"));
     const main = import.meta.resolve("@kule/lab/main").replace("file://", "");
     const child = spawn(process.execPath, [main], {
@@ -313,7 +313,7 @@ describe.skipIf(part.missing)("wires of the lab", { timeout: 30_000 }, () => {
       }
     };
     const held = holders();
-    // Who holds the namespaces, and the internet's web.
+    // The holder of the namespaces, and the internet's web server.
     expect(held).toHaveLength(2);
     child.kill("SIGKILL");
     await expect
@@ -323,7 +323,7 @@ describe.skipIf(part.missing)("wires of the lab", { timeout: 30_000 }, () => {
   });
 });
 
-/** What a process and its children are at. */
+/** The state of a process and its children. */
 function whereIs(pid = 0): string {
   return execFileSync(
     "ps",

@@ -1,4 +1,4 @@
-// The few calls of Linux that Node has no words for: sockets in another network namespace, and frames as they are.
+// The few calls of Linux that Node does not offer: sockets in another network namespace, and raw frames.
 // Needs `--experimental-ffi`, so only a process of its own imports it.
 
 import { dlopen } from "node:ffi";
@@ -39,7 +39,10 @@ const { functions: c } = dlopen("libc.so.6", {
 
 const ownNetwork = openSync("/proc/self/ns/net", "r");
 
-/** Does something in another namespace. Synchronous: a thread is in one place at a time, and Node's goes on after it. */
+/**
+ * Runs `work` in another namespace. Synchronous: a thread is in one namespace at a time, and Node's continues
+ * after it.
+ */
 export function inNamespace<T>(name: string, work: () => T): T {
   const file = openSync(`/run/netns/${name}`, "r");
   try {
@@ -51,7 +54,7 @@ export function inNamespace<T>(name: string, work: () => T): T {
   }
 }
 
-/** All frames that come to a device; what is written to it leaves by the device as it is. */
+/** All frames that a device receives; what is written to it is sent by the device unchanged. */
 export function frameSocket(device: string): number {
   const socket = must(c.socket(AF_PACKET, types.icmp | SOCK_NONBLOCK | SOCK_CLOEXEC, 0), "a packet socket");
   const address = Buffer.alloc(20);
@@ -59,7 +62,7 @@ export function frameSocket(device: string): number {
   address.writeUInt16BE(ETH_P_ALL, 2);
   address.writeInt32LE(c.if_nametoindex(device), 4);
   option(socket, SOL_PACKET, PACKET_IGNORE_OUTGOING, 1);
-  // SO_RCVBUFFORCE: a burst must not be lost for want of room.
+  // SO_RCVBUFFORCE: a burst must not be lost because of a small buffer.
   option(socket, SOL_SOCKET, 33, 8 << 20);
   must(c.bind(socket, address, address.length), `bind to ${device}`);
   return socket;
@@ -74,7 +77,7 @@ export function inetSocket(protocol: SocketProtocol, version: 4 | 6): number {
   );
 }
 
-/** False when the address is not there to be had. */
+/** False when the address is not available. */
 export const bindTo = (socket: number, address: string, port: number): boolean => {
   const place = socketAddress(address, port);
   return c.bind(socket, place, place.length) === 0;
@@ -82,7 +85,7 @@ export const bindTo = (socket: number, address: string, port: number): boolean =
 
 export const listenOn = (socket: number): void => void must(c.listen(socket, 4096), "listen");
 
-/** Begins to; how it goes on is seen on the wire. */
+/** Begins a connection; the rest can be seen on the wire. */
 export function beginToConnect(socket: number, address: string, port: number): void {
   const place = socketAddress(address, port);
   c.connect(socket, place, place.length);
@@ -93,7 +96,7 @@ export const acceptOne = (socket: number): number | null => {
   return accepted < 0 ? null : accepted;
 };
 
-/** Gives up a connection at once, and its port. */
+/** Aborts a connection, and frees its port. */
 export function abort(socket: number): void {
   const linger = Buffer.alloc(8);
   linger.writeInt32LE(1, 0);
@@ -113,7 +116,7 @@ export function sendTo(socket: number, bytes: Buffer, address: string, port: num
 
 const room = Buffer.alloc(65_536);
 
-/** What waits, at most one; the bytes are good until the next call. */
+/** One waiting frame, if any; the bytes are valid until the next call. */
 export function receive(socket: number): Buffer | null {
   const length = Number(c.recv(socket, room, BigInt(room.length), MSG_DONTWAIT));
   return length < 0 ? null : room.subarray(0, length);

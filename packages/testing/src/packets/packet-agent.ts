@@ -1,18 +1,18 @@
-// Sends and answers packets in the namespace that it is started in, as a server would. Told what to do by lines on its
-// standard input, and answers each with one.
+// Sends and answers packets in its namespace, as a server would. Controlled by lines on its standard input,
+// and answers each with one.
 
 import { execFile } from "node:child_process";
 import { createSocket } from "node:dgram";
 import { connect, createServer, type Socket } from "node:net";
 import { networkInterfaces } from "node:os";
 import { createInterface } from "node:readline";
-import type { Errand, ErrandResult, Outcome } from "./errands.ts";
+import type { MachineOrder, MachineOrderResult, Outcome } from "./machine-orders.ts";
 
-type Reply = ErrandResult["outcome"];
+type Reply = MachineOrderResult["outcome"];
 
-const say = (result: ErrandResult) => process.stdout.write(`${JSON.stringify(result)}\n`);
+const say = (result: MachineOrderResult) => process.stdout.write(`${JSON.stringify(result)}\n`);
 
-async function run(errand: Errand): Promise<Reply> {
+async function run(errand: MachineOrder): Promise<Reply> {
   if (errand.do === "listen") {
     const ready = errand.protocol === "tcp" ? listenTcp(errand.port) : listenUdp(errand.port);
     return ready.then(() => "passed" as const);
@@ -30,14 +30,14 @@ async function run(errand: Errand): Promise<Reply> {
   }
 }
 
-/** What the network may say instead of an answer. Anything else is this machine's own trouble and tells nothing of it. */
+/** The network's error messages. Any other error is this machine's own and says nothing about the network. */
 const networkErrors = new Map<string | undefined, Outcome>([
   ["ECONNREFUSED", "refused"],
   ["ECONNRESET", "silent"],
   ["EHOSTUNREACH", "silent"],
   ["ENETUNREACH", "silent"],
   ["ETIMEDOUT", "silent"],
-  // What a filter on the way out of a machine says of a datagram.
+  // The error of a filter on the way out of a machine.
   ["EPERM", "silent"],
 ]);
 const told = (error: NodeJS.ErrnoException): Reply =>
@@ -46,7 +46,7 @@ const told = (error: NodeJS.ErrnoException): Reply =>
 const arrivals: string[] = [];
 const connections = new Map<number, Socket>();
 
-function open({ id, to, port }: Extract<Errand, { do: "connect" }>): Promise<Reply> {
+function open({ id, to, port }: Extract<MachineOrder, { do: "connect" }>): Promise<Reply> {
   return new Promise((resolve) => {
     const socket = connect({ host: to, port });
     socket.on("error", (error) => resolve(told(error)));
@@ -57,7 +57,7 @@ function open({ id, to, port }: Extract<Errand, { do: "connect" }>): Promise<Rep
   });
 }
 
-function speak({ connection, waitMs }: Extract<Errand, { do: "speak" }>): Promise<Reply> {
+function speak({ connection, waitMs }: Extract<MachineOrder, { do: "speak" }>): Promise<Reply> {
   return new Promise((resolve) => {
     const timer = setTimeout(() => resolve("silent"), waitMs);
     const socket = connections.get(connection);
@@ -69,7 +69,7 @@ function speak({ connection, waitMs }: Extract<Errand, { do: "speak" }>): Promis
   });
 }
 
-type Send = Extract<Errand, { do: "send" }>;
+type Send = Extract<MachineOrder, { do: "send" }>;
 
 function ping({ to, from, waitMs, bytes }: Send): Promise<Reply> {
   const wait = String(Math.max(0.2, waitMs / 1000));
@@ -83,8 +83,8 @@ function ping({ to, from, waitMs, bytes }: Send): Promise<Reply> {
 }
 
 /**
- * The first line that the other side says is who it saw. It ends with a reset: a connection that is closed keeps its port
- * for a minute, and a machine that dials for a minute would have none left.
+ * The first line from the other side names the address that it saw. It ends with a reset: a closed connection
+ * keeps its port for a minute, and a machine that connects for a minute would run out of ports.
  */
 function dial({ to, port, from, waitMs }: Send): Promise<Reply> {
   return new Promise((resolve) => {
@@ -147,6 +147,6 @@ async function listenUdp(port: number): Promise<void> {
 }
 
 for await (const line of createInterface({ input: process.stdin })) {
-  const errand = JSON.parse(line) as Errand;
+  const errand = JSON.parse(line) as MachineOrder;
   void run(errand).then((outcome) => say({ id: errand.id, outcome }));
 }

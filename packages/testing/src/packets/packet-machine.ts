@@ -1,19 +1,19 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
-import type { Errand, ErrandResult, Outcome, Protocol } from "./errands.ts";
+import type { MachineOrder, MachineOrderResult, Outcome, Protocol } from "./machine-orders.ts";
 
 /** The port that every machine answers at, by TCP and UDP. */
 export const answeringPort = 80;
 
-/** A machine of some test's network that sends and answers packets: a process in a namespace of somebody else's. */
+/** A machine of a test's network that sends and answers packets: a process in a given namespace. */
 export class PacketMachine {
   readonly #enter: readonly string[];
-  readonly #waiting = new Map<number, (outcome: ErrandResult["outcome"]) => void>();
+  readonly #waiting = new Map<number, (outcome: MachineOrderResult["outcome"]) => void>();
   #process: ChildProcess | null = null;
   #errands = 0;
 
-  /** @param enter the words that go before a command to run it inside, e.g. `ip netns exec NAME` */
+  /** @param enter the prefix of a command that runs it inside, e.g. `ip netns exec NAME` */
   constructor(enter: readonly string[]) {
     this.#enter = enter;
   }
@@ -32,13 +32,13 @@ export class PacketMachine {
     return this.#ask({ do: "send", protocol, to, waitMs: 3_000, ...more, ...port });
   }
 
-  /** The sources of the datagrams that have come since it was last asked. */
+  /** The sources of the datagrams that have been received since the last query. */
   async arrivals(): Promise<readonly string[]> {
     const outcome = await this.#ask({ do: "arrivals" });
     return typeof outcome === "object" && "arrivals" in outcome ? outcome.arrivals : [];
   }
 
-  /** A TCP connection that stays: whether what is said over it is still answered. */
+  /** A TCP connection that stays: whether data sent over it is still answered. */
   async connect(to: string, port = answeringPort): Promise<{ speak(waitMs?: number): Promise<Outcome> }> {
     const connection = this.#errands + 1;
     const outcome = await this.#ask({ do: "connect", to, port });
@@ -53,7 +53,7 @@ export class PacketMachine {
     const child = spawn(program, words, { stdio: ["pipe", "pipe", "inherit"] });
     this.#process = child;
     createInterface({ input: child.stdout }).on("line", (line) => {
-      const { id, outcome } = JSON.parse(line) as ErrandResult;
+      const { id, outcome } = JSON.parse(line) as MachineOrderResult;
       this.#waiting.get(id)?.(outcome);
       this.#waiting.delete(id);
     });
@@ -69,7 +69,7 @@ export class PacketMachine {
     await ended;
   }
 
-  #ask(errand: DistributiveOmit<Errand, "id">): Promise<Outcome> {
+  #ask(errand: DistributiveOmit<MachineOrder, "id">): Promise<Outcome> {
     this.#errands += 1;
     const id = this.#errands;
     return new Promise((resolve, reject) => {

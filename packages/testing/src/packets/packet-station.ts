@@ -5,16 +5,19 @@ import { firstFlow, lastFlow } from "./frames.ts";
 import type { Place, PlaceSeen, Shot, StationAnswer, StationOrder, VolleyOutcome } from "./volley.ts";
 
 /** In one volley. */
-export const mostShots = 20_000;
+export const maxShots = 20_000;
 
-/** Sends thousands of packets between namespaces and says of each where it came, by one process for all of them. */
+/**
+ * Sends thousands of packets between namespaces and reports for each where it arrived, with one process for
+ * all of them.
+ */
 export class PacketStation {
   readonly #process: ChildProcess;
   readonly #waiting = new Map<number, (answer: StationAnswer | Error) => void>();
   #orders = 0;
   #nextFlow = firstFlow;
 
-  /** @param enter the words that go before a command, to run it where the namespaces are */
+  /** @param enter the prefix of a command that runs it where the namespaces are */
   constructor(enter: readonly string[]) {
     const script = join(import.meta.dirname, "station-process.ts");
     const [program = "", ...words] = [
@@ -42,7 +45,10 @@ export class PacketStation {
     });
   }
 
-  /** Listens at all their devices, and answers at these ports in their name. What they have by then is what counts. */
+  /**
+   * Listens at all their devices, and answers at these ports in their place. The devices at the time of the
+   * call count.
+   */
   async attend(places: readonly Place[], ports: readonly number[]): Promise<readonly PlaceSeen[]> {
     const answer = await this.#order({ do: "attend", places, ports });
     if (!("seen" in answer)) throw new Error(JSON.stringify(answer));
@@ -50,11 +56,11 @@ export class PacketStation {
   }
 
   /**
-   * Numbers for so many packets, none of which was used before: what comes late of an earlier volley is not taken for
-   * one of this. Begins anew when there are none left.
+   * Numbers for so many packets, none of which was used before: a late packet of an earlier volley is not
+   * taken for one of this. Starts again when there are none left.
    */
   flows(count: number): readonly number[] {
-    if (count > mostShots) throw new RangeError(`${count} packets are more than ${mostShots}`);
+    if (count > maxShots) throw new RangeError(`${count} packets are more than ${maxShots}`);
     if (this.#nextFlow + count > lastFlow) this.#nextFlow = firstFlow;
     const first = this.#nextFlow;
     this.#nextFlow += count;

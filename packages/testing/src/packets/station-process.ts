@@ -1,5 +1,6 @@
-// One process for all machines of a wired network: it has a look at every frame that comes to any of them, sends as any
-// of them, and answers in their name. Started beside the namespaces; told what to do by lines on its standard input.
+// One process for all machines of a wired network: it captures every frame that any of them receives, sends
+// as any of them, and answers in their place. It runs next to the namespaces; controlled by lines on its
+// standard input.
 
 import { networkInterfaces } from "node:os";
 import { createInterface } from "node:readline";
@@ -84,7 +85,7 @@ class Volley {
       if (shot.until !== "nothing") this.#waiting.set(shot.flow, shot.until);
     }
     const byPlace = Map.groupBy(shots, ({ place }) => place);
-    // In handfuls: a queue on the way holds a thousand.
+    // In small batches: a queue in between has a thousand entries.
     for (const [place, own] of byPlace)
       for (let first = 0; first < own.length; first += 50) {
         inNamespace(namespaces.get(place) ?? "", () => {
@@ -134,7 +135,7 @@ class Volley {
     return sendTo(socket, icmp(header, version === 4 ? 8 : 128, 0, echo(shot.flow, more)), to, 0);
   }
 
-  /** Answers what waits for one, and sees what has come. */
+  /** Sends answers, and checks what has arrived. */
   #look(): void {
     for (const ear of ears)
       for (let frame = receive(ear.socket); frame !== null; frame = receive(ear.socket))
@@ -150,10 +151,10 @@ class Volley {
     if (sighting === null) return;
     const { flow, is, to } = sighting;
     const shot = this.#shots.get(flow);
-    // Of an earlier volley: the kernel asks again for what it was not told.
+    // Of an earlier volley: the kernel repeats what was not acknowledged.
     if (shot === undefined) return;
     if (is === "answer") {
-      if (to !== mac || place !== shot.place || !isFromAsked(shot, frame)) return;
+      if (to !== mac || place !== shot.place || !isFromTarget(shot, frame)) return;
       this.#answered.add(flow);
       this.#waiting.delete(flow);
       return;
@@ -164,8 +165,8 @@ class Volley {
   }
 }
 
-/** An answer from another address than the one that was asked is nothing to whoever asked. */
-function isFromAsked(shot: Shot, frame: Buffer): boolean {
+/** An answer from another address than the target's does not count. */
+function isFromTarget(shot: Shot, frame: Buffer): boolean {
   if (shot.by === "frame") return true;
   return sourceOf(frame)?.equals(ipBytes(shot.to.split("%")[0] ?? "")) ?? false;
 }

@@ -1,7 +1,7 @@
-/** A namespace that packets are sent from and looked for in. */
+/** A namespace from which packets are sent and where they are captured. */
 export type Place = { readonly name: string; readonly namespace: string };
 
-/** What a place has, seen from within. */
+/** A place's own addresses, read from within. */
 export type PlaceSeen = {
   readonly name: string;
   readonly devices: readonly {
@@ -15,7 +15,9 @@ export type PlaceSeen = {
 export type Shot = {
   readonly flow: number;
   readonly place: string;
-  /** What is waited for, up to the volley's limit. Of what is to arrive nowhere: nothing. */
+  /**
+   * The event that ends the wait, before the volley's limit. For a packet that must arrive nowhere: nothing.
+   */
   readonly until: "answered" | "arrived" | "nothing";
 } & (
   | {
@@ -35,12 +37,12 @@ export type Shot = {
 export type Seen = { readonly flow: number; readonly place: string; readonly device: string };
 
 export type VolleyOutcome = {
-  /** Where the packet itself came, in a frame for the device's own MAC or for all. */
+  /** Where the packet itself arrived, in a frame for the device's own MAC or for all. */
   readonly arrived: readonly Seen[];
-  /** Where it was in a frame for somebody else, as a switch floods those for whom it does not know. */
+  /** Where it was in a frame for another machine, as a switch floods frames for an unknown receiver. */
   readonly overheard: readonly Seen[];
   readonly answered: readonly number[];
-  /** What the sender's own kernel would not send: it has no such address, or no way there. */
+  /** Packets that the sender's own kernel would not send: it has no such address, or no route. */
   readonly unsent: readonly number[];
 };
 
@@ -50,7 +52,7 @@ export type StationOrder = { readonly id: number } & (
       readonly do: "shoot";
       readonly shots: readonly Shot[];
       readonly limitMs: number;
-      /** How long what should come nowhere is looked for after all else has come. */
+      /** How long packets that should arrive nowhere are watched for after the others have arrived. */
       readonly graceMs: number;
     }
 );

@@ -9,7 +9,7 @@ import type { Wires } from "@kule/lab/wires/wires";
 import { WebSocket } from "ws";
 import { PacketMachine } from "./packet-machine.ts";
 
-/** A network device of a machine to be made: `net0` and `ipconfig0` in the words of Proxmox VE. */
+/** A network device of a machine to be created: `net0` and `ipconfig0` in the syntax of Proxmox VE. */
 export type Device = { readonly net: string; readonly ip: string };
 
 type Form = Readonly<Record<string, string | number>>;
@@ -36,7 +36,7 @@ export class WiredLab {
     return this.lab.wires;
   }
 
-  /** As the operator; the answer is what Proxmox VE said. */
+  /** As the operator; returns Proxmox VE's answer. */
   async call(line: string, form?: Form): Promise<RawAnswer> {
     return await call(this.lab, line, {
       as: "operator",
@@ -81,7 +81,7 @@ export class WiredLab {
     return this.enter(this.wires.inMachine(vmid));
   }
 
-  /** Somebody beyond the region's public networks. */
+  /** A machine beyond the region's public networks. */
   internet(): Promise<PacketMachine> {
     return this.enter(this.wires.inInternet());
   }
@@ -93,15 +93,15 @@ export class WiredLab {
     return machine;
   }
 
-  /** What a command says inside a machine. */
+  /** The output of a command inside a machine. */
   inside(vmid: number, ...words: readonly string[]): string {
     const [program = "", ...more] = [...this.wires.inMachine(vmid), ...words];
     return execFileSync(program, more, { encoding: "utf8" });
   }
 
   /**
-   * Somebody signed in at a machine's serial line, perhaps by who was there before: types what is given, answers what is
-   * there when `until` is.
+   * A person who is signed in at a machine's serial line, perhaps since before: types the input, returns the
+   * output when `until` matches.
    */
   async serialLine(
     vmid: number,
@@ -143,13 +143,13 @@ export class WiredLab {
     return type;
   }
 
-  /** The firewall's round comes a turn of the loop after the call that asked for it. */
+  /** The firewall's run follows one turn of the event loop after the call that causes it. */
   async settled(): Promise<void> {
     await new Promise((resolve) => setTimeout(resolve, 5));
     await this.wires.settled();
   }
 
-  /** The machines stay; nobody is left in them. */
+  /** The machines stay; the processes in them end. */
   async leaveMachines(): Promise<void> {
     for (const socket of this.#sockets.splice(0)) socket.terminate();
     await Promise.all(this.#open.splice(0).map((machine) => machine.end()));

@@ -4,13 +4,15 @@ export type Occurrence = {
   readonly nth?: number;
   /** How many it hits altogether. Without it there is no end. */
   readonly count?: number;
-  /** Chance, from 0 to 1, of each that is due. Default 1. */
+  /** Probability, from 0 to 1, for each that is due. Default 1. */
   readonly probability?: number;
 };
 
 type Rule<Fault> = { readonly fault: Fault; seen: number; hits: number };
 
-/** Faults that are in force; the first one that is due hits. Chance comes from the caller's seeded generator. */
+/**
+ * The present faults; the first one that is due hits. Random numbers are from the caller's seeded generator.
+ */
 export class FaultRules<Fault extends Occurrence> {
   readonly #random: () => number;
   #rules: Rule<Fault>[] = [];
@@ -19,7 +21,7 @@ export class FaultRules<Fault extends Occurrence> {
     this.#random = random;
   }
 
-  /** @returns a function that takes the fault away, and says how often it has hit */
+  /** @returns a function that removes the fault, and returns how often it has hit */
   add(fault: Fault): () => number {
     const rule: Rule<Fault> = { fault, seen: 0, hits: 0 };
     this.#rules.push(rule);

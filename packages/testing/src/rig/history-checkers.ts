@@ -14,19 +14,19 @@ function countBy(values: readonly string[]): Map<string, number> {
 export type QueueFindings = {
   readonly attempted: number;
   readonly acknowledged: number;
-  /** Acknowledged, and never came out. */
+  /** Acknowledged, and never returned. */
   readonly lost: readonly string[];
-  /** Came out, and nobody had put it in. */
+  /** Returned, and never put in. */
   readonly unexpected: readonly string[];
-  /** Came out more often than anybody tried to put it in. */
+  /** Returned more often than it was put in. */
   readonly duplicated: readonly string[];
-  /** Came out though its acknowledgement never came: fine, and worth a number. */
+  /** Returned although its acknowledgement was lost: allowed, and counted. */
   readonly recovered: readonly string[];
 };
 
 /**
- * What goes in comes out, once: over `enqueue` (the value that was asked for) and `dequeue` (ok with the value that
- * came out). Values are compared as text. A refused enqueue (`fail`) must not come out.
+ * Everything that is put in is returned, once: over `enqueue` (the requested value) and `dequeue` (ok with
+ * the returned value). Values are compared as text. A refused enqueue (`fail`) must not be returned.
  */
 export function totalQueue(
   events: Events,
@@ -77,7 +77,7 @@ export type SetFindings = {
   readonly added: number;
   /** Acknowledged and missing in the last read, or in a read that began after another one had seen it. */
   readonly lost: readonly string[];
-  /** In a read, and never asked for, or refused. */
+  /** In a read, and never requested, or refused. */
   readonly unexpected: readonly string[];
   /** Twice in one read. */
   readonly duplicated: readonly string[];
@@ -86,9 +86,9 @@ export type SetFindings = {
 };
 
 /**
- * A set that only grows: over `add` and `read` (ok with an array of everything there is).
+ * A set that only grows: over `add` and `read` (ok with an array of all items).
  *
- * @throws Error without a read that began after the last add ended: such a history says nothing
+ * @throws Error without a read that began after the last add ended: such a history proves nothing
  */
 export function setFull(
   events: Events,
@@ -152,17 +152,17 @@ function readsOf(events: Events): Read[] {
   return reads.sort((one, other) => one.beganAt - other.beganAt);
 }
 
-/** What may happen to one resource, one thing after the other. */
+/** The allowed events of one resource, one after the other. */
 export type SequentialModel<State> = {
   readonly initial: State;
-  /** The state after the event, or in words why it cannot be. */
+  /** The state after the event, or in words why it is impossible. */
   readonly next: (
     state: State,
     event: HistoryEvent,
   ) => { readonly state: State } | { readonly wrong: string };
 };
 
-/** Runs each key's ok events through the model and says, for each key, the first thing that cannot be. */
+/** Runs each key's ok events through the model and returns, for each key, the first impossible one. */
 export function sequentialViolations<State>(events: Events, model: SequentialModel<State>): string[] {
   const states = new Map<string, State>();
   const wrong = new Map<string, string>();

@@ -38,7 +38,7 @@ describe("a recorded history", () => {
 });
 
 describe("total-queue", () => {
-  test("finds nothing in a history where everything came out once, known or not", () => {
+  test("finds nothing in a history where everything was returned once, known or not", () => {
     const found = totalQueue(
       history(
         "a invoke enqueue 1",
@@ -74,7 +74,7 @@ describe("total-queue", () => {
 });
 
 describe("unique-ids", () => {
-  test("finds an identifier that was given twice, and no other", () => {
+  test("finds an identifier that was assigned twice, and no other", () => {
     expect(
       uniqueIds(
         history("a ok generate 20001", "b ok generate 20002", "c info generate 20002", "d ok generate 20001"),
@@ -126,7 +126,7 @@ describe("set-full", () => {
     expect(setFull(history(...overlapping))).toMatchObject({ lost: [], stale: [] });
   });
 
-  test("says nothing about a history without a last read", () => {
+  test("finds nothing in a history without a last read", () => {
     expect(() => setFull(history("r invoke read", "r ok read []", ...added))).toThrow("no read after");
   });
 });
@@ -148,7 +148,7 @@ describe("the sequential check", () => {
       },
     });
   };
-  test("takes each resource by itself", () => {
+  test("checks each resource separately", () => {
     expect(states("a queued", "b queued", "a running", "b running", "b done", "a done")).toEqual([]);
   });
   test("names the first step that cannot be", () => {

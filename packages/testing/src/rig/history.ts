@@ -1,16 +1,17 @@
 import { appendFileSync, readFileSync, writeFileSync } from "node:fs";
 
 /**
- * What was asked and what came of it, in the order in which it was seen. Each operation begins with `invoke` and ends
- * with one other event of the same process: `ok` happened, `fail` did not happen, `info` may have happened (no answer,
- * or one that says so). An effect that nobody asked for here, such as a row found in the end, is a lone `ok`.
+ * Requests and their results, in the order in which they were seen. Each operation begins with `invoke` and
+ * ends with one other event of the same process: `ok` happened, `fail` did not happen, `info` may have
+ * happened (no answer, or one that leaves it open). An effect without a request here, such as a row found at
+ * the end, is a lone `ok`.
  */
 export type HistoryEvent = {
   readonly index: number;
   readonly type: "invoke" | "ok" | "fail" | "info";
-  /** Who asked; one operation at a time each. */
+  /** The caller; each has one operation at a time. */
   readonly process: string;
-  /** What was asked: "enqueue", "read", "claim". */
+  /** The requested operation: "enqueue", "read", "claim". */
   readonly operation: string;
   /** The resource it is about. */
   readonly key: string | null;
@@ -18,7 +19,7 @@ export type HistoryEvent = {
   readonly atMs: number;
 };
 
-type Told = Pick<HistoryEvent, "process" | "operation" | "value"> & { readonly key?: string | null };
+type EventInput = Pick<HistoryEvent, "process" | "operation" | "value"> & { readonly key?: string | null };
 
 /** An operation that has begun. */
 export type OpenOperation = {
@@ -46,7 +47,7 @@ export class History {
     return this.#events;
   }
 
-  invoke(told: Told): OpenOperation {
+  invoke(told: EventInput): OpenOperation {
     this.#note("invoke", told);
     let isOpen = true;
     const end = (type: HistoryEvent["type"]) => (value: unknown) => {
@@ -58,11 +59,11 @@ export class History {
   }
 
   /** Something that was found to be so, without a question that would have caused it. */
-  effect(told: Told): void {
+  effect(told: EventInput): void {
     this.#note("ok", told);
   }
 
-  #note(type: HistoryEvent["type"], { key = null, ...told }: Told): void {
+  #note(type: HistoryEvent["type"], { key = null, ...told }: EventInput): void {
     const event = { index: this.#events.length, type, key, ...told, atMs: this.#nowMs() };
     this.#events.push(event);
     if (this.#file !== null) appendFileSync(this.#file, `${JSON.stringify(event)}\n`);

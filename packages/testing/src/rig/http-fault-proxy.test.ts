@@ -8,7 +8,7 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { type Exchange, HttpFaultProxy } from "./http-fault-proxy.ts";
 import { ownCertificate } from "./own-certificate.ts";
 
-/** What the server behind the proxy has done, in this order. */
+/** The effects of the server behind the proxy, in order. */
 let done: string[] = [];
 let server: Server;
 let target: string;
@@ -46,7 +46,7 @@ const post = async (path: string, body: string) =>
   (await fetch(`${proxy.origin}${path}`, { method: "POST", body })).text();
 
 describe("the proxy", () => {
-  test("passes everything on while no fault is asked for", async () => {
+  test("passes everything on while no fault is set", async () => {
     expect(await post("/a?b=c", "body")).toBe("effect 1");
     expect(done).toEqual(["POST /a?b=c body"]);
     await proxy.quiet();
@@ -74,7 +74,7 @@ describe("the proxy", () => {
     expect(proxy.counts()).toEqual({ forwarded: 4, "drop-before": 1 });
   });
 
-  test("hits by chance as its seed says, the same each time", async () => {
+  test("hits at random by its seed, the same each time", async () => {
     const runs: string[] = [];
     for (let run = 0; run < 2; run += 1) {
       const seeded = await HttpFaultProxy.open({ target, random: seededGenerator(7) });
@@ -93,7 +93,7 @@ describe("the proxy", () => {
     expect(runs[0]).toContain(".");
   });
 
-  test("tells what was lost before its effect from what was lost after it", async () => {
+  test("distinguishes a request lost before its effect from one lost after it", async () => {
     for (const action of ["drop-before", "reset"] as const) {
       proxy.add({ action, count: 1 });
       await expect(get("/lost")).rejects.toThrow();
@@ -138,7 +138,7 @@ describe("the proxy", () => {
     expect(performance.now() - before).toBeGreaterThanOrEqual(79);
   });
 
-  test("sends copies at once and one after the other, and gives back one of the replies", async () => {
+  test("sends copies concurrently and one after the other, and returns one of the replies", async () => {
     for (const order of ["at-once", "one-after-other"] as const)
       for (const copies of [2, 3] as const) {
         done = [];
@@ -154,7 +154,7 @@ describe("the proxy", () => {
       }
   });
 
-  test("goes on with copies whose caller has its reply", async () => {
+  test("continues with copies whose caller has its reply", async () => {
     proxy.add({ action: "duplicate", copies: 2, order: "one-after-other", apartMs: 200 });
     let wasAhead = false;
     for (let call = 0; call < 10 && !wasAhead; call += 1) {
@@ -167,7 +167,7 @@ describe("the proxy", () => {
     expect(wasAhead).toBe(true);
   });
 
-  test("lets a later request overtake, and holds none for ever", async () => {
+  test("lets a later request overtake, and holds none forever", async () => {
     proxy.add({ action: "reorder", heldMs: 5_000, path: /first/ });
     const held = get("/first");
     await delay(20);
@@ -195,7 +195,7 @@ describe("the proxy", () => {
 });
 
 describe("between an agent and a lab", () => {
-  test("it speaks TLS with a certificate of its own to both sides, keeps the reason phrase, and resets", async () => {
+  test("it uses TLS with a certificate of its own to both sides, keeps the reason phrase, and resets", async () => {
     const lab = https.createServer(
       { key: identity.keyPem, cert: identity.certificatePem },
       (_request, response) => response.writeHead(595, "Connection refused").end("x"),

@@ -7,13 +7,13 @@ import type { ServerIdentity } from "@kule/lab/certificate";
 import { FaultRules, type Occurrence } from "./fault-rules.ts";
 import { endToEndHeaders, type HttpAnswer, type HttpCall, HttpForward } from "./http-forward.ts";
 
-/** What shall go wrong with requests that match. */
+/** A fault of the requests that match. */
 export type HttpFault = Occurrence & {
   /** Any method when absent. */
   readonly method?: string;
   /** Tested against the path with its query; any when absent. */
   readonly path?: RegExp;
-  /** Asked last, about the request's body. */
+  /** The last condition, on the request's body. */
   readonly when?: (body: string) => boolean;
 } & HttpFaultKind;
 
@@ -22,17 +22,19 @@ export type HttpFaultKind =
   | { readonly action: "delay"; readonly milliseconds: number }
   /** The connection is closed; nothing was forwarded. */
   | { readonly action: "drop-before" }
-  /** Forwarded and answered; the effect is there, and the caller's connection is closed without the reply. */
+  /**
+   * Forwarded and answered; the effect has happened, and the caller's connection is closed without the reply.
+   */
   | { readonly action: "drop-after" }
-  /** The same as drop-before with a TCP reset, as when a machine goes away. */
+  /** The same as drop-before with a TCP reset, as when a machine disappears. */
   | { readonly action: "reset" }
   /** Never forwarded and never answered, until the caller gives up. */
   | { readonly action: "blackhole" }
-  /** The reply comes a byte at a time, with this pause before each. */
+  /** The reply is sent a byte at a time, with this pause before each. */
   | { readonly action: "drip"; readonly milliseconds: number }
   /**
-   * Forwarded two or three times. Chance decides which reply the caller gets, and, where it is the first one, the
-   * others are still under way when the caller goes on.
+   * Forwarded two or three times. Which reply the caller gets is random, and, where it is the first one, the
+   * others are still running when the caller continues.
    */
   | {
       readonly action: "duplicate";
@@ -55,7 +57,7 @@ export type Exchange = {
   readonly answers: readonly ((Pick<HttpAnswer, "status"> & { readonly body: string }) | null)[];
   /** The copy whose answer the caller was given. */
   readonly returned: number | null;
-  /** Monotonic, in milliseconds: when it came, and when the last copy was answered. */
+  /** Monotonic, in milliseconds: when it arrived, and when the last copy was answered. */
   readonly cameAtMs: number;
   readonly endedAtMs: number;
 };
@@ -64,20 +66,20 @@ export type HttpProxyOptions = {
   /** Where requests go: http://127.0.0.1:8080, or https:// for a lab. */
   readonly target: string;
   readonly random: () => number;
-  /** Makes it speak TLS to callers, with this certificate. */
+  /** Makes it use TLS for callers, with this certificate. */
   readonly identity?: ServerIdentity;
   /**
-   * Idle connections of callers stay open: one that slept for long finds its connection as it was. Each call goes on
-   * over a new connection, which the target cannot have closed meanwhile.
+   * Idle connections of callers stay open: one that was suspended for long finds its connection as it was.
+   * Each call is forwarded over a new connection, which the target cannot have closed in the meantime.
    */
   readonly keepsIdleConnections?: boolean;
-  /** Told of each request when all of its copies have ended. */
+  /** Called with each request when all of its copies have ended. */
   readonly onExchange?: (exchange: Exchange) => void;
 };
 
 /**
- * An HTTP proxy on 127.0.0.1 that does to requests what a network and impatient machines do. It reads whole requests
- * and whole replies, so it is not for event streams.
+ * An HTTP proxy on 127.0.0.1 with the faults of networks and impatient clients. It reads whole requests and
+ * whole replies, so it is not for event streams.
  */
 export class HttpFaultProxy {
   readonly #options: HttpProxyOptions;
@@ -132,7 +134,7 @@ export class HttpFaultProxy {
     return `${this.#options.identity === undefined ? "http" : "https"}://127.0.0.1:${port}`;
   }
 
-  /** @returns a function that takes the fault away again and says how often it hit */
+  /** @returns a function that removes the fault again and returns how often it hit */
   add(fault: HttpFault): () => number {
     return this.#rules.add(fault);
   }
@@ -146,7 +148,7 @@ export class HttpFaultProxy {
     return Object.fromEntries(this.#counts);
   }
 
-  /** Resolves when nothing is under way: no request, no late copy. */
+  /** Resolves when nothing is in transit: no request, no late copy. */
   async quiet(): Promise<void> {
     while (this.#open.size > 0) await Promise.allSettled([...this.#open]);
   }

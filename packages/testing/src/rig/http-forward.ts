@@ -15,15 +15,15 @@ export type HttpCall = {
 export type HttpAnswer = {
   readonly status: number;
   readonly reason: string;
-  /** Pairs, as they came. */
+  /** Pairs, as they were received. */
   readonly rawHeaders: readonly string[];
   readonly body: Buffer;
 };
 
-/** Of one connection, not of the message (RFC 9110, 7.6.1); lengths are counted anew. */
+/** Of one connection, not of the message (RFC 9110, 7.6.1); lengths are computed again. */
 const hopHeaders = new Set(["connection", "keep-alive", "transfer-encoding", "content-length", "upgrade"]);
 
-/** Sends calls to one origin, over connections that it keeps unless told otherwise. */
+/** Sends calls to one origin, over kept connections by default. */
 export class HttpForward {
   readonly #origin: URL;
   readonly #agent: http.Agent | https.Agent;
@@ -32,7 +32,7 @@ export class HttpForward {
     this.#origin = new URL(origin);
     this.#agent =
       this.#origin.protocol === "https:"
-        ? // On loopback, and to a lab whose certificate nobody has signed.
+        ? // On loopback, and to a lab with a self-signed certificate.
           new https.Agent({ keepAlive, rejectUnauthorized: false })
         : new http.Agent({ keepAlive });
   }

@@ -97,13 +97,13 @@ describe("a claim", () => {
     ["was handed back", ["job_1 running c1", "job_1 queued", "job_2 running c1"]],
     ["was lost with its lease", ["job_1 running c1", ...idle, "job_2 running c1"]],
     ["was taken over", ["job_1 running c1", "job_1 running c2", "job_2 running c1"]],
-  ])("may be given another job when the first one %s", (_, lines) => {
+  ])("may be assigned another job when the first one %s", (_, lines) => {
     expect(claimViolations(claims(...lines))).toEqual([]);
   });
   test.each([
     [["job_1 running c1", "job_2 running c1"]],
     [["job_1 running c1", ...idle.slice(0, 9), "job_1 running", ...idle.slice(0, 5), "job_2 running c1"]],
-  ])("is not given another one while it holds one", (lines) => {
+  ])("is not assigned another one while it holds one", (lines) => {
     expect(claimViolations(claims(...lines))).toEqual(["claim c1 was given job_2 while it held job_1"]);
   });
 });

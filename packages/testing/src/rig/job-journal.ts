@@ -2,7 +2,7 @@ import pg from "pg";
 import { History } from "./history.ts";
 import { type SequentialModel, sequentialViolations } from "./history-checkers.ts";
 
-/** One change of a job's row, as Postgres saw it; "before" is null when the job was made. */
+/** One change of a job's row, as Postgres saw it; "before" is null when the job was created. */
 export type JobChange = {
   readonly job: string;
   readonly kind: string;
@@ -41,8 +41,8 @@ const factsOf = (row: string) =>
      'agentName', (${row}).agent_name)`;
 
 /**
- * Keeps every change of every job of a test's database, in a table beside it: what a job went through cannot be seen
- * in what it is in the end. Nothing of the product knows of it.
+ * Records every change of every job of a test's database, in a table of its own: the final state of a job
+ * does not show its history. The product does not know about it.
  */
 export class JobJournal {
   readonly #ownerUrl: string;
@@ -76,7 +76,7 @@ export class JobJournal {
   }
 }
 
-/** What a job must never go through: each report counts once, each claim finds it free, an end is the end. */
+/** What must never happen to a job: each report counts once, each claim finds it free, an end is final. */
 export function jobChangeViolations(changes: readonly JobChange[]): string[] {
   const history = new History();
   for (const change of changes)
@@ -86,7 +86,7 @@ export function jobChangeViolations(changes: readonly JobChange[]): string[] {
 
 /** A claim that was given a second job while the first one was still held under it. */
 export function claimViolations(changes: readonly JobChange[]): string[] {
-  /** What is held, by the claim it was given to. */
+  /** The held jobs, by their claims. */
   const held = new Map<string, JobChange>();
   const violations: string[] = [];
   for (const change of changes) {
@@ -101,7 +101,7 @@ export function claimViolations(changes: readonly JobChange[]): string[] {
     const isClaim = after.epoch !== before?.epoch;
     if (isClaim && other !== undefined && other.job !== job && (other.after.leaseUntilMs ?? 0) > atMs)
       violations.push(`claim ${claimId} was given ${job} while it held ${other.job}`);
-    // A job that somebody else has claimed is not held by its former claim any more.
+    // A job that another agent has claimed is not held by its former claim any more.
     if (isClaim && before?.claimId != null && held.get(before.claimId)?.job === job)
       held.delete(before.claimId);
     if (isClaim || other?.job === job) held.set(claimId, change);

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type ServerIdentity, serverIdentity } from "@kule/lab/certificate";
 
-/** A self-signed certificate for 127.0.0.1, made for this once: its fingerprint goes where the caller pins it. */
+/** A self-signed certificate for 127.0.0.1, generated for one use: the caller pins its fingerprint. */
 export function ownCertificate(): ServerIdentity {
   const directory = mkdtempSync(join(tmpdir(), "kule-certificate-"));
   try {

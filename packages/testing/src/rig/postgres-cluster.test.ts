@@ -28,7 +28,7 @@ test("the cluster is durable and migrated, and the API's role can use it", async
 });
 
 test.each(["fast", "immediate", "kill"] satisfies StopMode[])(
-  "what was committed is there after a stop that is %s, and what was not is gone",
+  "committed data survive a stop that is %s, and uncommitted data do not",
   async (mode) => {
     await ask("create table if not exists note (text text)");
     await ask(`insert into note values ('${mode}')`);

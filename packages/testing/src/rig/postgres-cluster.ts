@@ -9,8 +9,9 @@ import pg from "pg";
 import type { FreshDatabase } from "../database.ts";
 
 /**
- * How Postgres goes down. fast: transactions are rolled back and everything is written. immediate: nothing is, and the
- * next start recovers from the log. kill: as when the machine loses the process, without a word to anybody.
+ * How Postgres is stopped. fast: transactions are rolled back and everything is written. immediate: nothing
+ * is, and the next start recovers from the log. kill: as when the machine loses the process, without a notice
+ * to clients.
  */
 export type StopMode = "fast" | "immediate" | "kill";
 

@@ -52,7 +52,7 @@ const notes = async () =>
   (await direct.query("select text from note order by text")).rows.map(({ text }) => text);
 
 describe("the proxy", () => {
-  test("passes on what clients and Postgres say, in both ways of asking", async () => {
+  test("forwards the messages of clients and Postgres, in both query protocols", async () => {
     const long = "x".repeat(300_000);
     await write(through, "note", long);
     expect((await through.query("select text from note")).rows).toEqual([{ text: long }]);
@@ -103,7 +103,7 @@ describe("the proxy", () => {
     expect(off()).toBe(1);
   });
 
-  test("forgets a transaction that was rolled back", async () => {
+  test("drops a transaction that was rolled back", async () => {
     proxy.add({ at: "commit", matches: /insert into note/, action: "cut-before" });
     await through.query("begin");
     await through.query("insert into note values ('undone')");

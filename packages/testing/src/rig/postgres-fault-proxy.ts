@@ -3,7 +3,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { FaultRules, type Occurrence } from "./fault-rules.ts";
 import { StatementReader, WireReader } from "./postgres-wire.ts";
 
-/** What shall go wrong with a statement, or with a COMMIT. */
+/** A fault of a statement, or of a COMMIT. */
 export type PostgresFault = Occurrence & {
   readonly at: "commit" | "statement";
   /** At a commit: one of the transaction's statements must match. At a statement: itself. Any when absent. */
@@ -13,13 +13,15 @@ export type PostgresFault = Occurrence & {
 export type PostgresFaultKind =
   /** Both connections end before it reaches Postgres, which rolls the transaction back. */
   | { readonly action: "cut-before" }
-  /** Postgres has done it and said so; the client's connection ends without that. An ambiguous commit. */
+  /**
+   * Postgres has done it and answered; the client's connection ends without the answer. An ambiguous commit.
+   */
   | { readonly action: "cut-reply" }
   /** The same as cut-before with a TCP reset on the client's side. */
   | { readonly action: "reset" }
   /** Forwarded this much later. */
   | { readonly action: "delay"; readonly milliseconds: number }
-  /** The reply comes a byte at a time, with this pause before each. */
+  /** The reply is sent a byte at a time, with this pause before each. */
   | { readonly action: "drip"; readonly milliseconds: number };
 
 export type PostgresProxyOptions = {
@@ -29,8 +31,8 @@ export type PostgresProxyOptions = {
 };
 
 /**
- * A proxy on 127.0.0.1 in front of a Postgres that speaks without TLS. It follows the protocol, so that a fault can
- * name the moment: this statement, or the COMMIT of a transaction that did such a thing.
+ * A proxy on 127.0.0.1 in front of a Postgres without TLS. It parses the protocol, so that a fault can name
+ * the moment: this statement, or the COMMIT of a transaction with such a statement.
  */
 export class PostgresFaultProxy {
   readonly #url: URL;
@@ -70,7 +72,7 @@ export class PostgresFaultProxy {
     return url.href;
   }
 
-  /** @returns a function that takes the fault away again and says how often it hit */
+  /** @returns a function that removes the fault again and returns how often it hit */
   add(fault: PostgresFault): () => number {
     return this.#rules.add(fault);
   }
@@ -79,7 +81,7 @@ export class PostgresFaultProxy {
     this.#rules.clear();
   }
 
-  /** "commits" that came by, and each action by its name as often as it was done to its end. */
+  /** "commits" that passed, and each action by its name as often as it was completed. */
   counts(): Readonly<Record<string, number>> {
     return Object.fromEntries(this.#counts);
   }
@@ -116,9 +118,9 @@ class Link {
   readonly #fromClient = new WireReader("client");
   readonly #fromServer = new WireReader("server");
   readonly #statements = new StatementReader();
-  /** What the open transaction has executed; null outside of one. */
+  /** The statements of the open transaction; null outside of one. */
   #transaction: string[] | null = null;
-  /** Held for the reply that comes next. */
+  /** The fault for the next reply. */
   #onReply: Extract<PostgresFault, { action: "cut-reply" | "drip" }> | null = null;
   #toServer: Promise<void> = Promise.resolve();
   #toClient: Promise<void> = Promise.resolve();
@@ -196,7 +198,7 @@ class Link {
   #readServer(chunk: Buffer): void {
     const fault = this.#onReply;
     const messages = this.#fromServer.read(chunk);
-    // With "ready for query" Postgres has done all that was asked, the flush of a commit included.
+    // With "ready for query" Postgres has completed everything, the flush of a commit included.
     const isDone = messages.some(({ type }) => type === "Z");
     if (isDone) this.#onReply = null;
     if (fault?.action === "cut-reply") {

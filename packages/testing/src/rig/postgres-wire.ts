@@ -23,7 +23,7 @@ export class WireReader {
       const bytes = this.#rest.subarray(0, length);
       this.#rest = this.#rest.subarray(length);
       messages.push({ type: header === 0 ? "" : String.fromCharCode(bytes[0] ?? 0), bytes });
-      // Requests for TLS or GSS (80877103, 80877104) come before the real start.
+      // Requests for TLS or GSS (80877103, 80877104) are sent before the real start.
       const code = header === 0 ? bytes.readInt32BE(4) : 0;
       if (header === 0 && code !== 80_877_103 && code !== 80_877_104) this.#hasStarted = true;
     }

@@ -1,6 +1,6 @@
 import { connect, createServer, type Socket } from "node:net";
 
-/** A load balancer of the simplest kind: each new connection goes to the next address that takes it. */
+/** A simple load balancer: each new connection goes to the next address that accepts it. */
 export type RoundRobin = {
   readonly origin: string;
   /** How many connections each address got. */
@@ -11,7 +11,7 @@ export type RoundRobin = {
 };
 
 /**
- * @param origins as http://127.0.0.1:8080; read anew for each connection, so that more can be added
+ * @param origins as http://127.0.0.1:8080; read again for each connection, so that more can be added
  * @param port where it listens; any free one when left out
  */
 export async function startRoundRobin(origins: readonly string[], port = 0): Promise<RoundRobin> {

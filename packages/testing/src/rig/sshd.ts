@@ -14,10 +14,10 @@ export function probeSshd(): string | undefined {
 
 export type Sshd = {
   readonly port: number;
-  /** Of the one account that is let in, root. */
+  /** The key of the only authorised account, root. */
   readonly key: string;
   readonly keyFile: string;
-  /** Of somebody who is not. */
+  /** Of a client that is not authorised. */
   readonly strangersKey: string;
   /** As `ssh-keygen -lf` prints it. */
   readonly hostKey: string;
@@ -27,10 +27,10 @@ export type Sshd = {
 };
 
 /**
- * OpenSSH's server, on a port of loopback. Each connection has an sshd of its own, so that it can be one in other
+ * OpenSSH's server, on a port of loopback. Each connection has an sshd of its own, which may be in other
  * namespaces than the port.
  *
- * @param enter words before its command, to run it elsewhere on this machine
+ * @param enter the prefix of its command, to run it elsewhere on this machine
  */
 export async function startSshd(enter: readonly string[] = []): Promise<Sshd> {
   const folder = mkdtempSync(join(tmpdir(), "kule-sshd-"));

@@ -10,7 +10,7 @@ import { ConsoleViewer } from "../console-viewer.ts";
 import { type RegionWorld, startRegionWorld } from "../region-world.ts";
 import { type RoundRobin, startRoundRobin } from "../rig/round-robin.ts";
 
-/** Kule as it runs, with two processes of the API behind a load balancer that knows nothing of sessions. */
+/** Kule as it is deployed, with two processes of the API behind a load balancer without sticky sessions. */
 let world: RegionWorld;
 let balancer: RoundRobin;
 let second: { readonly origin: string; readonly process: TestProcess };
@@ -133,7 +133,7 @@ test("a ticket opens once", async () => {
   await first.end();
 });
 
-test("a session is ended at once by way of the process that does not hold it", async () => {
+test("a session is ended at once through a process that does not hold it", async () => {
   for (const [home, asked] of [
     [0, 1],
     [1, 0],
@@ -148,13 +148,13 @@ test("a session is ended at once by way of the process that does not hold it", a
     );
     expect(answer.status).toBe(204);
     expect(await viewer.end()).toBe("ended");
-    // Sooner than the look that each process takes every five seconds.
+    // Sooner than the check that each process makes every five seconds.
     expect(performance.now() - endedAt).toBeLessThan(4_000);
     expect(await sessionsOf(linux.server.id)).toEqual([]);
   }
 });
 
-test("a reader that stops makes the machine wait, and nobody's memory grows", async () => {
+test("a reader that stops makes the machine wait, and no process's memory grows", async () => {
   const viewer = await opened(view(await ticketOf(linux.server.id)));
   await viewer.line("", /login: |\$ $/);
   if (!/\$ $/.test(viewer.bytes.toString())) {
@@ -170,10 +170,10 @@ test("a reader that stops makes the machine wait, and nobody's memory grows", as
     const before = processes.map(residentMb);
     await delay(6_000);
     const grownMb = processes.map((each, index) => residentMb(each) - (before[index] ?? 0));
-    // On a busy machine up to 60 MB that nobody has collected yet; where nobody waits, 400 MB.
+    // On a busy machine up to 60 MB that are not collected yet; without backpressure, 400 MB.
     for (const grown of grownMb) expect(grown, grownMb.join()).toBeLessThan(120);
   } finally {
-    // What goes on writing takes the sessions of the tests that follow along.
+    // A process that keeps writing would affect the sessions of the next tests.
     viewer.socket.resume();
     viewer.socket.send(Buffer.from("\x03"));
   }
@@ -196,7 +196,7 @@ test("an agent that is killed ends its sessions, and the next agent opens new on
   await again.end();
 });
 
-test("a session whose process was killed is in nobody's way for long", async () => {
+test("a session whose process was killed is soon closed", async () => {
   const third = await world.addApi();
   const viewer = await opened(view(await ticketOf(linux.server.id), third.origin));
   const colleague = await anotherMember();
@@ -208,7 +208,7 @@ test("a session whose process was killed is in nobody's way for long", async () 
   expect((await ask()).error).toMatchObject({ code: "console_in_use" });
   await third.process.end("SIGKILL");
   expect(await viewer.end()).toBe("");
-  // Its process is taken for gone when it has not been heard of for 15 seconds.
+  // A process counts as gone after 15 seconds without a heartbeat.
   const answers: (Ticket | undefined)[] = [];
   await expect
     .poll(async () => answers[answers.push((await ask()).data) - 1]?.ticket, {
@@ -224,7 +224,7 @@ test("a session whose process was killed is in nobody's way for long", async () 
   await again.end();
 }, 90_000);
 
-test("what killed and sleeping processes held is ended by the worker, in the audit trail", async () => {
+test("what killed and suspended processes held is ended by the worker, in the audit trail", async () => {
   const [killed, asleep] = [await world.addApi(), await world.addApi()];
   const line = await ticketOf(linux.server.id);
   const lineViewer = await opened(view(line, killed.origin));
@@ -237,7 +237,7 @@ test("what killed and sleeping processes held is ended by the worker, in the aud
     .toEqual(["serial open", "vnc open"]);
   await killed.process.end("SIGKILL");
   asleep.process.signal("SIGSTOP");
-  // They count for 15 seconds; the worker looks every minute.
+  // They count for 15 seconds; the worker checks every minute.
   await expect.poll(() => sessionsOf(linux.server.id), { timeout: 40_000, interval: 500 }).toEqual([]);
   await expect
     .poll(
@@ -253,7 +253,7 @@ test("what killed and sleeping processes held is ended by the worker, in the aud
     )
     .toEqual(["lost", "lost"]);
   asleep.process.signal("SIGCONT");
-  // Told to come back, unless the region had given it up first.
+  // Told to reconnect, unless the region had given it up first.
   expect(["restarting", "region_lost"]).toContain(await screenViewer.end());
   await asleep.process.end();
 }, 240_000);

@@ -4,7 +4,7 @@ import { type RegionWorld, startRegionWorld } from "../region-world.ts";
 import { viewOfControlServer } from "../world-check/region-invariants.ts";
 import { worldCheck } from "../world-check/world-check.ts";
 
-/** A region without an agent: API, worker and lab are all there is, and the worker holds the hypervisor's token. */
+/** A region without an agent, with API, worker and lab only; the worker has the hypervisor's token. */
 let world: RegionWorld;
 beforeAll(async () => {
   world = await startRegionWorld({ mode: "direct", leaseSeconds: 3 });
@@ -22,12 +22,12 @@ async function remove(id: string): Promise<void> {
     params: { path: { server_id: id } },
   });
   if (data === undefined) throw new Error(JSON.stringify(error));
-  // The buffer ends at once here, so the destroy may come before the stop has begun.
+  // The buffer ends at once here, so the destroy may be queued before the stop has begun.
   await expect.poll(() => serverStatus(id), { timeout: 90_000 }).toBeUndefined();
 }
 
 describe("a region of mode direct", () => {
-  it("reports its health without an agent, and has no place for one", async () => {
+  it("reports its health without an agent, and shows none", async () => {
     await expect
       .poll(
         async () =>
@@ -42,7 +42,7 @@ describe("a region of mode direct", () => {
     expect(refused.response.status).toBe(409);
   });
 
-  it("makes a server, stops and starts it, and takes it away", async () => {
+  it("creates a server, stops and starts it, and deletes it", async () => {
     const { server, job } = await world.createServer("direct");
     expect(await ended(job.id)).toBe("succeeded");
     expect(await serverStatus(server.id)).toBe("running");
@@ -82,7 +82,7 @@ describe("a region of mode direct", () => {
   }, 60_000);
 
   it.each(["ServerCreate.clone.effect-done", "ServerCreate.clone.before-send"])(
-    "goes on where it was when the worker is killed at %s",
+    "resumes when the worker is killed at %s",
     async (point) => {
       const before = world.effects().clones.size;
       await world.worker.end("SIGTERM");

@@ -33,7 +33,7 @@ const leftOut: { readonly [path: string]: string } = {
   "docs/sign-in-providers.md": "starts another installation, with a provider's secret",
 };
 
-test("no page with commands is forgotten", () => {
+test("no page with commands is left out", () => {
   const withCommands = globSync(["README.md", "docs/**/*.md"], { cwd: root }).filter((path) =>
     /^```sh$/m.test(readFileSync(join(root, path), "utf8")),
   );
@@ -41,7 +41,7 @@ test("no page with commands is forgotten", () => {
   expect(withCommands.sort()).toEqual([...known].sort());
 });
 
-/** What a page prints, as far as it is about a running installation. */
+/** The commands of a page, as far as they need a running installation. */
 const stepsOfPage = (path: string) =>
   stepsOf(readFileSync(join(root, path), "utf8")).filter(
     ({ commands }) => !/^npm (start|test|run)/m.test(commands),
@@ -55,7 +55,7 @@ describe.each([
   ["in the order of reading", pages],
   ["the other way round", pages.toReversed()],
 ])("the commands of every page, %s", (_, ordered) => {
-  /** Somebody's directory with `npm start` in it: the pages' commands are typed there. */
+  /** A directory with `npm start` in it: the pages' commands are typed there. */
   let directory: string;
   let run: TestProcess;
   beforeAll(async () => {

@@ -61,15 +61,15 @@ describe.skipIf(part.missing)("a region's edge behind OpenSSH", { timeout: 120_0
     }
   }
 
-  /** Until health reports say so of the edge. */
+  /** Until health reports show it for the edge. */
   const untilEdge = (reachable: boolean) =>
     until(`an edge that is ${reachable ? "" : "un"}reachable`, async () => {
       const { data } = await world.operator.GET("/regions/{region}", { params: { path: { region } } });
       return data?.edge?.reachable === reachable;
     });
 
-  /** Until the edge has been told of the network, and has said that it has it. */
-  const untilTold = () =>
+  /** Until the network is applied to the edge, and confirmed. */
+  const untilApplied = () =>
     until("the network at the edge", async () => {
       if ((await namespaces()).length === 0) return false;
       const { data } = await world.organisation.GET("/networks/{network_id}", {
@@ -118,7 +118,7 @@ describe.skipIf(part.missing)("a region's edge behind OpenSSH", { timeout: 120_0
       () => false,
     );
 
-  test("is told of networks that were there before it, and routes between their subnets alone", async () => {
+  test("gets networks that existed before it, and routes only between their subnets", async () => {
     const { organisation } = world;
     const made = await organisation.POST("/networks", {
       body: { name: "private", region, cidr: "10.0.0.0/16" },
@@ -136,7 +136,7 @@ describe.skipIf(part.missing)("a region's edge behind OpenSSH", { timeout: 120_0
     }
     startAgent(place());
     await untilEdge(true);
-    await untilTold();
+    await untilApplied();
     expect(await namespaces()).toEqual([`kule-${network}`]);
     await plugIn("web");
     await plugIn("db");
@@ -144,7 +144,7 @@ describe.skipIf(part.missing)("a region's edge behind OpenSSH", { timeout: 120_0
     expect(await reaches("web", beyond)).toBe(false);
   });
 
-  test("lets out what its gateway serves, and data never", async () => {
+  test("gives internet access to what its gateway serves, and never to data", async () => {
     const { organisation } = world;
     const gateway = await organisation.POST("/gateways", {
       body: { name: "out", network_id: network, subnet_ids: subnets.slice(0, 1) },
@@ -154,7 +154,7 @@ describe.skipIf(part.missing)("a region's edge behind OpenSSH", { timeout: 120_0
     expect(await reaches("db", beyond)).toBe(false);
   });
 
-  test("is told nothing under another key than the pinned one, and all of it under its own", async () => {
+  test("gets no command under another key than the pinned one, and all under its own", async () => {
     const { organisation } = world;
     await agent.end();
     startAgent(place(`SHA256:${"A".repeat(43)}`));

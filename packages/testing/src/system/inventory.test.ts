@@ -2,7 +2,7 @@ import { renderMarker } from "@kule/proxmox/marker";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { type RegionWorld, startRegionWorld } from "../region-world.ts";
 
-/** What happens in a region behind Kule's back, with API, worker, agent and lab as processes of their own. */
+/** Changes in a region outside of Kule, with API, worker, agent and lab as processes of their own. */
 let world: RegionWorld;
 beforeAll(async () => {
   world = await startRegionWorld({ leaseSeconds: 10, removalBufferSeconds: 3600 });
@@ -10,7 +10,7 @@ beforeAll(async () => {
 }, 120_000);
 afterAll(() => world?.end());
 
-/** As somebody does it at the hypervisor, or as it happens by itself. */
+/** A manual change at the hypervisor, or an event there. */
 async function behindOurBack(what: string, ...args: unknown[]): Promise<void> {
   const answer = await fetch(`${world.labControlUrl}/world`, {
     method: "POST",
@@ -57,7 +57,7 @@ it("follows a guest that powers itself off, and counts it", async () => {
   await expect.poll(() => serverOf(id), until).toMatchObject({ status: "running", power_state: "on" });
 });
 
-it("tells drift of all four kinds, destroys nothing, and forgets what is right again", async () => {
+it("reports drift of all four kinds, destroys nothing, and closes what matches again", async () => {
   const changed = await newServer("changed");
   const missing = await newServer("missing");
   await behindOurBack("editConfig", changed.vmid, { cores: "9" });
@@ -65,7 +65,7 @@ it("tells drift of all four kinds, destroys nothing, and forgets what is right a
   await behindOurBack("stealVmid", 29_001);
   const marker = { serverId: "srv_gone", organisationId: "org_gone", region: "lab1", jobId: "job_gone" };
   await behindOurBack("editConfig", 29_001, { description: renderMarker(marker) });
-  // Not before it was seen: what was never whole cannot be missed.
+  // Not before it was seen: a VM that was never complete cannot be missing.
   await expect.poll(() => serverOf(missing.id), until).toMatchObject({ guest: { agent: true } });
   await behindOurBack("deleteVm", missing.vmid);
 
@@ -90,7 +90,7 @@ it("tells drift of all four kinds, destroys nothing, and forgets what is right a
   expect(await serverOf(changed.id)).toMatchObject({ drift: null });
 });
 
-it("takes a running VM over as it is, and lets nobody take it twice", async () => {
+it("imports a running VM as it is, and never twice", async () => {
   const { id } = await newServer("neighbour");
   const subnet = (await serverOf(id))?.interfaces[0]?.subnet_id ?? "";
   await behindOurBack("stealVmid", 28_000);
@@ -123,12 +123,12 @@ it("takes a running VM over as it is, and lets nobody take it twice", async () =
     description: expect.stringContaining(adopted),
   });
   expect((await take()).response.status).toBe(409);
-  // No longer a stranger; that it is not as its package wants it is said.
+  // No longer foreign; its differences from its package are reported.
   await expect.poll(driftOf, until).not.toContain("foreign 28000");
   await expect.poll(() => serverOf(adopted), until).toMatchObject({ drift: { kind: "changed" } });
 });
 
-it("stops a server again that somebody started in its removal buffer", async () => {
+it("stops a server again that was started in its removal buffer", async () => {
   const { id, vmid } = await newServer("buffered");
   const { data } = await world.organisation.DELETE("/servers/{server_id}", {
     params: { path: { server_id: id } },
@@ -146,7 +146,7 @@ it("stops a server again that somebody started in its removal buffer", async () 
   expect(await serverOf(id)).toMatchObject({ status: "pending_deletion" });
 });
 
-it("places servers where there is room, and refuses what fits nowhere", async () => {
+it("places servers where there is capacity, and refuses what fits nowhere", async () => {
   await behindOurBack("setNode", "pve1", { memoryBytes: 24 * 2 ** 30 });
   await behindOurBack("setNode", "pve2", { memoryBytes: 1 * 2 ** 30 });
   const check = async () =>
@@ -170,7 +170,7 @@ it("places servers where there is room, and refuses what fits nowhere", async ()
   expect(node).toBe("pve1");
 });
 
-it("learns nothing of servers from a node that does not answer", async () => {
+it("changes nothing of the servers of a node that does not answer", async () => {
   const { id, vmid } = await newServer("silent");
   await expect.poll(() => serverOf(id), until).toMatchObject({ observation: "fresh" });
   const lastPass = async () =>

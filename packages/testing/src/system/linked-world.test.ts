@@ -38,7 +38,7 @@ afterAll(async () => {
   await Promise.all(Object.values(proxies).map((proxy) => proxy.close()));
 });
 
-it("a server comes and goes once, whatever is lost between the processes", async () => {
+it("a server is created and deleted once, whatever is lost between the processes", async () => {
   proxies.api?.add({ action: "drop-after", path: /\/steps$/, nth: 2, count: 1 });
   proxies.api?.add({ action: "duplicate", copies: 2, order: "at-once", path: /\/steps$/, nth: 4, count: 2 });
   proxies.lab?.add({ action: "drop-after", method: "POST", path: /\/clone$/, count: 1 });

@@ -15,14 +15,17 @@ import { requirePart } from "../parts.ts";
 const part = await requirePart("wires", probeWires, import.meta.filename);
 const root = resolve(import.meta.dirname, "../../../..");
 
-/** The page's commands, by the heading they stand under; each part begins with what the page's first block sets. */
+/** The page's commands, by their heading; each part begins with the settings of the page's first block. */
 const page = readFileSync(join(root, "docs/products/networks.md"), "utf8");
 const [setUp = [], town = [], wayOut = []] = page.split(/^### /m).map(stepsOf);
 const [gatewayMade, gatewayGone] = [wayOut.slice(0, -2), wayOut.slice(-2)];
 
 type Name = "front" | "back" | "near" | "far";
 
-/** The tour of docs/products/networks.md as a person takes it: `npm start`, the public API, and consoles to type into. */
+/**
+ * The tour of docs/products/networks.md as a person follows it: `npm start`, the public API, and consoles to
+ * type into.
+ */
 describe.skipIf(part.missing)("a tour through the networks of `npm start`", { timeout: 120_000 }, () => {
   let directory: string;
   let run: TestProcess;
@@ -67,7 +70,7 @@ describe.skipIf(part.missing)("a tour through the networks of `npm start`", { ti
     return createApiClient({ baseUrl: api_url, token, readRetries: 0 });
   }
 
-  /** A console of the server with somebody signed in; it stays open from the first line to the end. */
+  /** A console of the server with a person signed in; it stays open from the first line to the end. */
   async function consoleOf(name: Name): Promise<ConsoleViewer> {
     const open = viewers.get(name);
     if (open !== undefined) return open;
@@ -92,7 +95,7 @@ describe.skipIf(part.missing)("a tour through the networks of `npm start`", { ti
   const answers = / 0% packet loss/;
   const silence = /100% packet loss/;
 
-  test("its commands make two organisations' servers with the same addresses", async () => {
+  test("its commands create two organisations' servers with the same addresses", async () => {
     await follow(town);
     const addressOf = (name: Name) =>
       kept<Schemas["ServerCreated"]>(`${name}.json`).server.interfaces[0]?.private_ip;
@@ -145,7 +148,7 @@ describe.skipIf(part.missing)("a tour through the networks of `npm start`", { ti
     expect(await types("front", "ping -c 1 10.20.2.2")).toMatch(answers);
   });
 
-  test("what a console starts in a network is gone when the console is closed", async () => {
+  test("processes that a console starts in a network end when the console is closed", async () => {
     await types("back", "python3 -m http.server 80", /Serving HTTP/);
     expect(await types("front", "curl http://10.20.2.2/")).toContain("Hello from back.");
     viewers.get("back")?.socket.close();

@@ -27,7 +27,7 @@ afterAll(() => world?.end());
 
 type Guest = { readonly addresses?: Readonly<Record<string, readonly { readonly "ip-address": string }[]>> };
 
-/** The addresses that the guest of a server has configured, as the lab's own guest says. */
+/** The addresses that the guest of a server has configured, as the lab's own guest reports. */
 async function inGuest(serverId: string): Promise<string[]> {
   const answer = await fetch(`${world.labControlUrl}/vms`);
   const vms = (await answer.json()) as { config: { description?: string }; guest: Guest }[];
@@ -68,7 +68,7 @@ async function attach(id: string, serverId: string, force = false): Promise<void
   expect((await world.untilDone(data.job.id)).status).toBe("succeeded");
 }
 
-it("a server is made with one, and its guest has it", async () => {
+it("a server is created with one, and its guest has it", async () => {
   const server = await newServer("made", { public_ip: "auto" });
   const { data } = await world.organisation.GET("/servers/{server_id}", {
     params: { path: { server_id: server } },
@@ -96,7 +96,7 @@ it("one is attached to a running guest, moved to another, detached, and never on
   expect(await ipOf(id)).toMatchObject({ status: "free", attached_to: null });
 }, 90_000);
 
-it("without a guest agent it waits for a reboot, and is there after it", async () => {
+it("without a guest agent it waits for a reboot, and is configured after it", async () => {
   const server = await newServer("mute");
   const { id, address } = await take();
   await guestAgent(server, true);
@@ -113,13 +113,14 @@ it("without a guest agent it waits for a reboot, and is there after it", async (
   expect(await ipOf(id)).toMatchObject({ requires_reboot: false });
 }, 90_000);
 
-it("waits no longer once the guest was restarted by somebody else, and a look has seen it", async () => {
+it("needs no reboot once the guest was restarted outside of Kule, and a scan has seen it", async () => {
   const server = await newServer("restarted");
   const vmid = (await world.vms()).find(({ description }) => description.includes(server))?.vmid;
   const waits = async (id: string) => (await ipOf(id))?.requires_reboot;
   const until = { timeout: 40_000, interval: 200 };
 
-  // Its agent is away while it is told, and back after the guest has restarted itself: the same process goes on.
+  // Its agent is away while the address is configured, and back after the guest has restarted itself: the
+  // same process continues.
   const one = await take();
   await guestAgent(server, true);
   await attach(one.id, server);
@@ -137,7 +138,7 @@ it("waits no longer once the guest was restarted by somebody else, and a look ha
   await guestAgent(other, true);
   await attach(second.id, other);
   expect(await waits(second.id)).toBe(true);
-  // Somebody switches it off and on at the hypervisor; no agent ever answers.
+  // It is switched off and on manually at the hypervisor; no agent ever answers.
   const otherVmid = (await world.vms()).find(({ description }) => description.includes(other))?.vmid;
   const cycled = async () => {
     for (const running of [false, true]) {

@@ -26,30 +26,30 @@ async function missingParts(): Promise<unknown> {
 const isEmpty = (list: unknown) => Array.isArray(list) && list.length === 0;
 const soon = { timeout: 30_000, interval: 20 };
 
-test("a part that nobody waits for is started again however often it dies, with a line each time", {
+test("a part that is not awaited is restarted however often it exits, with a log line each time", {
   timeout: 240_000,
 }, async () => {
   const home = await QuickstartHome.open();
   quickstart = home;
   const run = home.start();
   await home.untilServing(run);
-  const killAgainAndAgain = async (name: string) => {
+  const killRepeatedly = async (name: string) => {
     for (let deaths = 1; deaths <= 4; deaths += 1) {
       const pid = home.pidOf(name);
       process.kill(pid, "SIGKILL");
       await expect.poll(() => home.processes().get(name) ?? pid, soon).not.toBe(pid);
-      const said = new RegExp(`${name} ended \\(SIGKILL\\); starting it again`, "g");
+      const said = new RegExp(`${name} ended \\(SIGKILL\\); restarting`, "g");
       for (const text of [run.output(), home.log("start")]) expect(text.match(said)).toHaveLength(deaths);
     }
   };
-  await Promise.all(["worker", "agent"].map(killAgainAndAgain));
+  await Promise.all(["worker", "agent"].map(killRepeatedly));
   await expect.poll(missingParts, soon).toEqual([]);
 });
 
 const mayMount = process.getuid?.() === 0 && spawnSync("unshare", ["--mount", "true"]).status === 0;
 
 test.runIf(mayMount)(
-  "a disk that was full for a while ends nothing for good",
+  "a disk that was full for a while ends nothing permanently",
   { timeout: 300_000 },
   async () => {
     const disk = mkdtempSync(join(tmpdir(), "kule-full-disk-"));
@@ -67,7 +67,7 @@ test.runIf(mayMount)(
     const filler = join(directory, "filler");
     spawnSync("dd", ["if=/dev/zero", `of=${filler}`, "bs=64k"]);
 
-    // Postgres cannot begin before there is room, and nothing else can go on without it.
+    // Postgres cannot start without disk space, and nothing else can continue without Postgres.
     for (const name of ["worker", "agent", "lab", "postgres"]) process.kill(home.pidOf(name), "SIGKILL");
     const tried = () => run.output().match(/no space left on device, write Starting it again/g)?.length ?? 0;
     await expect.poll(tried, soon).toBeGreaterThanOrEqual(4);
@@ -119,7 +119,8 @@ describe("a signal to one process of `npm start`", () => {
     const child = start(program, args, home.env);
     await expect.poll(one.moment, { timeout: 150_000, interval: 20 }).toBe(true);
     const all = withDescendants(child.pid ?? 0);
-    expect(all.length).toBeGreaterThan(3);
+    // What was started, the supervisor and Postgres.
+    expect(all.length).toBeGreaterThanOrEqual(3);
     child.kill(one.signal);
     await expect.poll(() => commandsOf(all), { timeout: 15_000, interval: 50 }).toEqual([]);
     expect(commandsOf(all.concat(leftovers(home)))).toEqual([]);
@@ -130,7 +131,7 @@ describe("a signal to one process of `npm start`", () => {
     args: readonly string[],
     env: Readonly<Record<string, string>>,
   ): ChildProcess {
-    // A process group of its own, as of a supervisor's service: nobody else gets the signal.
+    // A process group of its own, as of a supervisor's service: no other process gets the signal.
     const child = spawn(program, [...args], {
       cwd: root,
       env: { PATH: process.env.PATH, ...env },
@@ -143,7 +144,7 @@ describe("a signal to one process of `npm start`", () => {
     return child;
   }
 
-  /** What the run noted after the signal's moment. */
+  /** The processes that the run recorded after the signal. */
   function leftovers(home: QuickstartHome): ProcessIdentity[] {
     return [...home.processes().values()].flatMap((pid) => withDescendants(pid));
   }

@@ -39,7 +39,7 @@ async function call(
   return { status: response.status, body: (await response.json()) as AnswerBody };
 }
 
-test("from nothing to a running first server, and a script that knows only the specification makes another", async () => {
+test("from nothing to a running first server, and a script that uses only the specification creates another", async () => {
   const providers = join(home, "oidc.yaml");
   writeFileSync(
     providers,
@@ -50,7 +50,7 @@ test("from nothing to a running first server, and a script that knows only the s
   expect(run.output()).toMatch(/first-tower runs\./);
   expect((await call("/auth/oidc/providers")).body.items).toMatchObject([{ id: "acme", label: "Acme ID" }]);
   expect(run.output()).toContain(
-    `Acme ID sends back to http://127.0.0.1:${env.KULE_CONSOLE_PORT}/sign-in/with/acme/callback`,
+    `Acme ID redirects to http://127.0.0.1:${env.KULE_CONSOLE_PORT}/sign-in/with/acme/callback`,
   );
   expect(await (await fetch(`${quickstart.file().console_url}/sign-in`)).text()).toContain("Acme ID");
   expect(statSync(join(home, "quickstart.json")).mode & 0o777).toBe(0o600);
@@ -98,7 +98,7 @@ test("a file of providers that is wrong ends the start with its line and a fix, 
   expect([...quickstart.processes().keys()]).toEqual([]);
 });
 
-test("Ctrl-C ends every process within ten seconds, and a second start goes on with the data", async () => {
+test("Ctrl-C ends every process within ten seconds, and a second start continues with the data", async () => {
   const first = quickstart.start();
   await quickstart.untilServing(first);
   const before = (await call("/servers")).body.items;
@@ -115,11 +115,11 @@ test("Ctrl-C ends every process within ten seconds, and a second start goes on w
   expect((await call("/servers")).body.items).toEqual(before);
 });
 
-// A job whose agent was killed is taken up again when its lease has run out.
+// A job whose agent was killed is continued when its lease has expired.
 test("whenever everything is killed, starting again ends with the one first server and nothing twice", {
   timeout: 300_000,
 }, async () => {
-  // The kills fall while Postgres is created, while parts start, while the job runs, and after it.
+  // The kills happen while Postgres is created, while parts start, while the job runs, and after it.
   for (const afterMs of [300, 1_000, 2_000, 3_000, 4_500, 6_000]) {
     const run = quickstart.start({ KULE_LAB_TIME_SCALE: "0.2" });
     await delay(afterMs);
@@ -178,7 +178,7 @@ test("a busy port is named with the variable that changes it, and nothing is lef
   expect(third.output()).toMatch(/already runs from/);
 });
 
-test("--mode direct makes the first server without an agent", async () => {
+test("--mode direct creates the first server without an agent", async () => {
   const run = quickstart.start({}, ["--mode", "direct"]);
   await quickstart.untilServing(run);
   expect(readFileSync(join(home, "logs", "worker.log"), "utf8")).toContain("taking jobs");

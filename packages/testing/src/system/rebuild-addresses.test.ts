@@ -54,7 +54,7 @@ type Vm = {
   readonly guest: { readonly addresses?: Readonly<Record<string, readonly { "ip-address": string }[]>> };
 };
 
-/** All that decides where a server's VM is in the networks, and what its guest makes of it. */
+/** Everything that decides the place of a server's VM in the networks, and its guest's configuration. */
 async function networkOf(serverId: string) {
   const vms = (await (await fetch(`${world.labControlUrl}/vms`)).json()) as Vm[];
   const vm = vms.find(({ config }) => String(config.description ?? "").includes(`srv=${serverId} `));
@@ -101,7 +101,7 @@ async function rebuild(server: string, name: string): Promise<void> {
   );
 }
 
-it("a server that was made with its addresses has the same network in all its parts", async () => {
+it("a server that was created with its addresses has the same network in all its parts", async () => {
   const { server, job } = await world.createServer("made", undefined, { public_ip: "auto" });
   expect((await world.untilDone(job.id)).status).toBe("succeeded");
   const before = await networkOf(server.id);
@@ -136,7 +136,8 @@ it("addresses that were attached later, one of each version, are on the new VM, 
   expect(public_ips.map(({ address }) => address).sort()).toEqual(addresses.sort());
   await rebuild(server.id, "later");
   const after = await networkOf(server.id);
-  // The guest that was told had no word of them on its drive. The new one has never been told and reads them there.
+  // The addresses of the configured guest were not on its drive. The new one was never configured and reads
+  // them there.
   expect(after.config.ipconfig1?.join()).toContain(addresses[0]);
   expect(after.config.ipconfig1?.join()).toContain(addresses[1]);
   for (const address of addresses) {
@@ -161,7 +162,7 @@ it("addresses that were attached later, one of each version, are on the new VM, 
       attached_to: { id: server.id },
     });
   }
-  // Looks at the region find it as it is wanted.
+  // Scans of the region find it as wanted.
   const seenAt = (await serverOf(server.id)).observed_at ?? "";
   await expect
     .poll(async () => ((await serverOf(server.id)).observed_at ?? "") > seenAt, {
@@ -172,7 +173,7 @@ it("addresses that were attached later, one of each version, are on the new VM, 
   const { data: drift } = await world.operator.GET("/operator/drift", {});
   expect(drift?.items.filter(({ server_id }) => server_id === server.id)).toEqual([]);
 
-  // One that is taken off before a rebuild does not come back with it.
+  // One that is detached before a rebuild does not return with it.
   const four = public_ips.find(({ version }) => version === 4);
   await done(
     await world.organisation.POST("/public-ips/{public_ip_id}/detach", {

@@ -1,4 +1,4 @@
-// Who gets into a guest: passwords and keys, with API, worker, agent and lab as processes of their own.
+// Access to a guest: passwords and keys, with API, worker, agent and lab as processes of their own.
 
 import { generateKeyPairSync } from "node:crypto";
 import type { Schemas } from "@kule/contract/schemas";
@@ -14,7 +14,7 @@ beforeAll(async () => {
 }, 180_000);
 afterAll(() => world?.end());
 
-/** The VM of a server as the lab has it: its disk remembers, its guest lets people in or not. */
+/** The VM of a server as the lab has it: its disk, and the logins that its guest accepts. */
 async function vmOf(serverId: string): Promise<VmDocument> {
   const vms = (await (await fetch(`${world.labControlUrl}/vms`)).json()) as VmDocument[];
   const vm = vms.find(({ config }) => config.description?.includes(`srv=${serverId} `));
@@ -57,7 +57,7 @@ it("a password is set by the guest agent at once, and at the next boot where the
   });
   // Half a minute goes into the waiting for the agent that is not there.
   const asked = await reset(mute.id, { when: "now" });
-  // A look at the region may have found that out already.
+  // A scan of the region may have found that out already.
   const refused = asked.error === undefined ? done(asked, "failed").then(({ error }) => error) : asked.error;
 
   const now = await reset(open.id, { when: "now" });
@@ -81,7 +81,9 @@ it("a password is set by the guest agent at once, and at the next boot where the
   expect([await opens(mute.id, mute.password), await opens(mute.id, third)]).toEqual([false, true]);
 });
 
-it("a key is read strictly, and is in the guest that was made with it", { timeout: 120_000 }, async () => {
+it("a key is parsed strictly, and is in the guest that was created with it", {
+  timeout: 120_000,
+}, async () => {
   const keys = (public_key: string) =>
     world.organisation.POST("/ssh-keys", { body: { name: `key ${Math.random()}`, public_key } });
   const [laptop, other] = [opensshLine(), opensshLine()];
@@ -97,7 +99,7 @@ it("a key is read strictly, and is in the guest that was made with it", { timeou
     expect(response.status).toBe(422);
     const [field] = (error as Schemas["Problem"] | undefined)?.errors ?? [];
     expect(field).toMatchObject({ pointer: "/public_key", message: expect.stringMatching(because) });
-    // Not a part of what was sent comes back.
+    // No part of what was sent is returned.
     expect(JSON.stringify(error)).not.toContain(refused.trim().slice(-12));
   }
   const { data: key } = await keys(`${laptop} somebody@laptop`);

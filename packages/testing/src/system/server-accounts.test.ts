@@ -1,4 +1,4 @@
-// What an organisation may have and what it is counted, with API, worker, agent and lab as processes of their own.
+// An organisation's quotas and usage, with API, worker, agent and lab as processes of their own.
 
 import type { Schemas } from "@kule/contract/schemas";
 import { afterAll, beforeAll, expect, it } from "vitest";
@@ -19,7 +19,7 @@ async function done(answer: { data?: unknown; error?: unknown }): Promise<Schema
   return ended;
 }
 
-it("who asks at the same time at two processes of the API gets what the quota has room for, and no more", {
+it("concurrent requests at two processes of the API get what the quota allows, and no more", {
   timeout: 120_000,
 }, async () => {
   const second = await world.addApi();
@@ -43,7 +43,7 @@ it("who asks at the same time at two processes of the API gets what the quota ha
       },
       body: JSON.stringify({ name: `racer-${n}`, region: "lab1", image: "ubuntu-24.04", package: "s" }),
     });
-    // A wait for the organisation's lock that was too long on a busy machine: nothing was done, ask again.
+    // Too long a wait for the organisation's lock on a busy machine: nothing was done, retry.
     if (answer.status === 503) return ask(n);
     return { status: answer.status, body: (await answer.json()) as { code?: string } };
   };
@@ -61,7 +61,7 @@ it("who asks at the same time at two processes of the API gets what the quota ha
   await second.process.end();
 });
 
-it("what is counted is what jobs and requests say that servers and addresses lived", {
+it("the usage agrees with the lifetimes of servers and addresses by jobs and requests", {
   timeout: 180_000,
 }, async () => {
   const region = "lab1";
@@ -111,7 +111,7 @@ it("what is counted is what jobs and requests say that servers and addresses liv
     params: { query: { group_by: "resource", resource: id } },
   });
   const [counted] = byServer?.items ?? [];
-  // The times of jobs are told in milliseconds; what is counted is exact.
+  // The times of jobs are shown in milliseconds; usage is exact.
   expect(counted?.compute_seconds).toBeCloseTo(small + large, 1);
   expect(counted?.vcpu_seconds).toBeCloseTo(small + 2 * large, 1);
   expect(counted?.disk_seconds).toBeCloseTo(seconds(made, gone), 1);

@@ -60,7 +60,7 @@ const vm = async () => {
   return vms.find(({ config }) => String(config.description ?? "").includes(`srv=${server} `));
 };
 
-it("A server is made, powered, resized, rebuilt, renamed, deleted, taken back and purged", {
+it("A server is created, powered, resized, rebuilt, renamed, deleted, restored and purged", {
   timeout: 600_000,
 }, async () => {
   const body = { name: "life-1", region: "lab1", image: "ubuntu-24.04", package: "s" };

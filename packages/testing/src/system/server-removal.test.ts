@@ -74,7 +74,7 @@ it("cancelling restores the power that each server had", { timeout: 120_000 }, a
   expect([await isOn(ran.vmid), await isOn(off.vmid)]).toEqual([true, false]);
 });
 
-it("an admin purges what runs and what waits; a member and a protected server do not", {
+it("an admin purges running servers and those in the buffer; a member and a protected server do not", {
   timeout: 120_000,
 }, async () => {
   const [member, admin] = await Promise.all([tokenOf("member"), tokenOf("admin")]);

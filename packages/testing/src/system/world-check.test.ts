@@ -16,11 +16,11 @@ const check = async () =>
     ownerUrl: world.database.ownerUrl,
     regions: [await viewOfControlServer("lab1", world.labControlUrl)],
   });
-const meddle = (what: string, ...args: unknown[]) =>
+const changeManually = (what: string, ...args: unknown[]) =>
   fetch(`${world.labControlUrl}/world`, { method: "POST", body: JSON.stringify({ do: what, args }) });
 
-describe("the check of a world where servers came and went", () => {
-  it("finds nothing while all promises are kept", async () => {
+describe("the check of an installation where servers were created and deleted", () => {
+  it("finds nothing while no promise is broken", async () => {
     const [kept, gone] = [await world.createServer("kept"), await world.createServer("gone")];
     for (const { job } of [kept, gone]) expect((await world.untilDone(job.id)).status).toBe("succeeded");
     expect(await check()).toEqual([]);
@@ -42,7 +42,7 @@ describe("the check of a world where servers came and went", () => {
     expect(await check()).toEqual([]);
   });
 
-  it("says of the database what operators are told of a running installation", async () => {
+  it("reports on the database what operators see of a running installation", async () => {
     const report = async () =>
       (await world.operator.GET("/operator/invariants", { params: { query: { fresh: true } } })).data;
     expect(await report()).toMatchObject({ stale: false, violations: [] });
@@ -62,15 +62,15 @@ describe("the check of a world where servers came and went", () => {
     await owner.end();
   });
 
-  it("finds what somebody did behind the agent's back", async () => {
+  it("finds manual changes", async () => {
     const [vm] = await world.vms();
     if (vm === undefined) throw new Error("there is no VM");
-    await meddle("editConfig", vm.vmid, { net0: "virtio=02:00:00:00:00:01,bridge=vmbr1,tag=4000" });
+    await changeManually("editConfig", vm.vmid, { net0: "virtio=02:00:00:00:00:01,bridge=vmbr1,tag=4000" });
     expect((await check()).map(({ invariant, check: what }) => `${invariant} ${what}`)).toEqual([
       "I3 the VM has the server's MAC",
       "I3 the VM is in its subnet's VLAN",
     ]);
-    await meddle("deleteVm", vm.vmid);
+    await changeManually("deleteVm", vm.vmid);
     expect((await check()).map(({ invariant, check: what }) => `${invariant} ${what}`)).toEqual([
       "I3 a server that is there has a VM",
     ]);

@@ -21,8 +21,8 @@ afterAll(async () => {
 });
 beforeEach(async () => {
   await owner.query(`begin; ${quietWorld}`);
-  // The quiet world could be committed. What is planted in it could not: the checks must see what a lost constraint or
-  // trigger lets through.
+  // The quiet world could be committed. The planted violations could not: the checks must see what a missing
+  // constraint or trigger allows.
   await owner.query("set constraints all immediate; set local session_replication_role = replica");
 });
 afterEach(() => owner.query("rollback"));
@@ -33,7 +33,7 @@ const caught = new Set<string>();
 const found = async () =>
   (await findViolations(owner)).map(({ invariant, check, subject }) => {
     caught.add(check);
-    // Times are of no interest, and of no fixed value.
+    // Times do not matter, and vary.
     return `${invariant} ${subject.replaceAll(/\d{4}-\d\d-\d\d \d\d:\d\d:[\d.]+\+00/g, "T")}`;
   });
 
@@ -43,7 +43,7 @@ const usage = (kind: string, server = "srv_run") =>
    insert into usage_event (id, organisation_id, seq, kind, region, resource_type, resource_id, resource_name, quantity)
    select 'use_' || usage_seq || '_a', id, usage_seq, '${kind}', 'r1', 'server', '${server}', 'run', '{}' from organisation where id = 'org_a';`;
 
-/** A whole look at a region an hour from now, when no job of the quiet world can have touched anything. */
+/** A complete scan of a region an hour from now, when no job of the quiet world can have changed anything. */
 const look = (...vms: readonly string[]) =>
   `update region_inventory set pass = 7, complete_pass = 7, complete_began_at = now() + interval '1 hour'
      where region = 'r1';
@@ -751,7 +751,7 @@ describe("in the database the check finds", () => {
   });
 });
 
-describe("the check takes no offence at", () => {
+describe("the check accepts", () => {
   it.each<readonly [what: string, sql: string]>([
     ["a quiet world", ""],
     [
@@ -795,7 +795,7 @@ describe("the check takes no offence at", () => {
   });
 });
 
-describe("the lists of the checks hold", () => {
+describe("the lists of the checks contain", () => {
   it("every pair of tables that a key with the organisation joins", async () => {
     const { rows } = await owner.query(`
       select con.conrelid::regclass::text as child, a.attname as column, con.confrelid::regclass::text as parent

@@ -1,7 +1,7 @@
 import type { Violation } from "@kule/invariants/violation";
 import type pg from "pg";
 
-/** A network as the database wants an edge to hold it. */
+/** A network's wanted state at an edge, by the database. */
 type WantedNetwork = {
   readonly networkId: string;
   readonly generation: number;
@@ -28,16 +28,19 @@ type WantedNetwork = {
   } | null;
 };
 
-/** What really is at the edge of a region. */
+/** The real state of a region's edge. */
 export type EdgeView = {
   readonly region: string;
   /** The networks that have a namespace there. */
   networks(): Promise<readonly string[]>;
-  /** In what the edge's state is not the one that is wanted, in words. */
+  /** The differences of the edge's state from the wanted one, in words. */
   differences(want: WantedNetwork): Promise<readonly string[]>;
 };
 
-/** Holds what an edge has against what the database wants: I14. Nothing is asked of what has an open job. */
+/**
+ * Compares an edge's state with the wanted one in the database: I14. A network with an open job is not
+ * checked.
+ */
 export async function edgeViolations(client: pg.ClientBase, edge: EdgeView): Promise<Violation[]> {
   const wanted = await wantedNetworks(client, edge.region);
   const there = new Set(await edge.networks());
@@ -52,7 +55,7 @@ export async function edgeViolations(client: pg.ClientBase, edge: EdgeView): Pro
   return violations;
 }
 
-/** All that an edge was told of; `is_due` when nothing of it is on its way. */
+/** All networks that were applied to an edge; `is_due` when no change of them is pending. */
 export async function wantedNetworks(
   client: Pick<pg.ClientBase, "query">,
   region: string,
@@ -61,7 +64,10 @@ export async function wantedNetworks(
   return rows;
 }
 
-/** Of what leaves, the edge may have as much as nobody has told it yet: what is compared is what is wanted. */
+/**
+ * The edge may still have what is being deleted as long as no job has removed it: the wanted part is
+ * compared.
+ */
 const WANTED = `
   select n.status = 'active' and not exists (select 1 from job j where j.resource_id = n.id
            and j.status in ('queued', 'running')) as is_due,

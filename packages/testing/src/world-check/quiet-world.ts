@@ -1,6 +1,6 @@
 /**
- * A quiet world, as SQL: servers that run, are on their way, are being stopped for removal and are gone, with all that
- * belongs to them. No check finds anything in it.
+ * A quiet world, as SQL: servers that run, are in transition, are being stopped for removal and are gone,
+ * with everything that belongs to them. No check finds anything in it.
  */
 export const quietWorld = `
 insert into organisation (id, slug, name, usage_seq) values ('org_a', 'a', 'A', 3), ('org_b', 'b', 'B', 4);

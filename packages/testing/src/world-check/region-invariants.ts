@@ -11,7 +11,7 @@ export type ObservedVm = {
   readonly config: Readonly<Record<string, string>> | null;
 };
 
-/** What really is in a region, and everything that ever happened there. */
+/** The real state of a region, and everything that ever happened there. */
 export type RegionView = {
   readonly region: string;
   readonly vms: readonly ObservedVm[];
@@ -33,13 +33,13 @@ export type ServerIntent = {
   readonly purge_at: number | null;
 };
 
-/** The truth of a lab, asked through its control server. */
+/** The state of a lab, from its control server. */
 export async function viewOfControlServer(region: string, controlUrl: string): Promise<RegionView> {
   const journal = (await (await fetch(`${controlUrl}/journal`)).json()) as JournalEntry[];
   return { region, vms: await viewOfVms(controlUrl), journal };
 }
 
-/** The VMs alone, without all that ever happened. */
+/** The VMs alone, without the history. */
 export async function viewOfVms(controlUrl: string): Promise<ObservedVm[]> {
   type Vm = { vmid: number; running: boolean; config: Readonly<Record<string, unknown>> };
   const vms = (await (await fetch(`${controlUrl}/vms`)).json()) as Vm[];
@@ -51,7 +51,7 @@ export async function viewOfVms(controlUrl: string): Promise<ObservedVm[]> {
   }));
 }
 
-/** Holds what the region has against what the database wants and knows: I1, I2, I3, I8, I13. */
+/** Compares the region's state with the wanted and recorded one in the database: I1, I2, I3, I8, I13. */
 export function regionViolations(
   view: RegionView,
   servers: readonly ServerIntent[],
@@ -123,7 +123,7 @@ function destroyedTooSoon(
     const marker = parseMarker(String(entry.detail?.description ?? ""));
     const server = servers.find((candidate) => candidate.id === marker?.serverId);
     if (server === undefined) return [];
-    // A rebuild destroys the VM that was there before it, and never the one that it has made.
+    // A rebuild destroys the VM that existed before it, and never the one that it has created.
     const isRebuilt = runs.some(
       ({ id, kind, vmid, started_at }) =>
         kind === "ServerRebuild" &&

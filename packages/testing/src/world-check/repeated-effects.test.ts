@@ -48,12 +48,12 @@ test("two changes of the config are two effects when they set something else", (
   expect(found([closed, open, closed], [run("job_a", 10)])).toHaveLength(1);
 });
 
-test("what somebody undid may be done again", () => {
+test("a reverted action may be repeated", () => {
   const journal = [entry("vm-started", 20), entry("world-powered-off", 21), entry("vm-started", 22)];
   expect(found(journal, [run("job_a", 10)])).toEqual([]);
 });
 
-test("what ran on a node that went down may be started again, and once", () => {
+test("a VM on a node that failed may be started again, and once", () => {
   const down: JournalEntry = { seq: 0, at: 21, op: "world-node-down", detail: { guests: [100] } };
   const journal = [entry("vm-started", 20), down, entry("vm-started", 22)];
   expect(found(journal, [run("job_a", 10)])).toEqual([]);
@@ -64,7 +64,7 @@ test("what ran on a node that went down may be started again, and once", () => {
   ).toHaveLength(1);
 });
 
-test("what was found stays found when somebody meddles afterwards", () => {
+test("findings stay when something is changed afterwards", () => {
   const journal = [entry("vm-started", 20), entry("vm-started", 21), entry("world-powered-off", 22)];
   expect(found(journal, [run("job_a", 10)])).toHaveLength(1);
 });
@@ -77,6 +77,6 @@ test("a job that a task has lied to may start over, and once a lie", () => {
     "I8 job_a (ServerRestore), VM 100: vm-started, 3 times",
   ]);
   expect(found(journal.slice(1), [run("job_a", 10)])).toHaveLength(1);
-  // Of another job it says nothing.
+  // For another job it proves nothing.
   expect(found(journal, [run("job_a", 10), run("job_b", 22)])).toHaveLength(1);
 });

@@ -12,8 +12,8 @@ export type JobRun = {
 };
 
 /**
- * What one job may do to a VM only once, and what tells two such effects of one job apart. A clone that failed and was
- * rolled back is none.
+ * Effects that one job may have on a VM only once, and what distinguishes two such effects of one job. A
+ * clone that failed and was rolled back is none.
  */
 const onceOnly: { readonly [op: string]: (detail: Readonly<Record<string, unknown>>) => string } = {
   "clone-finished": () => "",
@@ -36,15 +36,15 @@ export function repeatedEffects(
   const runsOf = Map.groupBy(runs, ({ vmid }) => vmid);
   const seen = new Map<number, Map<string, number>>();
   const lies = new Map<string, number>();
-  // What has been found stays found, whatever somebody does to the VM afterwards.
+  // A finding stays a finding, whatever is done to the VM afterwards.
   const found = new Map<string, number>();
   for (const { op, vmid, at, detail = {} } of journal) {
-    // What ran on a node that went down has to be started again.
+    // VMs on a node that failed have to be started again.
     if (op === "world-node-down" && Array.isArray(detail.guests))
       for (const guest of detail.guests as readonly number[]) seen.delete(guest);
     if (vmid === undefined) continue;
     const isLie = op === "world-task-did-nothing";
-    // Somebody meddled: what was undone has to be done again.
+    // A manual change: what was undone has to be done again.
     if (op.startsWith("world-") && !isLie) seen.delete(vmid);
     const key = isLie ? "" : onceOnly[op]?.(detail);
     const run = key === undefined ? undefined : latestOf(runsOf.get(vmid) ?? [], at);
@@ -66,7 +66,9 @@ export function repeatedEffects(
   }));
 }
 
-/** Jobs of a server run one after the other, so the effect is of the one that was claimed last before it. */
+/**
+ * Jobs of a server run one after the other, so the effect belongs to the last one that was claimed before it.
+ */
 function latestOf(runs: readonly JobRun[], at: number): JobRun | undefined {
   return runs
     .filter(({ started_at }) => started_at <= at + 1)

@@ -63,7 +63,7 @@ describe("a quiet world", () => {
     expect(await found()).toEqual([]);
   });
 
-  it("is looked at in a snapshot of its own", async () => {
+  it("is read in a snapshot of its own", async () => {
     expect(await worldCheck({ ownerUrl: database.ownerUrl, regions: [] })).toEqual([]);
   });
 });

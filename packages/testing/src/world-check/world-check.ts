@@ -6,7 +6,7 @@ import { type RegionView, regionViolations, type ServerIntent } from "./region-i
 import type { JobRun } from "./repeated-effects.ts";
 
 export type WorldToCheck = {
-  /** The owner's connection: the check looks at all organisations, and into the queue. */
+  /** The owner's connection: the check reads all organisations, and the queue. */
   readonly ownerUrl: string;
   /** Without them only the database is held against itself. */
   readonly regions?: readonly RegionView[];
@@ -14,8 +14,8 @@ export type WorldToCheck = {
 };
 
 /**
- * Looks for broken promises: in the database, and between the database and what the regions really hold. A quiet
- * world has none; while jobs run, only what holds at any moment is looked at.
+ * Checks for broken promises: in the database, and between the database and the real state of the regions. A
+ * quiet world has none; while jobs run, only what holds at any moment is checked.
  */
 export async function worldCheck({ ownerUrl, regions = [], edges = [] }: WorldToCheck): Promise<Violation[]> {
   const client = new pg.Client({ connectionString: ownerUrl });

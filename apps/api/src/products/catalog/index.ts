@@ -1,2 +1,3 @@
-/** What other products may use of the catalogue. */
+/** What other products may import of the catalogue. */
+export { mountCatalog } from "./routes.ts";
 export { viewPackage } from "./view.ts";

@@ -10,10 +10,12 @@ import { type SessionRow, takeWaiting } from "./store.ts";
 
 type Claimed = Schemas["ClaimedConsole"]["console"];
 
-/** A NOTIFY can be lost with its connection: a parked claim looks again this often even if nothing wakes it. */
-const lookAgainMs = 2_000;
+/**
+ * A NOTIFY can be lost with its connection: a waiting claim checks again at this interval even without one.
+ */
+const recheckMs = 2_000;
 
-/** Hands out the region's next session, or waits for one. */
+/** Assigns the region's next session to the agent, or waits for one. */
 export async function claimConsole(request: ApiRequest<"claimConsole">): Promise<Reply> {
   const { deps, body } = request;
   const region = regionOf(request);
@@ -26,14 +28,17 @@ export async function claimConsole(request: ApiRequest<"claimConsole">): Promise
       if (claimed !== null) return reply(200, { console: claimed });
       const leftMs = deadline - performance.now();
       if (leftMs <= 0 || gone.aborted) return noContent();
-      await news.next(Math.min(leftMs, lookAgainMs), gone);
+      await news.next(Math.min(leftMs, recheckMs), gone);
     }
   } finally {
     news.dispose();
   }
 }
 
-/** The same claim may be asked twice at once; the index on claims lets one have the session, and the other looks again. */
+/**
+ * The same claim may arrive twice concurrently; the index on claims gives the session to one, and the other
+ * checks again.
+ */
 async function claimOnce(request: ApiRequest<"claimConsole">, region: string): Promise<Claimed | null> {
   const look = () =>
     request.db.transaction().execute(async (tx) => {

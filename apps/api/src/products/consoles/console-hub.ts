@@ -16,18 +16,18 @@ import {
   type SessionRow,
 } from "./store.ts";
 
-/** How long a browser's handshake may take once its ticket is redeemed. */
+/** How long a browser's handshake may take after its ticket is redeemed. */
 const handshakeMs = 1_000;
 const endedServers = new Set(["pending_deletion", "deleting", "deleted"]);
 
-/** The sessions whose browsers are connected to this process, and what the database says of them. */
+/** The sessions whose browsers are connected to this process, and their rows in the database. */
 export class ConsoleHub {
   readonly #deps: Deps;
   readonly #replicaId: string;
   readonly #times: SessionTimes;
   readonly #sessions = new Map<string, LiveSession>();
   readonly #notes: SessionNotes;
-  /** What was noted last of each session's bytes. */
+  /** The last counts of bytes that were written for each session. */
   readonly #noted = new Map<string, string>();
   readonly #unsubscribe: (() => void)[];
   readonly #timer: NodeJS.Timeout;
@@ -42,7 +42,7 @@ export class ConsoleHub {
       connectMs: consoleLimits.connectSeconds * 1000,
       idleMs: deps.settings.consoleIdleSeconds * 1000,
       lengthMs: deps.settings.consoleLengthSeconds * 1000,
-      lookMs: 5_000,
+      checkMs: 5_000,
       pingMs: 15_000,
       stuckMs: 60_000,
       viewerPace,
@@ -50,7 +50,7 @@ export class ConsoleHub {
       ...times,
     };
     this.#notes = new SessionNotes((error) =>
-      deps.log.warn({ err: error }, "could not note what became of a console"),
+      deps.log.warn({ err: error }, "could not record a console's state"),
     );
     const { notifications } = deps;
     this.#unsubscribe = [
@@ -61,7 +61,7 @@ export class ConsoleHub {
         if (this.#sessions.size > 0) this.look();
       }),
     ];
-    this.#timer = setInterval(() => this.look(), this.#times.lookMs);
+    this.#timer = setInterval(() => this.look(), this.#times.checkMs);
     this.#timer.unref();
   }
 
@@ -81,7 +81,8 @@ export class ConsoleHub {
     });
     this.#sessions.set(row.id, session);
     if (this.#isStopping) session.end("restarting");
-    // Whoever wanted it ended since its ticket was redeemed has told a process that did not know it yet.
+    // An end that was requested after the ticket was redeemed was notified to a process that had no such
+    // session yet.
     else this.look();
   }
 
@@ -97,14 +98,17 @@ export class ConsoleHub {
     return this.#sessions.has(sessionId);
   }
 
-  /** Looks whether every session may go on; one look at a time, and one more for what was heard during it. */
+  /**
+   * Checks whether every session may continue; one check at a time, and one more for notifications that came
+   * during it.
+   */
   look(): void {
     if (this.#looking !== null) {
       this.#mustLookAgain = true;
       return;
     }
     this.#looking = this.#lookOnce()
-      .catch((error: unknown) => this.#deps.log.warn({ err: error }, "could not look after consoles"))
+      .catch((error: unknown) => this.#deps.log.warn({ err: error }, "could not check consoles"))
       .finally(() => {
         this.#looking = null;
         if (!this.#mustLookAgain || this.#isStopping) return;
@@ -113,7 +117,7 @@ export class ConsoleHub {
       });
   }
 
-  /** Ends every session and waits until that is written; browsers are told to come back. */
+  /** Ends every session and waits until that is written; browsers are told to reconnect. */
   async stop(): Promise<void> {
     this.#isStopping = true;
     clearInterval(this.#timer);
@@ -123,7 +127,7 @@ export class ConsoleHub {
     await this.#notes.writeAll();
   }
 
-  /** Null is said when messages may have been missed. */
+  /** Null means that messages may have been missed. */
   #concerns(payload: string | null): boolean {
     if (payload === null) return this.#sessions.size > 0;
     const [what, id = ""] = payload.split(":");
@@ -139,8 +143,8 @@ export class ConsoleHub {
     const held = [...this.#sessions];
     const rows = await heldSessions(db, this.#replicaId);
     const known = new Set(rows.map(({ id }) => id));
-    // This process slept for so long that it was taken for gone: others have ended what it holds, and nobody would
-    // look after it any more.
+    // This process was suspended for so long that it counted as gone: other processes have ended its
+    // sessions.
     for (const [id, session] of held) if (!known.has(id)) session.end("restarting");
     const mayUse = new Map<string, Promise<boolean>>();
     for (const row of rows) {
@@ -164,7 +168,7 @@ export class ConsoleHub {
     await this.#noteActivity();
   }
 
-  /** What whoever looks at the list of sessions is told; nothing is written of those in which nothing happened. */
+  /** Writes the activity that the list of sessions shows; nothing for sessions without activity. */
   async #noteActivity(): Promise<void> {
     const changed = [...this.#sessions.values()].flatMap(({ row, activity }) => {
       const figures = `${activity.bytesIn} ${activity.bytesOut}`;
@@ -175,7 +179,7 @@ export class ConsoleHub {
     await noteActivity(this.#deps.db, changed);
   }
 
-  /** Whether who asked for the ticket might ask for it now. */
+  /** Whether the caller who got the ticket could get it now. */
   async #mayUse(row: Pick<SessionRow, "token_id" | "token_kind" | "organisation_id">): Promise<boolean> {
     return mayStillUse(this.#deps, row);
   }

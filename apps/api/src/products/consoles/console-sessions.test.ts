@@ -7,11 +7,11 @@ import { ConsoleWorld } from "../../testing/console-world.ts";
 import type { ServerWorld } from "../../testing/server-world.ts";
 import { endLostConsoles } from "../../worker/end-lost-consoles.ts";
 
-/** By the look that it takes without being told, which is far away, a process would be much later. */
+/** A process that relied on its periodic check alone would be much later than this. */
 const atOnceMs = 10_000;
 
 let consoles: ConsoleWorld;
-/** A process that has to be told. */
+/** A process that relies on notifications. */
 let told: ListeningReplica;
 let world: ServerWorld;
 let path: string;
@@ -19,7 +19,7 @@ let path: string;
 beforeAll(async () => {
   consoles = await ConsoleWorld.open();
   world = consoles.servers;
-  told = await consoles.listen({ lookMs: 60_000 });
+  told = await consoles.listen({ checkMs: 60_000 });
   path = `/servers/${consoles.serverId}/console-sessions`;
 });
 afterEach(() => consoles.endSessions());
@@ -50,7 +50,7 @@ async function signIn(role: string): Promise<{ caller: ApiCaller; memberId: stri
 }
 
 describe("GET /servers/{server_id}/console-sessions (listServerConsoleSessions)", () => {
-  test("says who is there since when, and what went both ways", async () => {
+  test("shows who is connected since when, and what went both ways", async () => {
     const { caller } = await signIn("member");
     const ticket = await consoles.ticketOf(caller);
     expect(await list()).toMatchObject([{ id: ticket.session_id, state: "ticketed", opened_at: null }]);
@@ -106,7 +106,7 @@ describe("DELETE /servers/{server_id}/console-sessions/{session_id} (endServerCo
   test.each([
     ["the process that holds it", () => consoles.one],
     ["another process", () => told],
-  ])("ends it at once when %s is asked", async (_what, home) => {
+  ])("ends it at once when %s is requested", async (_what, home) => {
     const { ticket, near, far } = await consoles.session(home(), consoles.two);
     expect((await world.owned.delete(`${path}/${ticket.session_id}`)).status).toBe(204);
     expect(await list()).toEqual([]);
@@ -116,23 +116,23 @@ describe("DELETE /servers/{server_id}/console-sessions/{session_id} (endServerCo
     expect((await world.owned.delete(`${path}/${ticket.session_id}`)).status).toBe(404);
   });
 
-  test("makes a ticket worthless", async () => {
+  test("makes a ticket invalid", async () => {
     const ticket = await consoles.ticketOf();
     expect((await world.owned.delete(`${path}/${ticket.session_id}`)).status).toBe(204);
     await expect(consoles.browser(ticket)).rejects.toThrow("401");
   });
 
-  test("ends what was asked to end between its ticket and its first look", async () => {
+  test("ends a session that was ended between its ticket and its first check", async () => {
     const ticket = await consoles.ticketOf();
     const opening = consoles.browser(ticket);
-    // Whichever is first: either the ticket opens nothing, or what it opened is ended.
+    // Whichever is first: either the ticket opens nothing, or the session that it opened is ended.
     const ended = await world.owned.delete(`${path}/${ticket.session_id}`);
     expect(ended.status).toBe(204);
     const outcome = await opening.then((party) => within(atOnceMs, party.reason())).catch(String);
     expect(["ended", "Error: 401"]).toContain(outcome);
   });
 
-  test("is for who may open a console: members, and neither viewers, operators nor others", async () => {
+  test("is for callers who may open a console: members, and neither viewers, operators nor others", async () => {
     const { ticket } = await consoles.session();
     const organisation = world.organisation.id;
     const one = `${path}/${ticket.session_id}`;
@@ -166,7 +166,7 @@ describe("DELETE /servers/{server_id}/console-sessions/{session_id} (endServerCo
   });
 });
 
-describe("a session ends at once with what it rests on", () => {
+describe("a session ends at once with what it depends on", () => {
   test("when its member may open consoles no more", async () => {
     const { caller, memberId } = await signIn("member");
     const { near } = await consoles.session(told, consoles.two, {}, caller);
@@ -211,7 +211,7 @@ describe("a session ends at once with what it rests on", () => {
   });
 });
 
-describe("what nobody ends", () => {
+describe("a session that no process ends", () => {
   test("is ended by the worker, with the bytes that were noted last, in the audit trail", async () => {
     const third = await consoles.listen();
     const { ticket, near, far } = await consoles.session(third, consoles.one);
@@ -234,7 +234,7 @@ describe("what nobody ends", () => {
       action: "server.console_closed",
       details: { reason: "lost", bytes_in: 0, bytes_out: 7 },
     });
-    // Its process only slept, and is taken for gone: it lets go of what others have ended.
+    // Its process was only suspended, and counts as gone: it releases the sessions that others have ended.
     expect(await near.reason()).toBe("restarting");
     expect(await consoles.auditOf(ticket.session_id, 2)).toHaveLength(2);
     await third.close();
@@ -257,13 +257,13 @@ describe("what nobody ends", () => {
     ]);
   });
 
-  test("is ended by its process when its socket never came to be", async () => {
+  test("is ended by its process when its socket was never established", async () => {
     const ticket = await consoles.ticketOf();
     const { ticket: beside, near } = await consoles.session(consoles.one, consoles.one, { type: "vnc" });
     const { replica_id } = await consoles.rowOf(beside.session_id);
     near.socket.close();
     await near.reason();
-    // What a process leaves that fails between the redeemed ticket and the handshake.
+    // The state that a process leaves when it fails between redeeming the ticket and the handshake.
     await world.rows(
       `update console_session set state = 'waiting', ticket_hash = null, replica_id = $2,
               redeemed_at = now() - interval '21 seconds' where id = $1`,

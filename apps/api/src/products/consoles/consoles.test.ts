@@ -97,7 +97,7 @@ describe("POST /servers/{server_id}/console (openServerConsole)", () => {
     expect(again.body).toEqual({ ...first.body, ticket: null, secret_withheld: true });
   });
 
-  test("gives the serial line to one at a time: one's own gives way, another's when asked", async () => {
+  test("gives the serial line to one at a time: your own is replaced, another person's with take_over", async () => {
     const { near } = await consoles.session();
     const mine = await consoles.ticketOf();
     expect(await near.reason()).toBe("taken_over");
@@ -137,7 +137,7 @@ describe("a ticket", () => {
     await expect(consoles.browser(ticket)).rejects.toThrow("401");
   });
 
-  test("is of no use once the token that asked for it is revoked", async () => {
+  test("is invalid once the token that requested it is revoked", async () => {
     const minted = (await world.owned.post("/tokens", { name: randomUUID(), role: "member" })).body;
     const caller = world.owned.with({ Authorization: `Bearer ${minted.secret}` });
     const ticket = await consoles.ticketOf(caller);
@@ -145,7 +145,7 @@ describe("a ticket", () => {
     await expect(consoles.browser(ticket)).rejects.toThrow("401");
   });
 
-  test("is for who asked for it: another's token beside it is refused", async () => {
+  test("is for its requester: another person's token with it is refused", async () => {
     const ticket = await consoles.ticketOf();
     const somebody = await world.world.addToken(world.organisation.id, "owner");
     await expect(
@@ -256,7 +256,7 @@ describe("a session", () => {
     expect(await near.reason()).toBe("server_deleted");
   });
 
-  test("ends when nobody comes from the region, without any input, and after its length", async () => {
+  test("ends when no agent connects, without input, and after its maximum duration", async () => {
     const times = { connectMs: 300, idleMs: 600, lengthMs: 60_000 };
     const short = await consoles.listen(times);
     const long = await consoles.listen({ ...times, idleMs: 60_000, lengthMs: 900 });
@@ -266,7 +266,7 @@ describe("a session", () => {
     await Promise.all([short.close(), long.close()]);
   });
 
-  test("takes no viewer's own questions for a person's input", async () => {
+  test("does not take a viewer's automatic requests for a person's input", async () => {
     const short = await consoles.listen({ idleMs: 700 });
     const { near } = await consoles.session(short, short, { type: "vnc" });
     const timer = setInterval(() => near.socket.send(Buffer.from([3, 1, 0, 0, 0, 0, 1, 0, 1, 0])), 50);
@@ -280,7 +280,7 @@ describe("a session", () => {
     near.socket.pause();
     const block = Buffer.alloc(64 * 1024, "x");
     let sent = 0;
-    // Until the far side's own buffer is full for a while: nobody takes anything any more.
+    // Until the far side's own buffer is full for a while: no side reads any more.
     for (let stuck = 0; stuck < 20; ) {
       if (far.socket.bufferedAmount > 2 ** 20) stuck += 1;
       else {
@@ -291,13 +291,13 @@ describe("a session", () => {
       await new Promise((resolve) => setTimeout(resolve, 5));
       if (sent > 256 * 2 ** 20) throw new Error("everything is taken, and kept by somebody");
     }
-    // What is under way lies in the kernel's buffers and in ours: some megabytes at most.
+    // What is in transit lies in the kernel's buffers and in ours: some megabytes at most.
     expect((sent - far.socket.bufferedAmount) / 2 ** 20).toBeLessThan(24);
     near.socket.resume();
     await near.until(({ bytes }) => bytes.length === sent);
   }, 60_000);
 
-  test("sends no more than a window beyond what was shown, to who says what was", async () => {
+  test("sends no more than a window beyond what was shown, to a client that acknowledges what it has shown", async () => {
     const { near, far } = await consoles.session();
     near.socket.send('{"type":"ack","bytes":0}');
     far.socket.send(Buffer.from("."));
@@ -311,7 +311,7 @@ describe("a session", () => {
     await near.until(({ bytes }) => bytes.length > before);
   });
 
-  test("keeps no sizes for a machine that reads nothing", async () => {
+  test("stores no sizes for a machine that reads nothing", async () => {
     const patient = await consoles.listen({ viewerPace: { atOnce: 1_000_000, perSecond: 1 } });
     const { near, far } = await consoles.session(patient, patient);
     far.socket.pause();
@@ -354,8 +354,8 @@ describe("a session", () => {
   });
 });
 
-describe("a process that goes", () => {
-  test("tells browsers to come back, and is not counted any more", async () => {
+describe("a process that stops", () => {
+  test("makes browsers reconnect, and no longer counts", async () => {
     const third = await consoles.listen();
     const { near, far } = await consoles.session(third, one);
     await third.stopConsoles();
@@ -365,7 +365,7 @@ describe("a process that goes", () => {
     await (await consoles.session()).near.socket.close();
   });
 
-  test("leaves sessions that stand in nobody's way and are ended by the clean-up", async () => {
+  test("leaves sessions that count for no limit and are ended by the clean-up", async () => {
     const third = await consoles.listen();
     const { ticket, far } = await consoles.session(third, one);
     await world.rows("update replica set seen_at = now() - interval '1 minute' where address = $1", [
@@ -373,7 +373,7 @@ describe("a process that goes", () => {
     ]);
     await third.die();
     await far.reason();
-    // What a process that is killed leaves: nobody wrote the end.
+    // What a killed process leaves: the end is not written.
     await consoles.untilClosed(ticket.session_id);
     await world.rows("update console_session set state = 'open', closed_at = null where id = $1", [
       ticket.session_id,
@@ -386,7 +386,7 @@ describe("a process that goes", () => {
   });
 });
 
-test("a connection that breaks off while we look at its ticket harms nobody", async () => {
+test("a connection that breaks off during the check of its ticket affects no other", async () => {
   const { hostname, port } = new URL(one.origin);
   for (let n = 0; n < 20; n++) {
     const socket = connect(Number(port), hostname);
@@ -401,7 +401,7 @@ test("a connection that breaks off while we look at its ticket harms nobody", as
   await (await consoles.session()).near.socket.close();
 });
 
-test("a handshake that is none of a websocket uses its ticket up, and nothing else", async () => {
+test("an invalid websocket handshake uses up its ticket, and nothing else", async () => {
   const { hostname, port } = new URL(one.origin);
   const ticket = await consoles.ticketOf();
   const socket = connect(Number(port), hostname);

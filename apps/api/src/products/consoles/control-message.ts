@@ -1,4 +1,4 @@
-/** The few things that are said beside a console's bytes. */
+/** The control messages that are sent in addition to a console's bytes. */
 export type ControlMessage =
   | { readonly type: "resize"; readonly cols: number; readonly rows: number }
   | { readonly type: "ack"; readonly bytes: number }
@@ -9,7 +9,7 @@ export const longestControlMessage = 256;
 const isNumber = (value: unknown, min: number, max: number): value is number =>
   typeof value === "number" && Number.isInteger(value) && value >= min && value <= max;
 
-/** What a text message says; null when it is none of ours, which ends the connection. */
+/** The content of a text message; null when it is not a known one, which ends the connection. */
 export function readControl(bytes: Buffer): ControlMessage | null {
   if (bytes.length > longestControlMessage) return null;
   let value: Record<string, unknown>;
@@ -27,8 +27,8 @@ export function readControl(bytes: Buffer): ControlMessage | null {
 }
 
 /**
- * Whether bytes for an RFB server are a person's doing. A viewer asks for updates by itself as long as something moves
- * on the screen, and that must not keep a session alive that everybody has left.
+ * Whether bytes for an RFB server are a person's input. A viewer requests updates automatically as long as
+ * the screen changes, and that must not keep an abandoned session alive.
  */
 export function isPersonsInput(type: "serial" | "vnc", bytes: Buffer): boolean {
   if (type === "serial") return true;

@@ -8,8 +8,8 @@ import { UpgradeRefused } from "./refuse-upgrade.ts";
 const agentFactor = 10;
 
 /**
- * Counts who asks for a websocket, by address: a ticket or token that is none costs a statement of the database, and
- * who has one was counted when they asked for it.
+ * Counts websocket requests by address: an invalid ticket or token costs a database statement, and a valid
+ * one was counted when it was requested.
  *
  * @throws UpgradeRefused when the address' bucket is empty
  */

@@ -3,9 +3,12 @@ import type { Tx } from "../../platform/database.ts";
 import { NotFound } from "../../platform/errors.ts";
 import type { Outcome } from "../../platform/mutation.ts";
 import { noContent } from "../../platform/reply.ts";
-import { askToEnd, findLiveSession, type SessionRow } from "./store.ts";
+import { findLiveSession, requestEnd, type SessionRow } from "./store.ts";
 
-/** Whoever may open a console may end one, as `take_over` does: the process that holds it hears of that at the commit. */
+/**
+ * A caller who may open a console may end one, as `take_over` does: the process that holds it is notified at
+ * the commit.
+ */
 export async function endServerConsoleSession(
   request: ApiRequest<"endServerConsoleSession">,
   tx: Tx,
@@ -14,7 +17,7 @@ export async function endServerConsoleSession(
   const { organisationId } = request;
   const session = await findLiveSession(tx, organisationId, found.server_id, found.id);
   if (session === null) throw new NotFound();
-  await askToEnd(tx, organisationId, [session.id], "ended");
+  await requestEnd(tx, organisationId, [session.id], "ended");
   return {
     reply: noContent(),
     resource: session.server_id,

@@ -5,20 +5,20 @@ import { bytesOf, Pump } from "./pump.ts";
 import type { Activity, SessionEnd, SessionRow } from "./store.ts";
 
 export type SessionTimes = {
-  /** Between two looks at what the database says, when nobody says that it changed. */
-  readonly lookMs: number;
+  /** Between two checks of the database, when no notification comes. */
+  readonly checkMs: number;
   readonly connectMs: number;
   readonly idleMs: number;
   readonly lengthMs: number;
-  /** Between two pings; who answers neither two of them nor otherwise is gone. */
+  /** Between two pings; a side that answers neither two pings nor anything else is gone. */
   readonly pingMs: number;
-  /** A reader that takes nothing for so long is gone, whatever its machine answers. */
+  /** A reader that accepts nothing for this long is gone, whatever its machine answers. */
   readonly stuckMs: number;
   readonly viewerPace: MessagePace;
   readonly regionPace: MessagePace;
 };
 
-/** Faster than anybody types, moves a pointer or says what was shown. */
+/** Faster than a person types, moves a pointer or acknowledges what was shown. */
 export const viewerPace: MessagePace = { atOnce: 5_000, perSecond: 1_000 };
 /** A machine that prints as fast as it can, in messages of a line. */
 export const regionPace: MessagePace = { atOnce: 50_000, perSecond: 20_000 };
@@ -29,22 +29,22 @@ type Listeners = {
   ended(end: SessionEnd): void;
 };
 
-/** What a browser may send before the machine answers; more waits in its socket. */
+/** How much a browser may send before the machine answers; more waits in its socket. */
 const earlyBytes = 16 * 1024;
 /** Of so many messages at most, and with what had been read when the socket was paused. */
 const earlyMessages = 2_000;
 const mostEarlyBytes = 256 * 1024;
 /** More than what waits for the machine's side before its reader is paused, so that a paste does not lose a size. */
 const mostBeforeSizes = 512 * 1024;
-/** What may be under way to a browser that says what it has shown. */
+/** How much may be in transit to a browser that acknowledges what it has shown. */
 const windowBytes = 512 * 1024;
-/** Why a session ends whose sides send more than anybody reads. */
+/** Why a session ends whose sides send more than is read. */
 const flooded = "too_many_messages";
-/** How long a close may take to be answered. */
+/** How long a close may wait for its answer. */
 const closeMs = 1_000;
 const reasonsOfAgents = new Set(["server_off", "serial_unsupported", "hypervisor_failed"]);
 
-/** One session in the process that holds its browser's socket: two sockets, and all that ends them. */
+/** One session in the process that holds its browser's socket: two sockets, and everything that ends them. */
 export class LiveSession {
   readonly row: SessionRow;
   readonly #browser: WebSocket;
@@ -56,7 +56,7 @@ export class LiveSession {
   #toAgent: Pump | null = null;
   #early: Buffer[] = [];
   #earlyBytes = 0;
-  /** What the region's side sent before it said that the machine answers. */
+  /** What the region's side sent before it reported that the machine answers. */
   #beforeOpen = { messages: 0, bytes: 0 };
   #isOpen = false;
   /** When a person last did something, or the session began. */
@@ -84,7 +84,7 @@ export class LiveSession {
     this.#watch(browser, "closed");
   }
 
-  /** The region's side. False when there is one already, or nobody to meet. */
+  /** The region's side. False when it is connected already, or when there is no browser. */
   attachAgent(agent: WebSocket): boolean {
     if (this.#agent !== null || this.#isOver) return false;
     this.#agent = agent;
@@ -101,7 +101,7 @@ export class LiveSession {
     return true;
   }
 
-  /** Closes both sides with the reason as text; what does not answer in time is cut off. */
+  /** Closes both sides with the reason as text; a side that does not answer in time is disconnected. */
   end(reason: string): void {
     if (this.#isOver) return;
     this.#isOver = true;
@@ -136,7 +136,7 @@ export class LiveSession {
       else if (this.#isOpen) this.#tellSize(JSON.stringify(control));
       return;
     }
-    // Nobody's input, and nothing to pass on.
+    // Not input, and nothing to forward.
     if (bytes.length === 0) return;
     if (isPersonsInput(this.row.type as "serial" | "vnc", bytes)) {
       this.#inputAt = performance.now();
@@ -152,7 +152,10 @@ export class LiveSession {
     else if (this.#earlyBytes > earlyBytes) this.#browser.pause();
   }
 
-  /** Left out while the machine's side takes nothing: however many a browser sends, none of them waits here. */
+  /**
+   * Dropped while the machine's side accepts nothing: however many sizes a browser sends, none is queued
+   * here.
+   */
   #tellSize(control: string): void {
     if (this.#agent !== null && this.#agent.bufferedAmount < mostBeforeSizes) this.#agent.send(control);
   }
@@ -170,21 +173,24 @@ export class LiveSession {
       return;
     }
     this.#isOpen = true;
-    // A viewer of screens knows nothing but RFB.
+    // A viewer of screens understands only RFB.
     if (this.row.type === "serial") this.#browser.send(JSON.stringify({ type: "open" }));
     this.#listeners.opened();
     for (const early of this.#early.splice(0)) this.#toAgent?.pass(early);
     this.#browser.resume();
   }
 
-  /** A screen's region greets its viewer before it says that the machine answers; nothing else comes so early. */
+  /**
+   * A screen's region sends its greeting before it reports that the machine answers; nothing else comes that
+   * early.
+   */
   #isFewBeforeOpen(bytes: Buffer): boolean {
     this.#beforeOpen.messages += 1;
     this.#beforeOpen.bytes += bytes.length;
     return this.#beforeOpen.messages <= earlyMessages && this.#beforeOpen.bytes <= mostEarlyBytes;
   }
 
-  /** Ends the session when a side sends more messages of any kind than it can have to say. */
+  /** Ends the session when a side sends more messages of any kind than a real one would. */
   #pace(socket: WebSocket, pace: MessagePace): void {
     const budget = new MessageBudget(pace);
     const count = () => {
@@ -193,7 +199,10 @@ export class LiveSession {
     for (const kind of ["message", "ping", "pong"]) socket.prependListener(kind, count);
   }
 
-  /** Pings, and ends the session when nothing comes back. Who is not read cannot answer, so that time does not count. */
+  /**
+   * Pings, and ends the session when no answer comes. While this side's data is not being read, its answer
+   * cannot be read either, so that time does not count.
+   */
   #watch(socket: WebSocket, reason: string): void {
     let missed = 0;
     const heard = () => {

@@ -1,8 +1,8 @@
 export type MessagePace = { readonly atOnce: number; readonly perSecond: number };
 
 /**
- * How many messages one side of a console may send, empty ones and pings among them: each costs the process the same
- * work whatever it holds, and bounds of bytes do not see it.
+ * How many messages one side of a console may send, empty ones and pings included: each costs the process the
+ * same work whatever its size, so limits in bytes do not suffice.
  */
 export class MessageBudget {
   readonly #pace: MessagePace;

@@ -1,6 +1,6 @@
 import type { FieldError } from "@kule/contract/field-errors";
 import type { RequestBody } from "@kule/contract/schemas";
-import { findImage } from "@kule/rules/catalog/images";
+import { osFamilyOf } from "@kule/rules/catalog/images";
 import { consoleFeatures, consoleLimits, defaultConsole, planSession } from "@kule/rules/consoles/console";
 import { regionStatus } from "@kule/rules/regions/status";
 import { sql } from "kysely";
@@ -10,13 +10,11 @@ import { fieldError, NotFound, RegionSilent } from "../../platform/errors.ts";
 import { newId } from "../../platform/ids.ts";
 import type { Outcome } from "../../platform/mutation.ts";
 import { reply } from "../../platform/reply.ts";
-import { refuseConflicts } from "../servers/answers.ts";
-import type { ServerDetails } from "../servers/store.ts";
-import { consoleFactsOf } from "../servers/view.ts";
-import { askToEnd, liveSessions, lockSessions } from "./store.ts";
+import { consoleFactsOf, refuseConflicts, type ServerDetails } from "../servers/index.ts";
+import { liveSessions, lockSessions, requestEnd } from "./store.ts";
 import { mintTicket, protocolOf } from "./ticket.ts";
 
-/** A Windows has nothing on its serial line: a ticket for it would open a console that never says a word. */
+/** Windows writes nothing to its serial line: a console opened with a ticket for it would stay empty. */
 export function checkOpenServerConsole(
   _request: ApiRequest<"openServerConsole">,
   { type }: Partial<RequestBody<"openServerConsole">>,
@@ -26,11 +24,7 @@ export function checkOpenServerConsole(
   return [fieldError("/type", "not_one_of", "must be vnc: a Windows server has no serial console")];
 }
 
-/** An image that is no longer offered says it by its name. */
-const osFamilyOf = (image: string) =>
-  findImage(image)?.osFamily ?? (image.startsWith("windows") ? "windows" : "linux");
-
-/** Hands out a ticket. Nothing is opened in the region before somebody comes with it. */
+/** Issues a ticket. Nothing is opened in the region before the ticket is presented. */
 export async function openServerConsole(
   request: ApiRequest<"openServerConsole">,
   tx: Tx,
@@ -55,7 +49,7 @@ export async function openServerConsole(
   );
   refuseConflicts(refusals, server.status);
   await refuseSilentRegion(tx, server.region);
-  await askToEnd(tx, organisationId, ended, "taken_over");
+  await requestEnd(tx, organisationId, ended, "taken_over");
 
   const id = newId("con");
   const { ticket, hash } = mintTicket();
@@ -97,7 +91,7 @@ export async function openServerConsole(
   };
 }
 
-/** Nobody would come to open the other side. A region that never reported has no running server either. */
+/** No agent would open the other side. A region that never reported has no running server either. */
 async function refuseSilentRegion(tx: Tx, slug: string): Promise<void> {
   const region = await tx
     .selectFrom("region")

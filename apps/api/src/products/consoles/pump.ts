@@ -1,21 +1,24 @@
 import type { RawData, WebSocket } from "ws";
 
-/** So much may wait to be sent to one socket; then the other one is not read any more. */
+/** At most this much may wait to be sent to one socket; above it the other socket is not read any more. */
 const fullBytes = 256 * 1024;
 const drainedBytes = 64 * 1024;
 
 /**
- * Passes bytes on, no faster than they are taken: a reader that is slow makes the writer wait, all the way to the
- * machine, and nothing in between keeps more than it says here.
+ * Forwards bytes no faster than they are read: a slow reader makes the writer wait, all the way to the
+ * machine, and no part in between buffers more than the limits here.
  */
 export class Pump {
   readonly #from: WebSocket;
   readonly #to: WebSocket;
-  /** How much the other end may have in hand that it has not yet said to have shown; null: it does not say. */
+  /**
+   * How much the other end may have received and not yet acknowledged as shown; null: it sends no
+   * acknowledgements.
+   */
   readonly #windowBytes: number;
   #acknowledged: number | null = null;
   #sent = 0;
-  /** When something last left for the other end. */
+  /** When data last left for the other end. */
   #progressAt = performance.now();
 
   constructor(from: WebSocket, to: WebSocket, windowBytes: number) {
@@ -28,7 +31,7 @@ export class Pump {
     return this.#sent;
   }
 
-  /** How long the reader has taken nothing of what waits for it. */
+  /** How long the reader has accepted nothing of what waits for it. */
   get stuckMs(): number {
     return this.#to.bufferedAmount === 0 ? 0 : performance.now() - this.#progressAt;
   }
@@ -65,7 +68,7 @@ export class Pump {
   }
 }
 
-/** A message of whatever shape `ws` gives it, as one buffer. */
+/** A message in any of the forms of `ws`, as one buffer. */
 export function bytesOf(data: RawData): Buffer {
   if (Array.isArray(data)) return Buffer.concat(data);
   return Buffer.isBuffer(data) ? data : Buffer.from(data);

@@ -5,7 +5,7 @@ import { connect as connectTls } from "node:tls";
 import { UpgradeRefused } from "./refuse-upgrade.ts";
 import type { Replica } from "./replica-store.ts";
 
-/** Shows the process that is relayed to that another one has already looked at who it is. */
+/** Shows the receiving process that another one has already authenticated the connection. */
 export const relayHeader = "kule-relay";
 export const relayPath = "/internal/consoles/";
 
@@ -13,8 +13,9 @@ const connectMs = 3_000;
 const copied = ["sec-websocket-key", "sec-websocket-version", "sec-websocket-protocol"] as const;
 
 /**
- * Joins an agent's connection to the process that holds the session: its handshake is repeated there, and from then on
- * bytes go both ways as they come. Node's pipes keep at most some 16 kB a direction and make the faster side wait.
+ * Joins an agent's connection to the process that holds the session: its handshake is repeated there, and
+ * then bytes are forwarded in both directions. Node's pipes buffer at most some 16 kB a direction and make
+ * the faster side wait.
  */
 export async function relayUpgrade(
   request: IncomingMessage,

@@ -1,7 +1,7 @@
 import { sql } from "kysely";
 import type { Database } from "../../platform/database.ts";
 
-/** A process that has not been heard of for so long is gone, and so are the sockets it held. */
+/** A process without a heartbeat for this long is gone, and so are the sockets it held. */
 export const goneAfterSeconds = 15;
 
 /** About the process of a row of console_session that has one. */
@@ -11,7 +11,9 @@ export const replicaIsGone = sql<boolean>`console_session.replica_id is not null
 
 export type Replica = { readonly id: string; readonly address: string; readonly secret: string };
 
-/** Says that this process is there; and, if it slept for so long that it was taken for gone, that it is there again. */
+/**
+ * Writes this process' heartbeat; after a suspension that made it count as gone, it counts as present again.
+ */
 export async function noteReplica(db: Database, replica: Replica): Promise<void> {
   await db
     .insertInto("replica")
@@ -24,7 +26,7 @@ export async function removeReplica(db: Database, id: string): Promise<void> {
   await db.deleteFrom("replica").where("id", "=", id).execute();
 }
 
-/** Where a process is, unless it is gone. */
+/** The address of a process, unless it is gone. */
 export async function findReplica(db: Database, id: string): Promise<Replica | null> {
   const row = await db
     .selectFrom("replica")

@@ -6,7 +6,10 @@ import { noteReplica, type Replica, removeReplica } from "./replica-store.ts";
 
 const everyMs = 5_000;
 
-/** This process as the others know it, from here until it is stopped. A database that is away hears of it later. */
+/**
+ * Registers this process for the others until it is stopped. While the database is unreachable, that is tried
+ * again.
+ */
 export async function announceReplica(
   deps: Pick<Deps, "db" | "log">,
   address: string,
@@ -14,7 +17,7 @@ export async function announceReplica(
   const replica = { id: newId("rep"), address, secret: randomBytes(32).toString("base64url") };
   const note = () =>
     noteReplica(deps.db, replica).catch((error: unknown) =>
-      deps.log.debug({ err: error }, "could not note that this process is there"),
+      deps.log.debug({ err: error }, "could not record this process's presence"),
     );
   await note();
   const timer = setInterval(note, everyMs);

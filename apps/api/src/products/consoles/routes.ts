@@ -1,14 +1,14 @@
 import type { Api } from "../../platform/deps.ts";
 import { operation } from "../../platform/operation.ts";
 import { reply } from "../../platform/reply.ts";
-import { findServer } from "../servers/store.ts";
+import { findServer } from "../servers/index.ts";
 import { claimConsole } from "./claim-console.ts";
 import { endServerConsoleSession } from "./end-server-console-session.ts";
 import { checkOpenServerConsole, openServerConsole } from "./open-server-console.ts";
 import { viewSession } from "./session-view.ts";
 import { findLiveSession, listLiveSessions } from "./store.ts";
 
-/** The calls. The websockets that follow them are of the server's upgrades, see upgrade.ts. */
+/** The API calls. The websockets that follow them are handled in upgrade.ts. */
 export function mountConsoles(api: Api): void {
   operation(api, "openServerConsole", {
     find: (request) => findServer(request.db, request.organisationId, request.pathId("server_id", "srv")),

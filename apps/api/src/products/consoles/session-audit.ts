@@ -4,7 +4,10 @@ import { type Database, systemQuery, type Tx } from "../../platform/database.ts"
 import { newId } from "../../platform/ids.ts";
 import type { SessionEnd, SessionRow } from "./store.ts";
 
-/** Notes that a session began or ended, and why: long after the request that asked for its ticket, under its id. */
+/**
+ * Records that a session began or ended, and why: long after the request for its ticket, under the id of that
+ * request.
+ */
 export async function auditSession(
   connection: Database | Tx,
   session: SessionRow,
@@ -38,7 +41,7 @@ export async function auditSession(
     .execute();
 }
 
-/** The end, with the bytes that were counted; of what nobody counted to its end, those that were noted last. */
+/** The end, with the bytes that were counted; without a final count, the counts that were written last. */
 export function auditEnd(tx: Tx, session: SessionRow, { reason, bytes }: SessionEnd): Promise<void> {
   return auditSession(tx, session, "closed", {
     reason,

@@ -1,6 +1,6 @@
 /**
- * What has to be written about sessions: each session's notes in their order, tried again until they are there. A
- * database that is away when a session ends must not make that session count for as long as this process lives.
+ * Pending writes about sessions: each session's in their order, retried until they succeed. A session that
+ * ends while the database is unreachable must not count as open for as long as this process lives.
  */
 export class SessionNotes {
   readonly #owed = new Map<string, (() => Promise<void>)[]>();
@@ -23,7 +23,7 @@ export class SessionNotes {
     void this.#writeOf(sessionId);
   }
 
-  /** Tries everything that is owed once. */
+  /** Tries every pending write once. */
   async writeAll(): Promise<void> {
     await Promise.all([...this.#owed.keys()].map((id) => this.#writeOf(id)));
   }

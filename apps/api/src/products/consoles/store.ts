@@ -13,12 +13,15 @@ const byTicket = "a ticket says itself which session it is for";
 const byRegion = "an agent's sessions are found by its region";
 const byReplica = "a process looks after all sessions whose sockets it holds";
 
-/** Held until the transaction ends: two tickets at once must not both find the last place free. */
+/** Held until the transaction ends: two concurrent tickets must not both find the last place free. */
 export async function lockSessions(tx: Tx, organisationId: string): Promise<void> {
   await sql`select pg_advisory_xact_lock(hashtextextended(${`console ${organisationId}`}, 0))`.execute(tx);
 }
 
-/** About a row that is not over: a ticket that has run out is, what somebody has ended, and what a lost process held. */
+/**
+ * A row that is not over: an expired ticket is over, and so is a session that was ended or that a lost
+ * process held.
+ */
 const isLive = sql<boolean>`console_session.state <> 'closed' and console_session.end_reason is null
   and (console_session.state <> 'ticketed' or console_session.ticket_expires_at > clock_timestamp())
   and not (${replicaIsGone})`;
@@ -73,8 +76,8 @@ export async function findLiveSession(
   return (await (connection.isTransaction ? query.forUpdate() : query).executeTakeFirst()) ?? null;
 }
 
-/** Ends sessions: at once those that nobody holds, and the others as soon as the process that does hears of it. */
-export async function askToEnd(
+/** Ends sessions: at once those that no process holds, the others as soon as their process is notified. */
+export async function requestEnd(
   tx: Tx,
   organisationId: string,
   ids: readonly string[],
@@ -157,7 +160,7 @@ export async function takeWaiting(
   return row ?? null;
 }
 
-/** A claimed session of the region whose other side has yet to come. */
+/** A claimed session of the region whose other side has not connected yet. */
 export async function findClaimed(db: Database, region: string, id: string): Promise<SessionRow | null> {
   const row = await systemQuery(db, byRegion)
     .selectFrom("console_session")
@@ -181,15 +184,15 @@ export async function markOpen(tx: Tx, session: SessionRow): Promise<boolean> {
   return numUpdatedRows > 0n;
 }
 
-/** What somebody who looks at the list sees of a session. */
+/** What the list of sessions shows of a session. */
 export type Activity = {
   readonly bytesIn: number;
   readonly bytesOut: number;
-  /** How long ago a person last did something; null when nobody has. */
+  /** How long ago a person last sent input; null when nobody has. */
   readonly inputAgeMs: number | null;
 };
 
-/** Notes what goes on in sessions, in one statement for all of them. */
+/** Writes the activity of sessions, in one statement for all of them. */
 export async function noteActivity(
   db: Database,
   seen: readonly (Activity & { readonly row: Pick<SessionRow, "id" | "organisation_id"> })[],
@@ -223,7 +226,7 @@ export async function noteActivity(
 
 export type SessionEnd = {
   readonly reason: string;
-  /** Null: nobody knows better than what was noted last. */
+  /** Null: the count that was written last is the best known. */
   readonly bytes: { readonly in: number; readonly out: number } | null;
 };
 
@@ -249,7 +252,7 @@ export async function markClosed(
   return numUpdatedRows > 0n;
 }
 
-/** Of the sessions whose sockets a process holds: what the database says about whether they may go on. */
+/** What the database says about whether the sessions that a process holds may continue. */
 export function heldSessions(db: Database, replicaId: string) {
   return systemQuery(db, byReplica)
     .selectFrom("console_session")
@@ -269,7 +272,9 @@ export function heldSessions(db: Database, replicaId: string) {
 
 const forAll = "the clean-up is of no one organisation";
 
-/** Ends what nobody will: tickets that were never presented, and sessions of processes that are gone. */
+/**
+ * Ends abandoned sessions: those whose tickets were never presented, and those of processes that are gone.
+ */
 export async function closeAbandoned(tx: Tx): Promise<SessionRow[]> {
   return systemQuery(tx, forAll)
     .updateTable("console_session")
@@ -287,8 +292,11 @@ export async function closeAbandoned(tx: Tx): Promise<SessionRow[]> {
     .execute();
 }
 
-/** Forgets sessions that were over a month ago, the audit trail has them, and processes that are long gone. */
-export async function forgetOldSessions(db: Database): Promise<number> {
+/**
+ * Deletes sessions that ended more than a month ago (the audit trail has them), and processes that are long
+ * gone.
+ */
+export async function deleteOldSessions(db: Database): Promise<number> {
   const old = await systemQuery(db, forAll)
     .deleteFrom("console_session")
     .where("closed_at", "<", sql<Date>`clock_timestamp() - interval '30 days'`)

@@ -8,7 +8,7 @@ export function mintTicket(): { readonly ticket: string; readonly hash: Buffer }
 
 export const hashTicket = (ticket: string): Buffer => createHash("sha256").update(ticket).digest();
 
-/** The subprotocol that says which kind of console a socket is for. */
+/** The subprotocol that names the kind of console. */
 export const protocolOf = (type: "serial" | "vnc"): string => `kule.console.${type}.v1`;
 
 const TICKET = /^kule\.ticket\.([A-Za-z0-9_-]{43})$/;

@@ -27,7 +27,10 @@ const noTicket = new UpgradeRefused(
 
 const notUpgraded = new UpgradeRefused(400, "malformed_request", "the handshake is none of a websocket");
 
-/** Makes websockets of a server's upgrade requests. What it did not expect is closed, whatever happens meanwhile. */
+/**
+ * Turns a server's upgrade requests into websockets. A request for anything else is closed, also after an
+ * error.
+ */
 export function serveConsoles(
   server: Server,
   deps: Deps,
@@ -48,7 +51,7 @@ export function serveConsoles(
     maxPayload: agentPayloadBytes,
     handleProtocols: chosen,
   });
-  // A handshake that is none is answered by the library, which tells nobody.
+  // The library answers an invalid handshake itself, without an event.
   const upgraded = (server_: WebSocketServer, request: IncomingMessage, socket: Duplex, head: Buffer) =>
     new Promise<WebSocket>((resolve, reject) => {
       socket.once("close", () => reject(notUpgraded));
@@ -103,7 +106,7 @@ export function serveConsoles(
   };
 
   server.on("upgrade", (request: IncomingMessage, socket: Duplex, head: Buffer) => {
-    // A reset while we look something up must not end the process.
+    // A reset during a query must not end the process.
     socket.on("error", () => socket.destroy());
     sockets.add(socket);
     socket.once("close", () => sockets.delete(socket));
@@ -134,7 +137,7 @@ export function serveConsoles(
     hub,
     async stop() {
       await hub.stop();
-      // What is relayed has no session here, and what does not answer its close has had its time.
+      // Relayed connections have no session here, and a side that does not answer its close has had its time.
       const timer = setTimeout(() => {
         for (const socket of sockets) socket.destroy();
       }, 1_200);
@@ -143,7 +146,7 @@ export function serveConsoles(
   };
 }
 
-/** The kind is agreed on; the ticket beside it is never echoed. */
+/** The subprotocol of the console is confirmed; the ticket in the same header is never echoed. */
 function chosen(protocols: Set<string>): string | false {
   for (const each of protocols) if (/^kule\.console\./.test(each)) return each;
   return false;
@@ -155,7 +158,7 @@ const protocolsOf = (request: IncomingMessage): string[] =>
 const bearerOf = (request: IncomingMessage): string | undefined =>
   /^Bearer +(\S+)$/i.exec(request.headers.authorization ?? "")?.[1];
 
-/** Browsers say which page asks. Others say nothing, and need the ticket all the same. */
+/** Browsers send the origin of the page. Other clients send none, and need the ticket all the same. */
 function refuseForeignPage({ settings }: Deps, request: IncomingMessage): void {
   const { origin } = request.headers;
   if (origin === undefined) return;
@@ -168,7 +171,7 @@ function refuseForeignPage({ settings }: Deps, request: IncomingMessage): void {
     );
 }
 
-/** Who comes with a token, as scripts can, must be who asked for the ticket. */
+/** A request with a token, as scripts can send, must come from the caller who requested the ticket. */
 async function isSameCaller(deps: Deps, request: IncomingMessage, subject: string): Promise<boolean> {
   if (request.headers.authorization === undefined) return true;
   const caller = await deps.tokens.callerOf(bearerOf(request) ?? "");

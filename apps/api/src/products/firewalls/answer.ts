@@ -18,11 +18,11 @@ async function writtenFirewall(tx: Tx, organisationId: string, id: string): Prom
 }
 
 /**
- * Has the servers told of what has changed, and answers with the first of the jobs.
+ * Queues jobs for the servers whose rules have changed, and answers with the first of the jobs.
  *
- * @param again the firewall whose servers are told whatever they have
+ * @param again the firewall whose servers get a job whatever rules they have
  */
-export async function toldServers(
+export async function answerWithServerJobs(
   request: ApiRequest,
   tx: Tx,
   { id, region }: Pick<FirewallDetails, "id" | "region">,

@@ -2,10 +2,13 @@ import type { ApiRequest } from "../../platform/api-request.ts";
 import type { Tx } from "../../platform/database.ts";
 import { NotFound } from "../../platform/errors.ts";
 import type { Outcome } from "../../platform/mutation.ts";
-import { toldServers } from "./answer.ts";
+import { answerWithServerJobs } from "./answer.ts";
 import { type FirewallDetails, lockFirewall } from "./store.ts";
 
-/** What a hand has changed in the region is put right by jobs that look for themselves; nothing of the firewall changes. */
+/**
+ * Manual changes in the region are corrected by jobs that read the state there; nothing of the firewall
+ * changes.
+ */
 export async function applyFirewall(
   request: ApiRequest<"applyFirewall">,
   tx: Tx,
@@ -14,5 +17,5 @@ export async function applyFirewall(
   const firewall = await lockFirewall(tx, request.organisationId, found.id);
   if (firewall === null) throw new NotFound();
   request.checkGeneration(firewall);
-  return toldServers(request, tx, firewall, { again: firewall.id });
+  return answerWithServerJobs(request, tx, firewall, { again: firewall.id });
 }

@@ -6,9 +6,9 @@ import { violatedReference } from "../../platform/database-errors.ts";
 import { fieldError, Invalid, NotFound } from "../../platform/errors.ts";
 import { isId, newId } from "../../platform/ids.ts";
 import type { Outcome } from "../../platform/mutation.ts";
-import { findSubnet } from "../networks/subnet-store.ts";
-import { findServer } from "../servers/store.ts";
-import { toldServers } from "./answer.ts";
+import { findSubnet } from "../networks/index.ts";
+import { findServer } from "../servers/index.ts";
+import { answerWithServerJobs } from "./answer.ts";
 import { selectorErrors } from "./check-rules.ts";
 import { firewallAttached } from "./conflicts.ts";
 import { lockFiltered } from "./refresh.ts";
@@ -53,7 +53,7 @@ export async function attachFirewall(
   const { body, organisationId } = request;
   const firewall = await lockFirewall(tx, organisationId, found.id);
   if (firewall === null) throw new NotFound();
-  // What it is to be attached to may have gone since it was looked for.
+  // What it is to be attached to may have been deleted since it was read.
   const gone = await targetErrors(request, tx, body, firewall.region);
   if (gone.length > 0) throw new Invalid(gone);
   request.checkGeneration(firewall);
@@ -83,7 +83,7 @@ export async function attachFirewall(
         : error;
     });
   await changeFirewallRow(tx, firewall);
-  return toldServers(request, tx, firewall);
+  return answerWithServerJobs(request, tx, firewall);
 }
 
 /** A firewall with one of its attachments. */
@@ -104,5 +104,5 @@ export async function detachFirewall(
     .where("id", "=", attachmentId)
     .execute();
   await changeFirewallRow(tx, firewall);
-  return toldServers(request, tx, firewall);
+  return answerWithServerJobs(request, tx, firewall);
 }

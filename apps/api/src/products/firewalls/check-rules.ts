@@ -12,8 +12,8 @@ import type { StoredPeer } from "./store.ts";
 type Place = { readonly db: Database; readonly organisationId: string; readonly region: string };
 
 /**
- * What is wrong with rules: texts that say nothing, and peers that are not the organisation's in the firewall's region.
- * What is another's reads like what is not there.
+ * What is wrong with rules: texts without a meaning, and peers that are not the organisation's in the
+ * firewall's region. Another organisation's peer reads like an absent one.
  *
  * @param at of each rule, as a JSON pointer
  */
@@ -25,7 +25,7 @@ export async function ruleErrors(
   return [...errors, ...(await referenceErrors(place, rules))];
 }
 
-/** What is wrong with a rule whoever its peers are. */
+/** What is wrong with a rule regardless of its peers. */
 export const ruleTextErrors = (at: string, rule: Partial<RuleInput>): FieldError[] => [
   ...portErrors(at, rule),
   ...peerTextErrors(at, rule),
@@ -78,7 +78,7 @@ function peerTextErrors(at: string, { peers = [], protocol }: Partial<RuleInput>
   });
 }
 
-/** What is wrong with a selector that is to mean servers; one without a term would mean all of them. */
+/** What is wrong with a selector for servers; one without a term would select all of them. */
 export function selectorErrors(at: string, text: string): FieldError[] {
   const parsed = parseLabelSelector(text);
   if (!parsed.ok) return [fieldError(at, "invalid_format", parsed.message)];

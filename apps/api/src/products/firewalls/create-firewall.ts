@@ -25,8 +25,8 @@ export async function checkCreateFirewall(
 
 const maxFirewalls = 100;
 
-/** Under the organisation's lock, so that the last place is given away once. */
-async function requireRoom(tx: Tx, organisationId: string, region: string): Promise<void> {
+/** Under the organisation's lock, so that the last place is used once. */
+async function requireCapacity(tx: Tx, organisationId: string, region: string): Promise<void> {
   await tx
     .selectFrom("organisation")
     .select("id")
@@ -42,7 +42,7 @@ async function requireRoom(tx: Tx, organisationId: string, region: string): Prom
   if (Number(count) >= maxFirewalls) throw tooManyFirewalls(region, maxFirewalls);
 }
 
-/** It filters nothing before it is attached to something. */
+/** It filters nothing before it is attached. */
 export async function createFirewall(request: ApiRequest<"createFirewall">, tx: Tx): Promise<Outcome> {
   const { body, organisationId } = request;
   const chosen = chooseRegion(await listVisibleRegions(tx, organisationId), body.region);
@@ -50,7 +50,7 @@ export async function createFirewall(request: ApiRequest<"createFirewall">, tx: 
   const region = chosen.region.slug;
   const rules = body.rules ?? [];
   await takeQuota(tx, organisationId, { firewalls: 1, firewall_rules: rules.length });
-  await requireRoom(tx, organisationId, region);
+  await requireCapacity(tx, organisationId, region);
   const row = await tx
     .insertInto("firewall")
     .values({

@@ -11,7 +11,7 @@ afterEach(async () => {
   await servers.refreshFilters();
   await servers.agent.work();
   expect(await servers.violations()).toEqual([]);
-  // What a test leaves attached would filter the next one's servers.
+  // Firewalls that a test leaves attached would filter the next one's servers.
   for (const { id, attachments } of (await servers.owned.get("/firewalls?limit=200")).body.items)
     for (const each of attachments) await servers.owned.delete(`/firewalls/${id}/attachments/${each.id}`);
   await servers.agent.work();
@@ -25,7 +25,7 @@ const ssh = { protocol: "tcp", ports: ["22"], peers: [{ any: true }] };
 const make = (rules?: readonly object[]) => servers.newFirewall(rules);
 const attach = (id: string, target: object) => servers.owned.post(`/firewalls/${id}/attachments`, target);
 const get = async (id: string) => (await servers.owned.get(`/firewalls/${id}`)).body;
-/** The payloads of all jobs that are there to be done, by the server's id; the jobs succeed. */
+/** The payloads of all waiting jobs, by the server's id; the jobs succeed. */
 async function work() {
   const done = await servers.agent.work();
   return new Map(
@@ -40,7 +40,7 @@ async function work() {
 }
 
 describe("a firewall", () => {
-  it("has its rules in their order, with what was left out filled in", async () => {
+  it("has its rules in their order, with defaults filled in", async () => {
     const firewall = await make([
       ssh,
       {
@@ -72,7 +72,7 @@ describe("a firewall", () => {
     expect(firewall.platform_rules.map(({ name }: { name: string }) => name)).toContain("own_addresses");
   });
 
-  it("keeps the ids of rules that say what they said", async () => {
+  it("keeps the ids of rules that are unchanged", async () => {
     const { id, rules } = await make([ssh, { ...ssh, ports: ["80"] }]);
     const put = await servers.owned.put(`/firewalls/${id}/rules`, {
       rules: [
@@ -86,7 +86,7 @@ describe("a firewall", () => {
     expect(put.body.firewall.rules[0].id).not.toBe(rules[0].id);
   });
 
-  it("has a rule changed in place, and tells nobody of what no packet meets", async () => {
+  it("changes a rule in place, without a job for a change that affects no packet", async () => {
     const server = await servers.createRunning();
     const { id, rules } = await make([ssh, { ...ssh, ports: ["80"] }, { ...ssh, ports: ["443"] }]);
     const [first, second, third] = rules as { id: string }[];
@@ -129,7 +129,7 @@ describe("a firewall", () => {
     expect((await patch(`fwr_${"0".repeat(26)}`, { enabled: false })).status).toBe(404);
   });
 
-  it("refuses a change that makes no sense with the rest of its rule, also of two at the same time", async () => {
+  it("refuses a change that makes no sense with the rest of its rule, also of two concurrent changes", async () => {
     const { id, rules } = await make([{ protocol: "tcp", peers: [{ cidr: "192.0.2.0/24" }] }]);
     const path = `/firewalls/${id}/rules/${rules[0].id}`;
     const wrong = await servers.owned.patch(path, { protocol: "icmpv6" });
@@ -195,7 +195,7 @@ describe("a firewall", () => {
     }
   });
 
-  it("refuses every rule that says nothing, each at its place", async () => {
+  it("refuses every meaningless rule, each at its index", async () => {
     const answer = await servers.owned.post("/firewalls", {
       name: "wrong",
       region: servers.region,
@@ -220,7 +220,7 @@ describe("a firewall", () => {
     ]);
   });
 
-  it("goes when it is attached to nothing and named by nobody else", async () => {
+  it("can be deleted when it is not attached and in no other rule", async () => {
     const one = await make();
     const other = await make([{ ...ssh, peers: [{ firewall_id: one.id }] }]);
     expect((await servers.owned.delete(`/firewalls/${one.id}`)).body).toMatchObject({
@@ -237,7 +237,7 @@ describe("a firewall", () => {
 });
 
 describe("attached", () => {
-  it("it tells the server by a job, and says whether it has its rules", async () => {
+  it("it applies the rules by a job, and shows whether they are in force", async () => {
     const server = await servers.createRunning();
     const { id } = await make();
     const answer = await attach(id, { server_id: server.id });
@@ -260,7 +260,7 @@ describe("attached", () => {
     expect((await attach(id, { server_id: server.id })).body).toMatchObject({ code: "already_attached" });
   });
 
-  it("by its subnet or its labels a server that is made later is made with it", async () => {
+  it("by its subnet or its labels filters a server that is created later", async () => {
     const first = await servers.createRunning();
     const { subnet_id } = first.interfaces[0];
     const bySubnet = await make();
@@ -276,7 +276,7 @@ describe("attached", () => {
     expect((await get(byLabel.id)).attachments).toMatchObject([{ status: "applied", servers: 1 }]);
   });
 
-  it("a server with a job under way is told when that has ended", async () => {
+  it("a server with an open job gets its rules when that has ended", async () => {
     const server = await servers.createRunning();
     const { id } = await make();
     await servers.owned.post(`/servers/${server.id}/power`, { action: "reboot" });
@@ -286,7 +286,7 @@ describe("attached", () => {
     expect((await get(id)).attachments).toMatchObject([{ status: "applied" }]);
   });
 
-  it("what was changed while a job ran is brought by another one", async () => {
+  it("a change during a job is applied by another job", async () => {
     const server = await servers.createRunning();
     const { id } = await make();
     await attach(id, { server_id: server.id });
@@ -300,7 +300,7 @@ describe("attached", () => {
     expect(await servers.agent.claim()).toBeNull();
   });
 
-  it("a change that is taken back before it was brought needs no job twice", async () => {
+  it("a change that is reverted before it was applied needs no second job", async () => {
     const server = await servers.createRunning();
     const { id, rules } = await make();
     await attach(id, { server_id: server.id });
@@ -311,7 +311,7 @@ describe("attached", () => {
     expect((await servers.agent.work()).map(({ kind }) => kind)).toEqual(["FirewallApply"]);
   });
 
-  it("a job that fails leaves the old rules in force, says so, and can be tried again", async () => {
+  it("a job that fails leaves the old rules in force, reports it, and can be retried", async () => {
     const server = await servers.createRunning();
     const { id } = await make();
     const { job } = (await attach(id, { server_id: server.id })).body;
@@ -327,7 +327,7 @@ describe("attached", () => {
     expect((await get(id)).attachments).toMatchObject([{ status: "applied" }]);
   });
 
-  it("what a job left half done is brought to an end, though it is wanted no more", async () => {
+  it("rules that a job left half applied are completed, although its firewall is detached", async () => {
     const server = await servers.createRunning();
     const { id } = await make();
     const { firewall } = (await attach(id, { server_id: server.id })).body;
@@ -337,7 +337,7 @@ describe("attached", () => {
     expect((await work()).get(server.id)?.filter).toMatchObject({ id: "none" });
   });
 
-  it("what an attempt left half done is brought to an end, though its job gave way to a removal", async () => {
+  it("rules that an attempt left half applied are completed, although its job was cancelled by a removal", async () => {
     const server = await servers.createRunning();
     const { id } = await make();
     const { firewall } = (await attach(id, { server_id: server.id })).body;
@@ -351,7 +351,7 @@ describe("attached", () => {
     expect(done[1]?.payload).toMatchObject({ filter: { id: "none" } });
   });
 
-  it("what a job brings is known, though the firewall was detached while it ran", async () => {
+  it("the rules that a job applied are known, although the firewall was detached while it ran", async () => {
     const server = await servers.createRunning();
     const { id } = await make();
     const { firewall } = (await attach(id, { server_id: server.id })).body;
@@ -361,7 +361,7 @@ describe("attached", () => {
     expect((await work()).get(server.id)?.filter).toMatchObject({ id: "none" });
   });
 
-  it("applied again, its servers are looked at and put right, whatever they are said to have", async () => {
+  it("re-applied, its servers are checked and corrected, whatever they are reported to have", async () => {
     const [server, other] = [await servers.createRunning(), await servers.createRunning()];
     const { id } = await make();
     expect((await servers.owned.post(`/firewalls/${id}/apply`)).status).toBe(200);
@@ -371,7 +371,7 @@ describe("attached", () => {
     expect(again.status).toBe(202);
     expect(again.body.job).toMatchObject({ kind: "FirewallApply", resource: { id: server.id } });
     expect(again.body.job_ids).toHaveLength(1);
-    // It has a job under way that looks anyway.
+    // Its open job compares anyway.
     expect((await servers.owned.post(`/firewalls/${id}/apply`)).status).toBe(200);
     await servers.agent.fail(await servers.agent.take("FirewallApply"), "vm_not_ours");
     expect((await get(id)).attachments).toMatchObject([{ status: "failed" }]);
@@ -381,7 +381,7 @@ describe("attached", () => {
     expect((await servers.server(other.id)).status).toBe("running");
   });
 
-  it("an agent that knows no filters has brought none", async () => {
+  it("an agent without support for filters has applied none", async () => {
     const { subnet_id } = (await servers.createRunning()).interfaces[0];
     const { id } = await make();
     await attach(id, { subnet_id });
@@ -430,7 +430,7 @@ describe("attached", () => {
 });
 
 describe("a subnet or a network", () => {
-  it("stays while a firewall is attached to it or a rule names it", async () => {
+  it("cannot be deleted while a firewall is attached to it or a rule names it", async () => {
     const { network } = (await servers.owned.post("/networks", { name: "kept", region: servers.region }))
       .body;
     const subnets = `/networks/${network.id}/subnets`;
@@ -451,10 +451,10 @@ describe("a subnet or a network", () => {
   });
 });
 
-describe("what goes away between the look at it and the writing", () => {
-  it("is a peer that is not there, or nothing to be attached to", async () => {
+describe("what is deleted between the check and the write", () => {
+  it("is refused as a peer and as a target", async () => {
     const { id } = await make();
-    /** While the other's transaction is open the row is there for a look, and whoever names it waits for its end. */
+    /** While the other transaction is open the row can be read, and a reference to it waits for its end. */
     const goneMeanwhile = async (sql: string, what: string, ask: () => Promise<Answer>) => {
       const client = await servers.owner.connect();
       try {
@@ -481,7 +481,7 @@ describe("what goes away between the look at it and the writing", () => {
 });
 
 describe("too many", () => {
-  it("rules of one server are refused, however they come together", async () => {
+  it("too many rules of one server are refused, from whichever change", async () => {
     const server = await servers.createRunning();
     const full = Array.from({ length: 100 }, (_, index) => ({ ...ssh, ports: [String(1000 + index)] }));
     const ids: string[] = [];
@@ -495,7 +495,7 @@ describe("too many", () => {
     expect(body).toMatchObject({ code: "quota_exceeded", precondition: { resource: ids[0] } });
   });
 
-  it("firewalls in a region are refused, and the last place is given away once", async () => {
+  it("too many firewalls in a region are refused, and the last place is used once", async () => {
     const { organisation, owner } = await withOrganisation();
     const names = Array.from({ length: 98 }, (_, index) => `filler-${index}`);
     await servers.rows(
@@ -531,7 +531,7 @@ describe("two changes at once", () => {
 });
 
 describe("questions", () => {
-  it("a firewall says what it alone would do, attached or not", async () => {
+  it("a firewall shows what it alone would do, attached or not", async () => {
     const server = await servers.createRunning();
     const { id, rules } = await make();
     const ask = async (port: number, more: object = {}) =>

@@ -1,13 +1,10 @@
-/** What other products may use of firewalls: the filter of a server, and what decides about packets. */
-export {
-  digestOfFilter,
-  filterToFind,
-  type PayloadFilter,
-  renderFilter,
-  renderWholeFilter,
-} from "./filter.ts";
+/**
+ * What other products may import of firewalls: what decides about packets, and their hooks for servers and
+ * networks.
+ */
 export { loadIntent } from "./intent.ts";
-export { attachToNewServer, firewallsOfNewServerErrors, lockForNewServer } from "./new-server.ts";
-export { askForRefresh } from "./refresh.ts";
-export { leaveFilter, retryFilter, settleFilter } from "./settle.ts";
-export { usedByFirewall } from "./use.ts";
+export { firewallsOfNetworks } from "./of-networks.ts";
+export { firewallsOfServers } from "./of-servers.ts";
+export { questionErrors } from "./reach-question.ts";
+export { refreshFilters } from "./refresh.ts";
+export { mountFirewalls } from "./routes.ts";

@@ -6,10 +6,13 @@ import type { Tier } from "@kule/rules/networks/tiers";
 import { parseIpBlock } from "@kule/rules/public-ips/addresses";
 import { sql } from "kysely";
 import type { Database, Tx } from "../../platform/database.ts";
-import { gatewaysOf } from "../gateways/intent.ts";
+import { gatewaysOf } from "../gateways/index.ts";
 import { type FirewallDetails, firewallsOf, type StoredPeer, type StoredRule } from "./store.ts";
 
-/** All that decides what reaches what among the organisation's servers of a region, as the rules want it. */
+/**
+ * Everything that decides which traffic is allowed among the organisation's servers of a region, as the rules
+ * want it.
+ */
 export async function loadIntent(
   db: Database | Tx,
   organisationId: string,
@@ -72,7 +75,7 @@ async function serversOf(
   }));
 }
 
-/** A firewall in the rules' words. */
+/** A firewall in the form that the rules use. */
 export function asRules(firewall: FirewallDetails): Firewall {
   return {
     id: firewall.id,
@@ -113,7 +116,7 @@ function asPeer(peer: StoredPeer): Peer {
   return { kind: "any" };
 }
 
-/** Of a selector that was checked when it came in. */
+/** Of a selector that was validated when it was stored. */
 function termsOf(selector: string): readonly LabelTerm[] {
   const parsed = parseLabelSelector(selector);
   if (!parsed.ok) throw new Error(`${selector} ${parsed.message}`);

@@ -19,7 +19,7 @@ const ssh = { protocol: "tcp", ports: ["22"], peers: [{ any: true }] };
 
 const make = (rules?: readonly object[]) => servers.newFirewall(rules);
 const get = async (id: string) => (await servers.owned.get(`/firewalls/${id}`)).body;
-/** The payloads of all jobs that are there to be done; the jobs succeed. */
+/** The payloads of all waiting jobs; the jobs succeed. */
 async function work() {
   const done = await servers.agent.work();
   return done.map(
@@ -34,7 +34,7 @@ async function work() {
 const names = (ids: readonly string[]) => ({ firewall_ids: ids });
 
 describe("a firewall that is named when a server is created", { timeout: 60_000 }, () => {
-  it("it is attached by the same request, and the job that makes the server brings its rules", async () => {
+  it("it is attached by the same request, and the job that creates the server applies its rules", async () => {
     const [web, mail] = [await make(), await make([{ ...ssh, ports: ["25"] }])];
     const { server } = await servers.create(names([web.id, mail.id]));
     expect(server.firewall_ids).toEqual([web.id, mail.id]);
@@ -54,7 +54,7 @@ describe("a firewall that is named when a server is created", { timeout: 60_000 
     expect((await servers.createRunning()).firewall_ids).toEqual([]);
   });
 
-  it("a rule that is changed before the server is made is the one it is made with", async () => {
+  it("a rule that is changed before the server exists applies in its changed form", async () => {
     const { id } = await make();
     const { server } = await servers.create(names([id]));
     const put = await servers.owned.put(`/firewalls/${id}/rules`, { rules: [{ ...ssh, ports: ["443"] }] });
@@ -68,7 +68,7 @@ describe("a firewall that is named when a server is created", { timeout: 60_000 
     expect((await get(id)).attachments).toMatchObject([{ status: "applied" }]);
   });
 
-  it("rules that name the firewall mean the new server once it is made", async () => {
+  it("rules that name the firewall include the new server once it exists", async () => {
     const { id } = await make();
     const db = await servers.createRunning();
     const { id: ofDb } = await make([{ ...ssh, peers: [{ firewall_id: id }] }]);
@@ -84,7 +84,7 @@ describe("a firewall that is named when a server is created", { timeout: 60_000 
     ]);
   });
 
-  it("must be the organisation's, in the server's region and named once; all that is wrong is said", async () => {
+  it("must be the organisation's, in the server's region and named once; all errors are listed", async () => {
     const { id } = await make();
     const others = await servers.world.addOrganisation("other");
     const foreign = await others.owner.post("/firewalls", { name: "theirs", region: servers.region });
@@ -157,7 +157,7 @@ describe("a firewall that is named when a server is created", { timeout: 60_000 
     await servers.agent.work();
   });
 
-  it("goes with the server, and not before: a firewall that a server is made with cannot be deleted", async () => {
+  it("is detached with the server, and not before: a firewall that a server is created with cannot be deleted", async () => {
     const { id } = await make();
     const { server } = await servers.create(names([id]));
     const refused = await servers.owned.delete(`/firewalls/${id}`);
@@ -168,7 +168,7 @@ describe("a firewall that is named when a server is created", { timeout: 60_000 
     expect((await servers.owned.delete(`/firewalls/${id}`)).status).toBe(204);
   });
 
-  it("of creates and of rules that name each other at once none waits in a circle", async () => {
+  it("concurrent creates and rules that name each other never deadlock", async () => {
     const [one, two] = [await make(), await make()];
     const naming = (id: string) => ({ rules: [{ ...ssh, peers: [{ firewall_id: id }] }] });
     await servers.create(names([one.id, two.id]));
@@ -186,7 +186,7 @@ describe("a firewall that is named when a server is created", { timeout: 60_000 
     }
   });
 
-  it("and that goes between the look at it and the writing is said to be no firewall", async () => {
+  it("and that is deleted between the check and the write is reported as no firewall", async () => {
     const { id } = await make([]);
     const client = await servers.owner.connect();
     try {

@@ -10,8 +10,8 @@ import { maxRulesOfServer, wantFilter } from "./refresh.ts";
 import { changeFirewallRow } from "./store.ts";
 
 /**
- * What is wrong with the firewalls that a server is to have from the start. What is another's reads like what is not
- * there.
+ * What is wrong with the firewalls that a create names. Another organisation's firewall reads like an absent
+ * one.
  *
  * @param region null where it is not known yet
  */
@@ -41,10 +41,11 @@ export async function firewallsOfNewServerErrors(
 }
 
 /**
- * Locks the firewalls, in an order that all creates take them in: none of them goes, or is changed, before the server
- * has it. A rule of another firewall may go on naming one of them, so this lock is not the one that a removal takes.
+ * Locks the firewalls, in the same order for all creates: none of them is deleted or changed before it is
+ * attached to the server. A rule of another firewall may still name one of them, so this is not the lock that
+ * a delete takes.
  *
- * @throws Invalid when one has gone since it was looked for
+ * @throws Invalid when one was deleted since it was read
  */
 export async function lockForNewServer(
   tx: Tx,
@@ -66,8 +67,8 @@ export async function lockForNewServer(
 }
 
 /**
- * Attaches the firewalls to a server that is being created, in the transaction that writes it: the job that makes the
- * server is given the rules with everything else, and writes them before the first start.
+ * Attaches the firewalls to a server that is being created, in the transaction that writes it: the job that
+ * creates the server gets the rules with everything else, and writes them before the first start.
  *
  * @throws Conflict `quota_exceeded`
  */
@@ -93,6 +94,6 @@ export async function attachToNewServer(
   }
   const filter = filterOf(new IntentIndex(await loadIntent(tx, organisationId, region)), serverId);
   if (filter.rules.length > maxRulesOfServer) throw tooManyRulesOfServer(null, maxRulesOfServer);
-  // Nothing is on a VM that is not there: its job is the first to bring rules.
+  // A VM that does not exist has no rules: the server's create job is the first to apply any.
   await wantFilter(tx, organisationId, serverId, storedFilterId(filter.id), false);
 }

@@ -4,14 +4,14 @@ import { parseIp } from "@kule/rules/public-ips/addresses";
 import type { ApiRequest } from "../../platform/api-request.ts";
 import { fieldError } from "../../platform/errors.ts";
 import { isId } from "../../platform/ids.ts";
-import { findServer } from "../servers/store.ts";
+import { findServer } from "../servers/index.ts";
 
 type Question = Schemas["ReachQuestion"];
 
 /**
  * What is wrong with a question about a packet in a region.
  *
- * @param gatewayAddress one that stands for servers: what is sent there may be forwarded to one
+ * @param gatewayAddress one that stands for servers: packets to it may be forwarded to one
  */
 export async function questionErrors(
   { db, organisationId }: ApiRequest,

@@ -1,22 +1,21 @@
 import type { Schemas } from "@kule/contract/schemas";
 import { isAttached } from "@kule/rules/firewalls/firewall";
 import { IntentIndex } from "@kule/rules/networks/intent-index";
-import { sql } from "kysely";
 import type { Tx } from "../../platform/database.ts";
 import { type JobRow, queueJob } from "../../platform/jobs.ts";
+import { unknownFilter } from "../inventory/index.ts";
 import { tooManyRulesOfServer } from "./conflicts.ts";
-import { filterOf, storedFilterId, unknownFilter } from "./filter.ts";
+import { filterOf, storedFilterId } from "./filter.ts";
 import { loadIntent } from "./intent.ts";
-import { hasAttachments } from "./store.ts";
 
 /** Each is a call or more, and a pass of every packet. */
 export const maxRulesOfServer = 500;
 
-export type Asker = { readonly requestedBy: Schemas["Actor"]; readonly requestId: string };
+export type Requester = { readonly requestedBy: Schemas["Actor"]; readonly requestId: string };
 
 /**
- * Locks the servers that a change of a firewall may be about, before anything is written that points at a subnet: whoever
- * ends a job of a server holds that one when they come for its addresses.
+ * Locks the servers that a change of a firewall may affect, before anything is written that references a
+ * subnet: the end of a server's job locks the server first and its addresses' subnet after it.
  */
 export function lockFiltered(tx: Tx, organisationId: string, region: string) {
   return tx
@@ -33,21 +32,22 @@ export function lockFiltered(tx: Tx, organisationId: string, region: string) {
 type RefreshOptions = { readonly maxRules?: number; readonly again?: string | null };
 
 /**
- * Works out what the filter of each of the organisation's servers in the region is to be, and writes a job for each that
- * has another one now. Servers with a job under way are told when that has ended.
+ * Computes the filter of each of the organisation's servers in the region, and queues a job for each whose
+ * filter differs now. Servers with an open job get theirs when that has ended.
  *
- * All that is worked out for a server is worked out under its lock, here and at the end of its jobs: whoever has it next
- * sees what this transaction has written, so of two changes at the same time the second works with both.
+ * A server's filter is always computed under the server's lock, here and at the end of its jobs: the next
+ * holder of the lock sees what this transaction has written, so of two concurrent changes the second includes
+ * both.
  *
- * @param more `maxRules`: a server may not come to have more of them. `again`: the servers of this firewall are told
- *   whatever they are said to have
+ * @param more `maxRules`: no server may end up with more. `again`: the servers of this firewall get a job
+ * whatever filter is recorded
  * @throws Conflict `quota_exceeded`
  */
 export async function refreshFilters(
   tx: Tx,
   organisationId: string,
   region: string,
-  by: Asker,
+  by: Requester,
   { maxRules = Number.POSITIVE_INFINITY, again = null }: RefreshOptions = {},
 ): Promise<JobRow[]> {
   const servers = await lockFiltered(tx, organisationId, region);
@@ -66,7 +66,7 @@ export async function refreshFilters(
     if (isChanged) await wantFilter(tx, organisationId, server.id, wanted, isBusy);
     const isAgain = told !== undefined && isAttached(told, index.server(server.id));
     const isMissing = isAgain || (wanted !== server.filter_applied && (isChanged || !server.filter_failed));
-    if (isMissing && mayBeTold(server) && !isBusy)
+    if (isMissing && canGetFilterJob(server) && !isBusy)
       jobs.push(await queueFirewallJob(tx, { organisationId, region, serverId: server.id, by }));
   }
   return jobs;
@@ -84,8 +84,8 @@ export async function wantFilter(
     .set({
       filter_wanted: wanted,
       filter_failed: false,
-      // The job may have been given what was wanted until now, or what will have been in between, and may fail half-way:
-      // wanting again what was there before is no sign that it still is.
+      // The open job may have been given the previous filter, or one in between, and may fail half-way: that
+      // the wanted filter is the recorded one again does not prove that it is in force.
       ...(isBusy ? { filter_applied: unknownFilter } : {}),
     })
     .where("organisation_id", "=", organisationId)
@@ -93,8 +93,8 @@ export async function wantFilter(
     .execute();
 }
 
-/** A server that is there and on no way: one that is on a way is told at its end. */
-export function mayBeTold({
+/** A server that exists and is in no transition: one in a transition gets its job when that ends. */
+export function canGetFilterJob({
   status,
   observed_generation,
 }: {
@@ -121,7 +121,7 @@ export function queueFirewallJob(
     readonly organisationId: string;
     readonly region: string;
     readonly serverId: string;
-    readonly by: Asker;
+    readonly by: Requester;
   },
 ): Promise<JobRow> {
   return queueJob(tx, {
@@ -132,16 +132,4 @@ export function queueFirewallJob(
     resourceId: job.serverId,
     ...job.by,
   });
-}
-
-/**
- * Has the filters worked out anew once this transaction is committed: other servers' rules may name what it has changed,
- * and their rows are not this transaction's to lock.
- */
-export async function askForRefresh(tx: Tx, organisationId: string, region: string): Promise<void> {
-  if (!(await hasAttachments(tx, organisationId, region))) return;
-  const payload = JSON.stringify({ organisation_id: organisationId, region });
-  await sql`select kule_task_add('refresh_filters', ${payload}::json, now(), ${`filters:${organisationId}:${region}`})`.execute(
-    tx,
-  );
 }

@@ -7,13 +7,13 @@ import type { FirewallRow, StoredPeer, StoredRule } from "./store.ts";
 
 export type RuleInput = Schemas["FirewallRuleInput"];
 
-/** What a rule says, for telling whether it is another one; ids are not part of it. */
+/** What a rule means, to decide whether two are equal; ids are not part of it. */
 function meaningOf(rule: Omit<StoredRule, "id">): string {
   const { direction, action, protocol, ports, peers, priority, description, enabled } = rule;
   return JSON.stringify([direction, action, protocol, ports, peers, priority, description, enabled]);
 }
 
-/** The rules that are wanted, each with the id of one that said the same before, or a new one. */
+/** The wanted rules, each with the id of an equal one from before, or a new one. */
 export function withIds(
   wanted: readonly Omit<StoredRule, "id">[],
   there: readonly StoredRule[],
@@ -42,7 +42,7 @@ export function storedRule(input: RuleInput): Omit<StoredRule, "id"> {
 
 export type RuleChanges = Schemas["FirewallRuleUpdate"];
 
-/** The rule with what is asked for changed; it stays the same one. */
+/** The rule with the requested changes, under the same id. */
 export function changedRule(
   rule: StoredRule,
   { position: _, peers, ...changes }: Partial<RuleChanges>,
@@ -51,9 +51,9 @@ export function changedRule(
 }
 
 /**
- * Puts these rules in place of those the firewall has. Its row must be locked.
+ * Replaces the firewall's rules by these. Its row must be locked.
  *
- * @throws Invalid when a subnet, a network or a firewall that a rule names went away after the look at it
+ * @throws Invalid when a subnet, a network or a firewall that a rule names was deleted after it was read
  */
 export async function replaceRules(
   tx: Tx,

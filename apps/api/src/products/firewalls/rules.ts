@@ -5,7 +5,7 @@ import type { Tx } from "../../platform/database.ts";
 import { Invalid, NotFound } from "../../platform/errors.ts";
 import type { Outcome } from "../../platform/mutation.ts";
 import { takeQuota } from "../quotas/index.ts";
-import { toldServers } from "./answer.ts";
+import { answerWithServerJobs } from "./answer.ts";
 import { ruleErrors, ruleTextErrors } from "./check-rules.ts";
 import { tooManyRules } from "./conflicts.ts";
 import { lockFiltered } from "./refresh.ts";
@@ -89,7 +89,7 @@ export function updateFirewallRule(
     const rule = there[at];
     if (rule === undefined) throw new NotFound();
     const changed = changedRule(rule, body);
-    // Another change of it may have come in between, with which this one makes no sense.
+    // A concurrent change of the rule may contradict this one.
     const errors = ruleTextErrors("", viewRule(changed));
     if (errors.length > 0) throw new Invalid(errors);
     return there.toSpliced(at, 1).toSpliced(body.position ?? at, 0, changed);
@@ -111,5 +111,5 @@ async function changeRules(
   await takeQuota(tx, request.organisationId, { firewall_rules: rules.length - firewall.rules.length });
   await replaceRules(tx, firewall, rules);
   await changeFirewallRow(tx, firewall);
-  return toldServers(request, tx, firewall);
+  return answerWithServerJobs(request, tx, firewall);
 }

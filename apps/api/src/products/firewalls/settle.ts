@@ -1,13 +1,14 @@
-import { writeTheFilter } from "@kule/rules/jobs/actions";
 import { IntentIndex } from "@kule/rules/networks/intent-index";
 import type { Tx } from "../../platform/database.ts";
+import { queueFilterRefresh } from "../../platform/filter-refresh.ts";
 import { newId } from "../../platform/ids.ts";
 import type { JobEnd } from "../../platform/job-handler.ts";
 import { type JobRow, lockOpenJobs } from "../../platform/jobs.ts";
-import { digestOfFilter, filterOf, noFilter, storedDigest, storedFilterId, unknownFilter } from "./filter.ts";
+import { digestOfFilter, noFilter, storedDigest, unknownFilter } from "../inventory/index.ts";
+import { isFiltered, writesFilter } from "../servers/index.ts";
+import { filterOf, storedFilterId } from "./filter.ts";
 import { loadIntent } from "./intent.ts";
-import { askForRefresh, mayBeTold, queueFirewallJob } from "./refresh.ts";
-import { hasAttachments } from "./store.ts";
+import { canGetFilterJob, queueFirewallJob } from "./refresh.ts";
 
 /** The server as its row was when its job ended, with the status that it has by now. */
 export type SettledServer = {
@@ -21,7 +22,6 @@ export type SettledServer = {
   readonly filter_failed: boolean;
 };
 
-const writes: ReadonlySet<string> = new Set(writeTheFilter);
 /** Jobs after which other servers' rules may mean other addresses. */
 const moves: ReadonlySet<string> = new Set([
   "ServerCreate",
@@ -32,13 +32,13 @@ const moves: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Writes what the end of any job of a server means for its filter, and has another job do what is missing. So it does
- * not matter what was changed while the job ran, or before another change was seen.
+ * Records what the end of any job of a server means for its filter, and queues another job for what is
+ * missing. So changes while a job runs, in whichever order, are applied in the end.
  */
 export async function settleFilter(tx: Tx, server: SettledServer, job: JobRow, end: JobEnd): Promise<void> {
   const { organisation_id: organisationId, region } = server;
   if (!(await isFiltered(tx, server))) return;
-  if (moves.has(job.kind) && end.status === "succeeded") await askForRefresh(tx, organisationId, region);
+  if (moves.has(job.kind) && end.status === "succeeded") await queueFilterRefresh(tx, organisationId, region);
   if (server.status === "deleted") {
     await tx
       .deleteFrom("firewall_attachment")
@@ -60,7 +60,7 @@ export async function settleFilter(tx: Tx, server: SettledServer, job: JobRow, e
       filter_wanted: wanted,
       filter_applied: applied,
       filter_failed: isFailed,
-      // Of another filter than this one nobody knows any more which rules were in it.
+      // Of a filter other than this one the rules are no longer known.
       filter_digest:
         applied === wanted && wanted !== noFilter
           ? storedDigest(digestOfFilter(filter, index.server(server.id).interfaces.length))
@@ -69,7 +69,7 @@ export async function settleFilter(tx: Tx, server: SettledServer, job: JobRow, e
     .where("organisation_id", "=", organisationId)
     .where("id", "=", server.id)
     .execute();
-  if (applied === wanted || isFailed || !mayBeTold(server)) return;
+  if (applied === wanted || isFailed || !canGetFilterJob(server)) return;
   const { queued, running } = await lockOpenJobs(tx, organisationId, server.id);
   if (queued !== null || running !== null) return;
   await queueFirewallJob(tx, {
@@ -84,39 +84,10 @@ export async function settleFilter(tx: Tx, server: SettledServer, job: JobRow, e
 }
 
 function appliedBy(server: SettledServer, job: JobRow, end: JobEnd): string {
-  if (!writes.has(job.kind)) return server.filter_applied;
+  if (!writesFilter(job)) return server.filter_applied;
   if (end.status === "succeeded") return storedFilterId(end.filter ?? null);
-  // A job that never ran has written nothing; one that ran may have written half.
+  // A job that never ran has written nothing; one that ran may have written a part.
   return job.epoch === 0 ? server.filter_applied : unknownFilter;
-}
-
-/**
- * A job of the server that waits is ended without ever settling it: what an attempt at it has written of the filter stays
- * on the VM, and nobody knows how much that is. What the rules' own job was to do nobody has done, even where it was only
- * to look again.
- */
-export async function leaveFilter(
-  tx: Tx,
-  server: Pick<SettledServer, "id" | "organisation_id" | "region" | "filter_wanted" | "filter_applied">,
-  job: JobRow,
-): Promise<void> {
-  if (!writes.has(job.kind) || (job.epoch === 0 && job.kind !== "FirewallApply")) return;
-  if (!(await isFiltered(tx, server))) return;
-  await tx
-    .updateTable("server")
-    .set({ filter_applied: unknownFilter })
-    .where("organisation_id", "=", server.organisation_id)
-    .where("id", "=", server.id)
-    .execute();
-}
-
-/** Some firewall may have, or have had, something to do with it. */
-async function isFiltered(
-  tx: Tx,
-  server: Pick<SettledServer, "organisation_id" | "region" | "filter_wanted" | "filter_applied">,
-): Promise<boolean> {
-  const isKnown = server.filter_wanted !== noFilter || server.filter_applied !== noFilter;
-  return isKnown || hasAttachments(tx, server.organisation_id, server.region);
 }
 
 /** A job that was to bring the filter is tried again. */

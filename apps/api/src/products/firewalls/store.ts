@@ -107,7 +107,7 @@ export function firewallsOf(
   return firewallDetails(db, organisationId).where("firewall.region", "=", region).execute();
 }
 
-/** The firewall under its row lock: who holds it is the only one to change it, its rules and what it is attached to. */
+/** The firewall under its row lock: only the holder changes it, its rules and its attachments. */
 export async function lockFirewall(
   tx: Tx,
   organisationId: string,
@@ -121,18 +121,6 @@ export async function lockFirewall(
     .forUpdate()
     .executeTakeFirst();
   return locked === undefined ? null : findFirewall(tx, organisationId, id);
-}
-
-/** The organisation has a firewall attached to something in the region. */
-export async function hasAttachments(tx: Tx, organisationId: string, region: string): Promise<boolean> {
-  const row = await tx
-    .selectFrom("firewall_attachment")
-    .select("id")
-    .where("organisation_id", "=", organisationId)
-    .where("region", "=", region)
-    .limit(1)
-    .executeTakeFirst();
-  return row !== undefined;
 }
 
 export async function changeFirewallRow(

@@ -21,7 +21,10 @@ export function checkTestFirewall(
   return questionErrors(request, body, region);
 }
 
-/** As if it were attached, and alone, to the server that the packet is for or, when that is none of ours, comes from. */
+/**
+ * As if it were the only firewall attached to the server that the packet is for or, when that is not one of
+ * ours, comes from.
+ */
 export async function testFirewall(
   { db, organisationId, body }: ApiRequest<"testFirewall">,
   found: FirewallDetails,
@@ -31,7 +34,7 @@ export async function testFirewall(
   const index = new IntentIndex(intent);
   const serverOf = (id: string) => {
     const server = intent.servers.find((each) => each.id === id);
-    // It went since it was looked for.
+    // It was deleted since it was read.
     if (server === undefined) throw new NotFound();
     return server;
   };

@@ -18,7 +18,7 @@ export function checkUpdateFirewall(
   return labelErrors(found.labels, body.labels);
 }
 
-/** Its name and labels are of no interest to any server. */
+/** No server depends on its name and labels. */
 export async function updateFirewall(
   request: ApiRequest<"updateFirewall">,
   tx: Tx,

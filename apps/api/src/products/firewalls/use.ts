@@ -1,12 +1,13 @@
 import { inUse } from "@kule/rules/refusals";
 import type { Tx } from "../../platform/database.ts";
 import { Conflict } from "../../platform/errors.ts";
+import type { UsedPlace } from "../networks/index.ts";
 
 /** Why a subnet or a network cannot go: a firewall is attached to it, or a rule names it; null when neither. */
 export async function usedByFirewall(
   tx: Tx,
   organisationId: string,
-  what: { readonly subnet_id: string } | { readonly network_id: string },
+  what: UsedPlace,
 ): Promise<Conflict | null> {
   if ("subnet_id" in what) {
     const attachment = await tx

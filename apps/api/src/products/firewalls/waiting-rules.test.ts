@@ -13,7 +13,7 @@ afterEach(async () => {
 });
 afterAll(() => world.close());
 
-/** A server with a public address, whose rules are on their way for the second time. */
+/** A server with a public address, whose second job for its rules is queued. */
 async function waiting() {
   pools += 1;
   const { operator } = world.world;
@@ -48,8 +48,8 @@ const detach = (ip: string) => world.owned.post(`/public-ips/${ip}/detach`);
 const rebuild = ({ id, name }: { id: string; name: string }) =>
   world.owned.post(`/servers/${id}/rebuild`, { image: "debian-13", confirm_name: name });
 
-describe("a round of a server's firewalls that waits", { timeout: 60_000 }, () => {
-  it("gives way to a detach, which brings the rules along", async () => {
+describe("a queued job of a server's firewalls", { timeout: 60_000 }, () => {
+  it("is superseded by a detach, which applies the rules", async () => {
     const { server, ip, firewall, job } = await waiting();
     expect((await world.owned.get(`/public-ips/${ip}`)).body.actions.detach).toMatchObject({ allowed: true });
     expect((await detach(ip)).status).toBe(202);
@@ -65,7 +65,7 @@ describe("a round of a server's firewalls that waits", { timeout: 60_000 }, () =
     expect(await world.agent.claim()).toBeNull();
   });
 
-  it("gives way to an attach as well, on the server that it leaves and on the one that it goes to", async () => {
+  it("is superseded by an attach as well, on the former and the new server", async () => {
     const { server, ip, firewall } = await waiting();
     const other = await waiting();
     expect((await detach(other.ip)).status).toBe(202);
@@ -86,7 +86,7 @@ describe("a round of a server's firewalls that waits", { timeout: 60_000 }, () =
     expect([await stateOf(firewall), await stateOf(other.firewall)]).toEqual(["applied", "applied"]);
   });
 
-  it("gives way to a rebuild", async () => {
+  it("is superseded by a rebuild", async () => {
     const { server, firewall, job } = await waiting();
     expect((await world.server(server.id)).actions.rebuild).toMatchObject({ allowed: true });
     expect((await rebuild(server)).status).toBe(202);
@@ -97,12 +97,12 @@ describe("a round of a server's firewalls that waits", { timeout: 60_000 }, () =
     expect(await stateOf(firewall)).toBe("applied");
   });
 
-  it("is written anew when what it gave way to fails: no rule is lost", async () => {
+  it("is queued again when the job that superseded it fails: no rule is lost", async () => {
     const { server, ip, firewall } = await waiting();
     await detach(ip);
     await world.agent.fail(await world.agent.take("PublicIpDetach"), "region_busy");
     expect(await stateOf(firewall)).toBe("pending");
-    // Whoever asks again does not wait for it.
+    // A repeated request does not wait for it.
     expect((await detach(ip)).status).toBe(202);
     await world.agent.fail(await world.agent.take("PublicIpDetach"), "region_busy");
     const next = await world.agent.take("FirewallApply");
@@ -111,7 +111,7 @@ describe("a round of a server's firewalls that waits", { timeout: 60_000 }, () =
     expect(await stateOf(firewall)).toBe("applied");
   });
 
-  it("stands in the way while an agent is at it, and of what brings no rules also while it waits", async () => {
+  it("blocks other jobs while an agent runs it, and while it waits those that apply no rules", async () => {
     const { server, ip } = await waiting();
     const { id } = server;
     expect((await world.owned.post(`/servers/${id}/power`, { action: "reboot" })).body.code).toBe(

@@ -5,7 +5,7 @@ import type { JobRow } from "../../platform/jobs.ts";
 import type { Outcome } from "../../platform/mutation.ts";
 import { reply } from "../../platform/reply.ts";
 import { viewWrittenJob } from "../jobs/index.ts";
-import { type Asker, askedBy, requestNetworkApply } from "../networks/apply.ts";
+import { askedBy, type Requester, requestNetworkApply } from "../networks/index.ts";
 import type { PortForwardRow } from "./forward-store.ts";
 import { findGateway, type GatewayRow } from "./store.ts";
 import { viewGateway, viewPortForward } from "./view.ts";
@@ -13,11 +13,14 @@ import { viewGateway, viewPortForward } from "./view.ts";
 /** The network's generation that its next apply has: what this transaction writes is in it. */
 export const nextGeneration = (network: { readonly generation: number }): number => network.generation + 1;
 
-/** Has the edge told of the network that was changed. It was told when the gateway was made, so there is always a job. */
-export async function tellEdge(
+/**
+ * Queues a job that applies the changed network to the edge. One was queued when the gateway was created, so
+ * there is always a job.
+ */
+export async function queueEdgeJob(
   tx: Tx,
   { organisation_id, network_id }: Pick<GatewayRow, "organisation_id" | "network_id">,
-  by: Asker,
+  by: Requester,
 ): Promise<JobRow> {
   const job = await requestNetworkApply(tx, organisation_id, network_id, by);
   if (job === null) throw new Error(`network ${network_id} has a gateway, and no edge is told of it`);
@@ -32,14 +35,16 @@ async function writtenGateway(tx: Tx, { organisation_id, id }: Ids): Promise<Sch
 
 type Ids = Pick<GatewayRow, "organisation_id" | "id" | "network_id">;
 
-/** Has the edge told, and answers with the job and, when it is about one, the port forward. */
-export async function toldEdge(
+/**
+ * Queues the job for the edge, and answers with the job and, when the change is about one, the port forward.
+ */
+export async function answerWithEdgeJob(
   request: ApiRequest,
   tx: Tx,
   gateway: Ids,
   more: { readonly forward?: PortForwardRow; readonly isNew?: true } = {},
 ): Promise<Outcome> {
-  const job = await tellEdge(tx, gateway, askedBy(request));
+  const job = await queueEdgeJob(tx, gateway, askedBy(request));
   const written = {
     gateway: await writtenGateway(tx, gateway),
     job: await viewWrittenJob(tx, job, request.caller),

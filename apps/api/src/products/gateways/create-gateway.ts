@@ -8,11 +8,10 @@ import type { Database, Tx } from "../../platform/database.ts";
 import { Conflict, fieldError, Invalid } from "../../platform/errors.ts";
 import { isId, newId } from "../../platform/ids.ts";
 import type { Outcome } from "../../platform/mutation.ts";
-import { findNetwork, lockNetwork, type NetworkRow } from "../networks/store.ts";
-import { takePublicIp } from "../public-ips/allocation.ts";
-import { factsOf, findPublicIp, lockPublicIp } from "../public-ips/store.ts";
+import { findNetwork, lockNetwork, type NetworkRow } from "../networks/index.ts";
+import { factsOf, findPublicIp, lockPublicIp, takePublicIp } from "../public-ips/index.ts";
 import { takeQuota } from "../quotas/index.ts";
-import { nextGeneration, toldEdge } from "./answer.ts";
+import { answerWithEdgeJob, nextGeneration } from "./answer.ts";
 import { gatewayNameTaken } from "./conflicts.ts";
 import { servableSubnets } from "./facts.ts";
 import { gatewayIn } from "./store.ts";
@@ -59,8 +58,9 @@ function strangers(ids: readonly string[], known: readonly { readonly id: string
 }
 
 /**
- * An address is taken before the network's row is locked, as everywhere: usage takes the organisation's row, which goes
- * before it. One that was there before is locked after the network, as at the end of its job. So what stands in the way is asked twice; the first time is for a better answer than "no address".
+ * An address is allocated before the network's row is locked, as everywhere: usage locks the organisation's
+ * row, which comes before it. An address that existed before is locked after the network, as at the end of
+ * its job. So the preconditions are checked twice; the first time is for a better answer than "no address".
  */
 export async function createGateway(request: ApiRequest<"createGateway">, tx: Tx): Promise<Outcome> {
   const { body, organisationId } = request;
@@ -101,13 +101,13 @@ export async function createGateway(request: ApiRequest<"createGateway">, tx: Tx
   if (row === undefined) throw gatewayNameTaken(body.name, network.region);
   await giveAddress(tx, row, taken ?? (await lockBrought(tx, organisationId, brought ?? "")));
   for (const subnetId of body.subnet_ids ?? []) await serve(tx, row, subnetId, nextGeneration(network));
-  return toldEdge(request, tx, row, { isNew: true });
+  return answerWithEdgeJob(request, tx, row, { isNew: true });
 }
 
 /**
- * The address that is to be the gateway's, under its lock.
+ * The address that the body names for the gateway, under its lock.
  *
- * @throws Conflict `already_attached` when somebody has it
+ * @throws Conflict `already_attached` when it is in use
  */
 async function lockBrought(tx: Tx, organisationId: string, id: string): Promise<string> {
   const ip = await lockPublicIp(tx, organisationId, id);
@@ -134,10 +134,10 @@ async function giveAddress(
     .execute();
 }
 
-/** @throws Conflict for what stands in the way */
+/** @throws Conflict for each precondition that fails */
 async function refuse(tx: Tx, network: NetworkRow, body: Body): Promise<void> {
   const subnets = await servableSubnets(tx, network.organisation_id, network.id);
-  // One may have gone since it was looked for.
+  // One may have been deleted since it was read.
   const gone = strangers(body.subnet_ids ?? [], subnets);
   if (gone.length > 0) throw new Invalid(gone);
   const other = await gatewayIn(tx, network.organisation_id, network.id);

@@ -3,12 +3,12 @@ import type { ApiRequest } from "../../platform/api-request.ts";
 import type { Tx } from "../../platform/database.ts";
 import { Conflict } from "../../platform/errors.ts";
 import type { Outcome } from "../../platform/mutation.ts";
-import { nextGeneration, toldEdge } from "./answer.ts";
+import { answerWithEdgeJob, nextGeneration } from "./answer.ts";
 import { lockGateway } from "./lock.ts";
 import { changeGatewayRow, type GatewayDetails } from "./store.ts";
 import { leave } from "./subnets.ts";
 
-/** It is gone, and its address at rest, when the edge has let go of it: see settle.ts. */
+/** The gateway is gone, and its address in quarantine, when the edge has removed it: see settle.ts. */
 export async function deleteGateway(
   request: ApiRequest<"deleteGateway">,
   tx: Tx,
@@ -20,5 +20,5 @@ export async function deleteGateway(
   const generation = nextGeneration(network);
   await leave(tx, gateway, facts.servedIds, generation);
   await changeGatewayRow(tx, gateway, { is_deleting: true }, generation);
-  return toldEdge(request, tx, gateway);
+  return answerWithEdgeJob(request, tx, gateway);
 }

@@ -3,7 +3,7 @@ import type { Tier } from "@kule/rules/networks/tiers";
 import type { Database, Tx } from "../../platform/database.ts";
 import type { GatewayDetails } from "./store.ts";
 
-/** What the rules must know of the gateway itself, without its network's subnets. */
+/** The facts about the gateway itself that rules need, without its network's subnets. */
 export function ownFacts(row: GatewayDetails): GatewayFacts {
   return {
     id: row.id,
@@ -21,7 +21,7 @@ export function ownFacts(row: GatewayDetails): GatewayFacts {
   };
 }
 
-/** All that the rules must know. The network's row must be locked for it to stay true. */
+/** All facts that rules need. They stay true only while the network's row is locked. */
 export async function factsOf(tx: Tx, row: GatewayDetails): Promise<GatewayFacts> {
   const subnets = await servableSubnets(tx, row.organisation_id, row.network_id);
   return { ...ownFacts(row), subnets };

@@ -56,7 +56,7 @@ export async function leavePortForwards(
     .execute();
 }
 
-/** What the server is forwarded, with the networks that it is forwarded in. */
+/** The port forwards to the server, with their networks. */
 export function keptForwardsTo(
   tx: Tx,
   organisationId: string,

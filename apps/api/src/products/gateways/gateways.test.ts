@@ -29,7 +29,7 @@ const explain = async (network: { readonly id: string }, question: object) =>
   must(servers.owned.post(`/networks/${network.id}/explain`, question));
 
 describe("a gateway", () => {
-  it("is there when the edge has it, with an address that everything leaves with", async () => {
+  it("is ready when the edge has it, with an address that everything leaves with", async () => {
     const network = await world.network();
     const answer = await world.create(network, { subnet_ids: [network.app], labels: { of: "shop" } });
     expect(answer).toMatchObject({
@@ -81,7 +81,7 @@ describe("a gateway", () => {
     expect(await Promise.all(egress)).toEqual(["gateway", "none", "forbidden"]);
   });
 
-  it("has the address that was asked for, and no other organisation's", async () => {
+  it("has the requested address, and no other organisation's", async () => {
     const network = await world.network();
     const other = await servers.world.addOrganisation("other");
     await must(
@@ -98,7 +98,7 @@ describe("a gateway", () => {
     expect(gateway.public_ip.address).toBe("203.0.113.40");
   });
 
-  it("is given an address that the organisation has, and leaves it to the organisation when it goes", async () => {
+  it("can use an address that the organisation has, and leaves it to the organisation when it is deleted", async () => {
     const network = await world.network();
     const { id, address } = await must(servers.owned.post("/public-ips", { region: servers.region }));
     const before = await usedAddresses();
@@ -123,7 +123,7 @@ describe("a gateway", () => {
     expect((await must(world.create(network, { public_ip: id }))).gateway.public_ip.address).toBe(address);
   });
 
-  it("is given no address that somebody has, or that is none of a gateway's", async () => {
+  it("gets no address that is in use, or that cannot be a gateway's", async () => {
     const network = await world.network();
     const taken = async (more: object = {}) =>
       (await must(servers.owned.post("/public-ips", { region: servers.region, ...more }))).id as string;
@@ -161,7 +161,7 @@ describe("a gateway", () => {
     });
   });
 
-  it("is of one name in a region, and the only one of its network; what is refused holds no address", async () => {
+  it("is of one name in a region, and the only one of its network; a refused one uses no address", async () => {
     const network = await world.network();
     const first = await world.gateway(network, network.app);
     const before = await usedAddresses();
@@ -185,7 +185,7 @@ describe("a gateway", () => {
     expect(await usedAddresses()).toBe(before);
   });
 
-  it("needs an address, and room in the organisation's quota", async () => {
+  it("needs an address, and the organisation's quota", async () => {
     const network = await world.network();
     const free = await servers.rows(
       `update public_address set allocated_to = null where allocated_to = $1 and state in ('free', 'quarantined')
@@ -262,7 +262,7 @@ describe("a gateway", () => {
     }
   });
 
-  it("is renamed without a word to the edge, and not under another's name", async () => {
+  it("is renamed without a job for the edge, and not to another's name", async () => {
     const [one, two] = [
       await world.gateway(await world.network()),
       await world.gateway(await world.network()),
@@ -307,7 +307,7 @@ describe("a gateway", () => {
 });
 
 describe("a subnet", () => {
-  it("is let out from when the edge has it until the edge has let go of it", async () => {
+  it("has internet access from when the edge has it until the edge has removed it", async () => {
     const network = await world.network();
     const gateway = await world.gateway(network);
     const path = `/gateways/${gateway.id}/subnets`;
@@ -348,7 +348,7 @@ describe("a subnet", () => {
     expect((await servers.owned.delete(`/networks/${network.id}/subnets/${network.mgmt}`)).status).toBe(202);
   });
 
-  it("of tier data is let out by no path", async () => {
+  it("of tier data has no path to the internet", async () => {
     const network = await world.network();
     const gateway = await world.gateway(network, network.app);
     expect(await world.create(await world.network(), { subnet_ids: [network.data] })).toMatchObject({
@@ -387,7 +387,7 @@ describe("a subnet", () => {
     ).rejects.toMatchObject({ constraint: "gateway_serves_no_data" });
   });
 
-  it("that is served while the edge is being told comes with the next job", async () => {
+  it("that is attached while a job runs is applied by the next job", async () => {
     const network = await world.network();
     const { gateway } = await must(world.create(network, { subnet_ids: [network.app] }));
     const first = await claimApply();
@@ -405,7 +405,7 @@ describe("a subnet", () => {
     });
   });
 
-  it("that is served again before the edge has let go of it never leaves", async () => {
+  it("that is attached again before the edge has removed it keeps its access", async () => {
     const network = await world.network();
     const gateway = await world.gateway(network, network.app);
     const path = `/gateways/${gateway.id}/subnets`;
@@ -416,8 +416,8 @@ describe("a subnet", () => {
   });
 });
 
-describe("a gateway that is taken away", () => {
-  it("is gone, and its address at rest, when the edge has let go of it", async () => {
+describe("a deleted gateway", () => {
+  it("is deleted, and its address quarantined, when the edge has removed it", async () => {
     const network = await world.network();
     const gateway = await world.gateway(network, network.app);
     expect(await servers.owned.delete(`/networks/${network.id}`)).toMatchObject({ status: 409 });
@@ -433,7 +433,7 @@ describe("a gateway that is taken away", () => {
       await world.create(network),
     ])
       expect(refused).toMatchObject({ status: 409, body: { code: "resource_deleting" } });
-    // Nobody works in the region: it is in force there, and nobody else may have its address.
+    // No agent works in the region: the address is still in force there, so it may not be reused.
     expect(await addressState(gateway.public_ip.address)).toMatchObject({ state: "used" });
     expect((await subnet(network, network.app)).egress).toBe("gateway");
     expect(await must(servers.owned.get(`/public-ips/${gateway.public_ip.id}`))).toMatchObject({
@@ -450,7 +450,7 @@ describe("a gateway that is taken away", () => {
     expect((await world.create(network)).status).toBe(202);
   });
 
-  it("before the edge has ever had it gives its address back as well", async () => {
+  it("before the edge has ever had it releases its address as well", async () => {
     const network = await world.network();
     const before = await usedAddresses();
     const { gateway } = await must(world.create(network, { subnet_ids: [network.app] }));
@@ -460,7 +460,7 @@ describe("a gateway that is taken away", () => {
     expect(await usedAddresses()).toBe(before);
   });
 
-  it("while the edge is being told of it stays until the edge has been told otherwise", async () => {
+  it("being applied at the edge stays until the edge has another state", async () => {
     const network = await world.network();
     const { gateway } = await must(world.create(network));
     const first = await claimApply();
@@ -472,7 +472,7 @@ describe("a gateway that is taken away", () => {
     expect((await servers.owned.get(`/gateways/${gateway.id}`)).status).toBe(404);
   });
 
-  it("says why it is still there when the job has failed, and goes when it is tried again", async () => {
+  it("says why it still exists when the job has failed, and is deleted by a retry", async () => {
     const network = await world.network();
     const gateway = await world.gateway(network, network.app);
     await must(servers.owned.delete(`/gateways/${gateway.id}`));
@@ -489,7 +489,7 @@ describe("a gateway that is taken away", () => {
     expect(await addressState(gateway.public_ip.address)).toMatchObject({ state: "quarantined" });
   });
 
-  it("may be taken away once more when the job has failed, and only then", async () => {
+  it("may be deleted again when the job has failed, and only then", async () => {
     const network = await world.network();
     const gateway = await world.gateway(network, network.app);
     const path = `/gateways/${gateway.id}`;
@@ -528,8 +528,8 @@ describe("a gateway that is taken away", () => {
   });
 });
 
-describe("a change that the edge did not take", () => {
-  it("leaves in force what was there, says why, and comes with the next one", async () => {
+describe("a change that the edge refused", () => {
+  it("leaves the previous state in force, says why, and is applied with the next change", async () => {
     const network = await world.network();
     const gateway = await world.gateway(network, network.app);
     await must(servers.owned.post(`/gateways/${gateway.id}/subnets`, { subnet_id: network.mgmt }));
@@ -549,7 +549,7 @@ describe("a change that the edge did not take", () => {
     });
   });
 
-  it("may be asked for once more, for a subnet and for a port that are on their way out", async () => {
+  it("may be requested again, for a subnet and for a port that are being deleted", async () => {
     const network = await world.network();
     const gateway = await world.gateway(network, network.app);
     const server = await world.server(network.app);
@@ -578,7 +578,7 @@ describe("a change that the edge did not take", () => {
   });
 });
 
-describe("the way of a packet", () => {
+describe("the path of a packet", () => {
   it("is explained by gateways and forwarded ports", async () => {
     const network = await world.network();
     const server = await world.server(network.app);
@@ -617,7 +617,7 @@ describe("the way of a packet", () => {
       verdict: "denied",
       decided_by: { type: "tier", resource: network.data },
     });
-    // Of another network, and so of another gateway's business.
+    // In another network, and so not for this gateway.
     const question = { ...into, protocol: "tcp", port: 443 };
     expect((await servers.owned.post(`/networks/${elsewhere.id}/explain`, question)).status).toBe(422);
   });

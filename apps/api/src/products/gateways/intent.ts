@@ -2,7 +2,7 @@ import type { IntentGateway } from "@kule/rules/networks/intent";
 import { sql } from "kysely";
 import type { Database, Tx } from "../../platform/database.ts";
 
-/** What is wanted of the organisation's gateways in a region: without what is on its way out. */
+/** The wanted gateways of the organisation in a region: without those that are being deleted. */
 export async function gatewaysOf(
   db: Database | Tx,
   organisationId: string,
@@ -35,7 +35,7 @@ export async function gatewaysOf(
   }));
 }
 
-/** Null while the network has no gateway, or one that is on its way out. */
+/** Null while the network has no gateway, or one that is being deleted. */
 export async function gatewayAddressOf(
   db: Database | Tx,
   organisationId: string,

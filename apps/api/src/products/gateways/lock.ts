@@ -2,7 +2,7 @@ import type { GatewayFacts } from "@kule/rules/gateways/lifecycle";
 import type { ApiRequest } from "../../platform/api-request.ts";
 import type { Tx } from "../../platform/database.ts";
 import { NotFound } from "../../platform/errors.ts";
-import { lockNetwork, type NetworkRow } from "../networks/store.ts";
+import { lockNetwork, type NetworkRow } from "../networks/index.ts";
 import { factsOf } from "./facts.ts";
 import { findGateway, type GatewayDetails, lockGatewayOf } from "./store.ts";
 
@@ -13,10 +13,10 @@ export type LockedGateway = {
 };
 
 /**
- * The gateway with its network, under their locks: who holds the network's is the only one to change its gateway, its
+ * The gateway with its network, under their locks: only the holder of the network's changes its gateway, its
  * subnets, and what is served and forwarded.
  *
- * @throws NotFound when it has gone
+ * @throws NotFound when it was deleted
  */
 export async function lockGateway(
   request: ApiRequest,

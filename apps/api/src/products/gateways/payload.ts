@@ -5,8 +5,8 @@ import type { Tx } from "../../platform/database.ts";
 type PayloadGateway = PayloadOf<"NetworkApply">["gateway"];
 
 /**
- * The network's way to the internet as the edge is to hold it; null without one. Next hop, prefix and VLAN are those of
- * the pool that its address is from; a pool without a VLAN is the uplink itself.
+ * The network's internet access as the edge should have it; null without one. Next hop, prefix and VLAN are
+ * those of the pool that its address is from; a pool without a VLAN is the uplink itself.
  */
 export async function gatewayOf(tx: Tx, organisationId: string, networkId: string): Promise<PayloadGateway> {
   const row = await tx

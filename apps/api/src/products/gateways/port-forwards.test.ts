@@ -38,7 +38,7 @@ async function destroy(server: { readonly id: string }): Promise<void> {
 }
 
 describe("a forwarded port", () => {
-  it("leads to its server when the edge has it, until the edge has let go of it", async () => {
+  it("reaches its server when the edge has it, until the edge has removed it", async () => {
     const { network, gateway, server } = await served();
     const address = server.interfaces[0].private_ip;
     const made = await world.forward(gateway, server.id, { description: "the shop" });
@@ -79,7 +79,7 @@ describe("a forwarded port", () => {
     expect((await servers.owned.delete(path)).status).toBe(404);
   });
 
-  it("is forwarded once for each protocol, and free as soon as it is given up", async () => {
+  it("is forwarded once for each protocol, and free as soon as it is deleted", async () => {
     const { gateway, server } = await served();
     const { port_forward: first } = await must(world.forward(gateway, server.id));
     expect(await world.forward(gateway, server.id, { target_port: 80 })).toMatchObject({
@@ -92,7 +92,7 @@ describe("a forwarded port", () => {
     expect(again.port_forward.target_port).toBe(443);
   });
 
-  it("goes where the gateway serves, and nowhere else", async () => {
+  it("leads to served subnets, and nowhere else", async () => {
     const { network, gateway, server } = await served();
     const unserved = await world.server(network.mgmt);
     expect(await world.forward(gateway, unserved.id)).toMatchObject({
@@ -131,7 +131,7 @@ describe("a forwarded port", () => {
       forward_port: { allowed: true },
     });
     await must(servers.owned.delete(`/gateways/${gateway.id}/port-forwards/${forward.id}`));
-    // Both on their way out, with one word to the edge.
+    // Both are being deleted, with one job for the edge.
     await must(servers.owned.delete(`/gateways/${gateway.id}`));
     await world.settle();
     expect((await servers.owned.get(`/gateways/${gateway.id}`)).status).toBe(404);
@@ -163,7 +163,7 @@ describe("a server that ports are forwarded to", () => {
     expect(await forwards(gateway)).toMatchObject([{ status: "active" }]);
   });
 
-  it("takes them along, and its address is nobody's until the edge has let go of them", async () => {
+  it("deletes them too, and its address is not assigned until the edge has removed them", async () => {
     const { network, gateway, server } = await served();
     const { private_ip: address } = server.interfaces[0];
     await must(world.forward(gateway, server.id));
@@ -171,7 +171,8 @@ describe("a server that ports are forwarded to", () => {
     await destroy(server);
     expect(await forwards(gateway)).toMatchObject([{ status: "deleting", server_id: server.id }]);
     expect(await world.get(gateway.id)).toMatchObject({ status: "updating", port_forwards: 0 });
-    // There is no quarantine here: only that the edge still forwards to it keeps the address.
+    // There is no quarantine here: only the forward that the edge still has keeps the address from being
+    // reused.
     const wanted = { subnet_id: network.app };
     const next = await servers.create(wanted);
     expect((await servers.server(next.server.id)).interfaces[0].private_ip).not.toBe(address);

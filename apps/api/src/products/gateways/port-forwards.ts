@@ -7,8 +7,8 @@ import type { Tx } from "../../platform/database.ts";
 import { Conflict, fieldError, Invalid, NotFound } from "../../platform/errors.ts";
 import { isId, newId } from "../../platform/ids.ts";
 import type { Outcome } from "../../platform/mutation.ts";
-import { findServer, lockServer } from "../servers/store.ts";
-import { nextGeneration, toldEdge } from "./answer.ts";
+import { findServer, lockServer } from "../servers/index.ts";
+import { answerWithEdgeJob, nextGeneration } from "./answer.ts";
 import { tooManyPortForwards } from "./conflicts.ts";
 import { findPortForward, leavePortForwards, type PortForwardRow } from "./forward-store.ts";
 import { lockGateway } from "./lock.ts";
@@ -73,7 +73,7 @@ export async function createPortForward(
     })
     .execute();
   await changeGatewayRow(tx, gateway, {}, nextGeneration(network));
-  return toldEdge(request, tx, gateway, { forward: await written(tx, gateway, id) });
+  return answerWithEdgeJob(request, tx, gateway, { forward: await written(tx, gateway, id) });
 }
 
 /** Where the server is in the gateway's network: by a subnet that is served, when there is one. */
@@ -128,5 +128,5 @@ export async function deletePortForward(
   if (refusal !== undefined) throw new Conflict(refusal);
   await leavePortForwards(tx, gateway.organisation_id, [forward.id], nextGeneration(network));
   await changeGatewayRow(tx, gateway, {}, nextGeneration(network));
-  return toldEdge(request, tx, gateway, { forward: await written(tx, gateway, forward.id) });
+  return answerWithEdgeJob(request, tx, gateway, { forward: await written(tx, gateway, forward.id) });
 }

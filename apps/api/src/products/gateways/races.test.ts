@@ -20,7 +20,7 @@ afterAll(async () => {
 
 const served = async (subnetId: string) =>
   servers.rows("select 1 from gateway_subnet where subnet_id = $1 and left_generation is null", [subnetId]);
-/** What two callers are told who come at the same time, many times over, each time with something new. */
+/** The answers to two concurrent callers, many times over, each time with new resources. */
 async function race<Made>(
   prepare: () => Promise<Made>,
   ...calls: ((made: Made) => Promise<Answer>)[]
@@ -81,7 +81,7 @@ it("gives the last address to one of two networks", async () => {
   ]);
 });
 
-it("serves no data subnet, whatever comes at the same time", async () => {
+it("serves no data subnet, whatever is requested concurrently", async () => {
   const rounds = await race(
     async () => {
       const network = await world.network();
@@ -103,7 +103,7 @@ it("serves no data subnet, whatever comes at the same time", async () => {
   }
 });
 
-it("serves no subnet that goes, and takes none that is served", async () => {
+it("serves no subnet that is being deleted, and deletes none that is served", async () => {
   const rounds = await race(
     async () => {
       const network = await world.network();
@@ -119,7 +119,7 @@ it("serves no subnet that goes, and takes none that is served", async () => {
   }
 });
 
-it("forwards nothing into a subnet that leaves, nor by a gateway that goes", async () => {
+it("forwards nothing into a subnet that is detached, nor by a gateway that is deleted", async () => {
   await race(
     async () => {
       const network = await world.network();
@@ -133,7 +133,7 @@ it("forwards nothing into a subnet that leaves, nor by a gateway that goes", asy
   );
 });
 
-it("forwards nothing to a server that is destroyed meanwhile", async () => {
+it("forwards nothing to a server that is destroyed concurrently", async () => {
   await race(
     async () => {
       const network = await world.network();

@@ -2,7 +2,7 @@ import type { ApiRequest } from "../../platform/api-request.ts";
 import type { Api } from "../../platform/deps.ts";
 import { operation } from "../../platform/operation.ts";
 import { reply } from "../../platform/reply.ts";
-import { findSubnet } from "../networks/subnet-store.ts";
+import { findSubnet } from "../networks/index.ts";
 import { checkCreateGateway, createGateway } from "./create-gateway.ts";
 import { deleteGateway } from "./delete-gateway.ts";
 import { findPortForward, listPortForwards } from "./forward-store.ts";

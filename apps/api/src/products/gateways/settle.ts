@@ -4,16 +4,16 @@ import { newId } from "../../platform/ids.ts";
 import type { JobEnd } from "../../platform/job-handler.ts";
 import type { JobRow } from "../../platform/jobs.ts";
 import type { Settings } from "../../platform/settings.ts";
-import { lockNetwork } from "../networks/store.ts";
-import { releasePublicIp } from "../public-ips/allocation.ts";
-import { lockPublicIp } from "../public-ips/store.ts";
-import { nextGeneration, tellEdge } from "./answer.ts";
+import { lockNetwork, type HookedNetwork as Network } from "../networks/index.ts";
+import { lockPublicIp, releasePublicIp } from "../public-ips/index.ts";
+import { nextGeneration, queueEdgeJob } from "./answer.ts";
 import { keptForwardsTo, leavePortForwards } from "./forward-store.ts";
 import { changeGatewayRow, type GatewayRow, gatewayIn, lockGatewayOf } from "./store.ts";
 
-type Network = { readonly id: string; readonly organisation_id: string };
-
-/** Its address is released when the edge has let go of it, and usage takes the organisation's row: before the network's. */
+/**
+ * Its address is released when the edge has removed it, and usage locks the organisation's row: before the
+ * network's.
+ */
 export async function lockBeforeNetwork(tx: Tx, { organisation_id, id }: Network): Promise<void> {
   const gateway = await gatewayIn(tx, organisation_id, id);
   if (gateway?.is_deleting !== true) return;
@@ -26,8 +26,9 @@ export async function lockBeforeNetwork(tx: Tx, { organisation_id, id }: Network
 }
 
 /**
- * The edge has the network as it was wanted at a generation. What was wanted by then is in force, and what was to go by
- * then is gone; only now an address is free that something may still have been reached by. The network's row must be locked.
+ * The edge has the network as it was wanted at a generation. What was wanted by then is in force, and what
+ * was to be removed by then is gone; only now is an address free that might still have been reachable. The
+ * network's row must be locked.
  */
 export async function settleGateway(
   tx: Tx,
@@ -84,7 +85,7 @@ async function gone(tx: Tx, gateway: GatewayRow, job: JobRow, settings: Settings
     .executeTakeFirstOrThrow();
   await tx.deleteFrom("gateway").where("organisation_id", "=", organisationId).where("id", "=", id).execute();
   const ip = await lockPublicIp(tx, organisationId, held.id);
-  // One that it was made with, or that somebody protects, stays the organisation's.
+  // An address that the gateway was created with, or that is protected, stays the organisation's.
   if (ip === null || ip.protect_delete || gateway.keeps_address) return;
   await releasePublicIp(tx, ip, settings.addressQuarantineSeconds, { jobId: job.id, source: "verify" });
 }
@@ -113,8 +114,9 @@ export async function retryGateway(tx: Tx, network: Network): Promise<void> {
 }
 
 /**
- * A server is gone, and whatever was forwarded to it goes with it: its address may be another server's one day. Not before
- * the edge has let go of it: `allocateAddress` looks. The server's row must be locked, and no network's.
+ * A server is gone, and with it what was forwarded to it: its address may be another server's one day. It is
+ * free only after the edge has removed the forward, which `allocateAddress` checks. The server's row must be
+ * locked, and no network's.
  */
 export async function dropForwardsTo(
   tx: Tx,
@@ -130,7 +132,7 @@ export async function dropForwardsTo(
     const ids = forwards.filter(({ gateway_id }) => gateway_id === gateway.id).map(({ id }) => id);
     await leavePortForwards(tx, organisationId, ids, nextGeneration(network));
     await changeGatewayRow(tx, gateway, {}, nextGeneration(network));
-    await tellEdge(tx, gateway, {
+    await queueEdgeJob(tx, gateway, {
       requestedBy: { type: "system", id: null, name: `after ${job.id}` },
       requestId: newId("req"),
     });

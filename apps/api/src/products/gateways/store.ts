@@ -8,7 +8,7 @@ import { searchCondition } from "../../platform/search-condition.ts";
 
 export type GatewayRow = Selectable<DB["gateway"]>;
 
-/** A subnet that the gateway serves, or that the edge has not let go of yet. */
+/** A subnet that the gateway serves, or that the edge has not removed yet. */
 export type ServedSubnet = {
   readonly subnet_id: string;
   readonly name: string;
@@ -17,7 +17,7 @@ export type ServedSubnet = {
   readonly is_leaving: boolean;
 };
 
-/** What is forwarded, without what is on its way out. */
+/** A port forward that is not being deleted. */
 export type KeptForward = {
   readonly id: string;
   readonly protocol: "tcp" | "udp";
@@ -133,7 +133,7 @@ type GatewayChanges = {
   readonly is_deleting?: true;
 };
 
-/** @param wantedGeneration of the network, when the edge is to be told of the change */
+/** @param wantedGeneration of the network, when the change is to be applied to the edge */
 export async function changeGatewayRow(
   tx: Tx,
   { organisation_id, id }: Pick<GatewayRow, "organisation_id" | "id">,
@@ -147,7 +147,7 @@ export async function changeGatewayRow(
       generation: sql<number>`generation + 1`,
       updated_at: sql<Date>`clock_timestamp()`,
       ...(wantedGeneration === null
-        ? // What the edge has nothing to do with is there as soon as it is written.
+        ? // A change that does not concern the edge is in force as soon as it is written.
           {
             observed_generation: sql<number>`observed_generation + (observed_generation = generation)::integer`,
           }

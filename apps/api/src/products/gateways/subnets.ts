@@ -7,8 +7,8 @@ import type { Tx } from "../../platform/database.ts";
 import { Conflict, fieldError, Invalid, NotFound } from "../../platform/errors.ts";
 import { isId } from "../../platform/ids.ts";
 import type { Outcome } from "../../platform/mutation.ts";
-import { findSubnet } from "../networks/subnet-store.ts";
-import { nextGeneration, toldEdge } from "./answer.ts";
+import { findSubnet } from "../networks/index.ts";
+import { answerWithEdgeJob, nextGeneration } from "./answer.ts";
 import { lockGateway } from "./lock.ts";
 import { changeGatewayRow, type GatewayDetails, type GatewayRow } from "./store.ts";
 
@@ -31,13 +31,13 @@ export async function attachGatewaySubnet(
 ): Promise<Outcome> {
   const { network, gateway, facts } = await lockGateway(request, tx, found);
   const subnet = facts.subnets.find(({ id }) => id === request.body.subnet_id);
-  // It may have gone since it was looked for.
+  // It may have been deleted since it was read.
   if (subnet === undefined) throw new Invalid([noSuchSubnet()]);
   const [refusal] = decideServeSubnet(facts, subnet);
   if (refusal !== undefined) throw new Conflict(refusal);
   await serve(tx, gateway, subnet.id, nextGeneration(network));
   await changeGatewayRow(tx, gateway, {}, nextGeneration(network));
-  return toldEdge(request, tx, gateway);
+  return answerWithEdgeJob(request, tx, gateway);
 }
 
 /** A gateway with a subnet of its network. */
@@ -55,12 +55,13 @@ export async function detachGatewaySubnet(
   if (refusal !== undefined) throw new Conflict(refusal);
   await leave(tx, gateway, [subnet.id], nextGeneration(network));
   await changeGatewayRow(tx, gateway, {}, nextGeneration(network));
-  return toldEdge(request, tx, gateway);
+  return answerWithEdgeJob(request, tx, gateway);
 }
 
 /**
- * Writes that the gateway serves the subnet from the network's generation on. The tier goes along, so that the database
- * refuses what no rule has refused; one that the edge has not let go of yet stays.
+ * Records that the gateway serves the subnet from the network's generation on. The tier is written too, so
+ * that the database refuses what no rule has refused; a subnet that the edge has not removed yet keeps its
+ * row.
  */
 export async function serve(
   tx: Tx,

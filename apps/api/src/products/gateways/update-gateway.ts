@@ -20,7 +20,7 @@ export function checkUpdateGateway(
   return labelErrors(found.labels, body.labels);
 }
 
-/** Its name and labels are of no interest to the edge. */
+/** The edge does not depend on its name and labels. */
 export async function updateGateway(
   request: ApiRequest<"updateGateway">,
   tx: Tx,

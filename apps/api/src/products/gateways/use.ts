@@ -1,14 +1,17 @@
 import { inUse } from "@kule/rules/refusals";
 import type { Tx } from "../../platform/database.ts";
 import { Conflict } from "../../platform/errors.ts";
-import { hasOpenJob } from "../networks/store.ts";
+import { hasOpenJob, type UsedPlace } from "../networks/index.ts";
 import { gatewayIn } from "./store.ts";
 
-/** Why a subnet or a network cannot go: it has a way out, or the edge has not let go of it yet; null when neither. */
+/**
+ * Why a subnet or a network cannot be deleted: it has a gateway, or the edge has not removed it yet; null
+ * when neither.
+ */
 export async function usedByGateway(
   tx: Tx,
   organisationId: string,
-  what: { readonly subnet_id: string } | { readonly network_id: string },
+  what: UsedPlace,
 ): Promise<Conflict | null> {
   if ("network_id" in what) {
     const gateway = await gatewayIn(tx, organisationId, what.network_id);
@@ -17,7 +20,7 @@ export async function usedByGateway(
       inUse(
         "network_without_gateway",
         gateway.is_deleting
-          ? "the region's edge has not let go of the network's gateway yet"
+          ? "the region's edge has not removed the network's gateway yet"
           : "the network has a gateway",
         {
           resource: gateway.id,
@@ -48,7 +51,7 @@ export async function usedByGateway(
   );
 }
 
-/** Whether there is only to wait. Where the job has failed it is asked for once more. */
+/** Whether waiting is enough. Where the job has failed, the change must be requested again. */
 async function isOnItsWay(
   tx: Tx,
   isLeaving: boolean,

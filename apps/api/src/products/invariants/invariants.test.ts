@@ -32,7 +32,7 @@ const report = async () => {
 const found = ({ violations }: { violations: { invariant: string; subject: string }[] }) =>
   violations.map(({ invariant, subject }) => `${invariant} ${subject}`);
 
-/** One look of the worker, with the owner's connection as graphile-worker hands it to the task. */
+/** One scan of the worker, with the owner's connection as graphile-worker gives it to the task. */
 async function look(): Promise<void> {
   const owner = new pg.Client({ connectionString: world.world.database.ownerUrl });
   await owner.connect();
@@ -49,17 +49,17 @@ async function metrics(): Promise<string> {
   return own.registry.metrics();
 }
 
-describe("before the worker has ever looked", () => {
-  test("the report says so, and does not say that all is well", async () => {
+describe("before the worker's first scan", () => {
+  test("the report says so, and does not claim that all is well", async () => {
     expect(await report()).toMatchObject({ checked_at: null, stale: true, checked: [], violations: [] });
     expect(await metrics()).toMatch(/^kule_invariants_checked_timestamp_seconds 0$/m);
     expect(await metrics()).not.toMatch(/^kule_invariant_violations\{/m);
   });
 
-  test("a fresh report is refused, after a wait, and not made up", async () => {
+  test("a fresh report is refused after a wait, and not invented", async () => {
     const answer = await world.world.app.request("/api/v1/operator/invariants?fresh=true", {
       headers: { Authorization: `Bearer ${operator().token}` },
-      // Stands for the 30 seconds.
+      // In place of the 30 seconds.
       signal: AbortSignal.timeout(300),
     });
     expect(answer.status).toBe(503);
@@ -68,7 +68,7 @@ describe("before the worker has ever looked", () => {
 });
 
 describe("a world with servers", () => {
-  test("has its promises checked by the worker when an operator asks, and none is broken", async () => {
+  test("has its invariants checked by the worker on request, and none is violated", async () => {
     await world.createRunning();
     await world.create();
     const running = await runWorker({
@@ -90,19 +90,19 @@ describe("a world with servers", () => {
     }
   });
 
-  test("names what nobody looks at", async () => {
+  test("names what is not checked", async () => {
     const { not_checked } = await report();
     const names = not_checked.map(({ invariant }: { invariant: string }) => invariant);
     expect(names).toEqual(["I8", "I14"]);
   });
 
-  test("has a broken promise reported since it was first seen, and logged when it comes and when it goes", async () => {
+  test("a broken promise is reported with its first sighting, and logged when it appears and when it disappears", async () => {
     await world.owner.query("update region_vmid set server_id = 'srv_x' where vmid = 20990");
     await look();
     const first = await report();
     expect(found(first)).toEqual(["I4 VMID ist1/20990 is free and of srv_x"]);
     expect(first.violations[0].since).toBe(first.checked_at);
-    expect(logged.splice(0)).toEqual(["a promise is broken: VMID ist1/20990 is free and of srv_x"]);
+    expect(logged.splice(0)).toEqual(["an invariant is violated: VMID ist1/20990 is free and of srv_x"]);
     expect(await metrics()).toMatch(/^kule_invariant_violations\{invariant="I4"\} 1$/m);
     expect(await metrics()).toMatch(/^kule_invariant_violations\{invariant="I5"\} 0$/m);
 
@@ -115,7 +115,7 @@ describe("a world with servers", () => {
     await world.owner.query("update region_vmid set server_id = null where vmid = 20990");
     await look();
     expect(found(await report())).toEqual([]);
-    expect(logged.splice(0)).toEqual(["a broken promise holds again: VMID ist1/20990 is free and of srv_x"]);
+    expect(logged.splice(0)).toEqual(["an invariant holds again: VMID ist1/20990 is free and of srv_x"]);
     expect(await metrics()).toMatch(/^kule_invariant_violations\{invariant="I4"\} 0$/m);
   });
 
@@ -130,22 +130,22 @@ describe("a world with servers", () => {
     logged.length = 0;
   });
 
-  test("says which check could not be carried out, and keeps what it found before", async () => {
+  test("reports which check could not be carried out, and keeps what it found before", async () => {
     await world.owner.query("update region_vmid set server_id = 'srv_x' where vmid = 20990");
     await look();
     logged.length = 0;
-    // The check asks for this column and its neighbours do not.
+    // This check reads the column, and no other check does.
     await world.owner.query("alter table region_vmid rename column free_after to free_later");
     await look();
     const broken = await report();
-    const check = "a free VM number is nobody's, and one that rests is given back";
+    const check = "a free VM number has no server, and a quarantined one is released";
     expect(broken.not_checked).toContainEqual({
       invariant: "I4",
       reason: `${check}: could not be carried out (42703)`,
     });
     expect(found(broken)).toEqual(["I4 VMID ist1/20990 is free and of srv_x"]);
     expect(broken.violations_total).toBe(1);
-    expect(logged).toEqual([`a check of the invariants could not be carried out: ${check}`]);
+    expect(logged).toEqual([`a check of the invariants failed: ${check}`]);
     expect(await metrics()).toMatch(/^kule_invariant_checks_failed 1$/m);
     await world.owner.query(
       "alter table region_vmid rename column free_later to free_after; update region_vmid set server_id = null where vmid = 20990",
@@ -154,14 +154,14 @@ describe("a world with servers", () => {
     expect(found(await report())).toEqual([]);
   });
 
-  test("has a report that grows stale when the worker stays away", async () => {
+  test("has a report that becomes stale when no worker runs", async () => {
     await world.owner.query("update invariant_report set checked_at = now() - interval '19 minutes'");
     expect(await report()).toMatchObject({ stale: false, age_seconds: 1140 });
     await world.owner.query("update invariant_report set checked_at = now() - interval '21 minutes'");
     expect(await report()).toMatchObject({ stale: true, age_seconds: 1260 });
   });
 
-  test("keeps the later of two looks at once", async () => {
+  test("keeps the later of two concurrent scans", async () => {
     await world.owner.query(
       "update invariant_report set checked_at = now() + interval '1 minute', duration_ms = 77",
     );
@@ -182,7 +182,7 @@ describe("the report", () => {
     await expect(db.deleteFrom("invariant_report").execute()).rejects.toThrow(/permission denied/);
   });
 
-  test("does not keep the other metrics from a scrape while the database is away", async () => {
+  test("do not keep the other metrics from a scrape while the database is unreachable", async () => {
     const away = openDatabase({ url: "postgres://nobody@127.0.0.1:1/none", poolSize: 2, guardTenants: true });
     const own = createMetrics(() => ({ total: 0, idle: 0, waiting: 0 }));
     registerInvariantMetrics({ ...world.world.replica.deps, db: away.db, metrics: own });

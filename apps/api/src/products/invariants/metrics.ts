@@ -3,14 +3,15 @@ import { Gauge } from "prom-client";
 import type { Deps } from "../../platform/deps.ts";
 import { findReport, type StoredReport } from "./store.ts";
 
-/** A scrape must not wait for a database that is away: the other metrics are wanted most just then. */
+/** A scrape must not wait for an unreachable database: the other metrics are needed most just then. */
 const readTimeoutMs = 1_000;
 
 const invariants = [...new Set(databaseChecks.map(({ invariant }) => invariant))];
 
 /**
- * Adds what the worker found to the process' metrics. Every replica says the same, read from the last report when it
- * is scraped; while the database is away the last known values stay, and the time of the last check shows their age.
+ * Adds what the worker found to the process' metrics. Every replica reports the same values, read from the
+ * last report at the scrape; while the database is unreachable the last known values stay, and the time of
+ * the last check shows their age.
  */
 export function registerInvariantMetrics({ metrics: { registry }, db, log }: Deps): void {
   let known: StoredReport | null = null;
@@ -68,7 +69,7 @@ export function registerInvariantMetrics({ metrics: { registry }, db, log }: Dep
   );
   gauge(
     "kule_invariants_check_seconds",
-    "How long the last look at the invariants took",
+    "How long the last check of the invariants took",
     ({ duration_ms }) => duration_ms / 1000,
   );
   gauge(

@@ -3,7 +3,7 @@ import type { Violation } from "@kule/invariants/violation";
 import { type SqlBool, sql } from "kysely";
 import type { Database } from "../../platform/database.ts";
 
-/** A violation and when it was first seen without a break. */
+/** A violation and since when every scan has found it. */
 export type StandingViolation = Violation & { readonly since: string };
 
 /** How a check went. */
@@ -12,7 +12,7 @@ export type CheckSummary = Pick<Violation, "invariant" | "check"> & {
   readonly duration_ms: number;
 };
 
-/** What the worker found when it looked last, as it is kept. */
+/** What the worker's last scan found, as it is stored. */
 export type StoredReport = {
   readonly checked_at: Date;
   readonly age_seconds: number;
@@ -27,7 +27,7 @@ export type StoredReport = {
 /**
  * The last report; null before the first.
  *
- * @param after only one about a later moment, in Postgres' own words
+ * @param after only one about a later moment, in Postgres' own text
  */
 export async function findReport(db: Database, after?: string): Promise<StoredReport | null> {
   let rows = db
@@ -40,11 +40,11 @@ export async function findReport(db: Database, after?: string): Promise<StoredRe
 }
 
 /**
- * Asks the worker to look now.
+ * Requests a scan from the worker.
  *
- * @returns the moment of asking, by Postgres' clock
+ * @returns the moment of the request, by Postgres' clock
  */
-export async function askForReport(db: Database): Promise<string> {
+export async function requestReport(db: Database): Promise<string> {
   const { rows } = await sql<{ asked_at: string }>`
     select asked.at::text as asked_at
       from (select clock_timestamp() as at) asked,

@@ -2,7 +2,7 @@ import type { Schemas } from "@kule/contract/schemas";
 import { notCheckedInDatabase } from "@kule/invariants/not-checked";
 import type { StoredReport } from "./store.ts";
 
-/** A report as the contract shows it; null is the one of a worker that never looked. */
+/** A report as the contract shows it; null for a worker without a scan so far. */
 export function viewReport(report: StoredReport | null): Schemas["InvariantReport"] {
   const neverChecked = notCheckedInDatabase.map(({ invariant, reason }) => ({ invariant, reason }));
   if (report === null)

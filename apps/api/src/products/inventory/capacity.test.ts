@@ -1,13 +1,13 @@
 import type { Schemas } from "@kule/contract/schemas";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { ServerWorld } from "../../testing/server-world.ts";
-import { TestLooker } from "../../testing/test-looker.ts";
+import { TestScanner } from "../../testing/test-scanner.ts";
 
 let world: ServerWorld;
-let looker: TestLooker;
+let looker: TestScanner;
 beforeAll(async () => {
   world = await ServerWorld.open();
-  looker = new TestLooker(world.agent.api);
+  looker = new TestScanner(world.agent.api);
 });
 afterAll(() => world?.close());
 
@@ -24,7 +24,7 @@ const node = (name: string, memoryGib: number, more: object = {}): Schemas["Inve
 });
 const storages = [{ name: "ceph", node: null, total_bytes: 100_000 * gib, used_bytes: 0 }];
 
-/** The region has these nodes, and nothing that was made before. */
+/** Reports these nodes, and none of the earlier servers. */
 async function report(nodes: readonly Schemas["InventoryNode"][], more: object = {}): Promise<void> {
   await looker.look([], { nodes, storages, images: [], ...more });
 }
@@ -64,11 +64,11 @@ test("a region that has stopped reporting is silent, and servers are accepted al
   await world.rows("update region set health_at = null, health_ok = null");
 });
 
-test("figures that no machine can have make no room, and operators read which", async () => {
+test("impossible figures give no capacity, and operators read which they are", async () => {
   const enormous = { ...node("pve2", 12), cpus: 1_000_000 };
   const fuller = { ...node("pve3", 12), memory_used_bytes: 13 * gib };
   await report([node("pve1", 12), enormous, fuller, node("pve4", 1_000_000)]);
-  // The failed server of before keeps its 2 GB, on whichever node.
+  // The failed server of the earlier test keeps its 2 GB, on whichever node.
   expect((await check()).fits).toBe(2);
   const read = async () => (await world.world.operator.get(`/regions/${world.region}/capacity`)).body;
   const { nodes, last_pass } = await read();
@@ -92,8 +92,8 @@ test("figures that no machine can have make no room, and operators read which", 
   expect((await read()).last_pass.trouble).toBe("storage ceph reports 8388607 GB");
 });
 
-test("a create goes to a node with room, and is refused when there is none", async () => {
-  // The failed server of before may be tried again: it keeps its 2 GB on whichever node.
+test("a create goes to a node with capacity, and is refused when there is none", async () => {
+  // The failed server of the earlier test may be retried: it keeps its 2 GB on whichever node.
   await report([node("pve1", 12), node("pve2", 20), node("pve3", 500, { maintenance: true })]);
   const { fits } = await check();
   expect(fits).toBe(6);
@@ -127,7 +127,7 @@ test("a create goes to a node with room, and is refused when there is none", asy
   ).toEqual([true, true, true]);
 });
 
-test("of creates at the same time no two are promised the last place", async () => {
+test("of concurrent creates no two get the last place", async () => {
   const before = await world.rows("select count(*)::integer as n from server");
   await report([node("pve1", 200), node("pve2", 1)]);
   const { fits } = await check({ package: "xxl" });
@@ -140,7 +140,7 @@ test("of creates at the same time no two are promised the last place", async () 
   expect(after[0].n - before[0].n).toBe(fits);
 });
 
-test("what another organisation was given counts too", async () => {
+test("what another organisation uses counts too", async () => {
   await report([node("pve1", 1000)]);
   const { fits } = await check({ package: "xxl" });
   const other = await world.world.addOrganisation("other");

@@ -4,12 +4,12 @@ import {
   chooseNode,
   chooseNodeAgain,
   growthOf,
+  hasCapacityToGrow,
   type Need,
   type NodeCapacity,
   type Region,
-  roomInAll,
-  roomToGrow,
   type StorageCapacity,
+  totalCapacity,
 } from "@kule/rules/inventory/capacity";
 import { staleAfterSeconds } from "@kule/rules/inventory/observation";
 import { implausibleNode, implausibleStorage } from "@kule/rules/inventory/plausible";
@@ -21,13 +21,13 @@ const why = "a region's room is shared by all organisations";
 const mib = 2 ** 20;
 const gib = 2 ** 30;
 
-/** What a region had when its agent last looked, with Kule's own servers counted in. */
+/** A region's resources at its agent's last scan, with Kule's own servers included. */
 export type StoredCapacity = Region & {
-  /** The nodes that a server of an image can be made on. */
+  /** The nodes that can host a server of an image. */
   readonly images: readonly { readonly image: string; readonly nodes: readonly string[] }[];
 };
 
-/** A region's room as far as it is known. */
+/** A region's capacity as far as it is known. */
 export type KnownCapacity = StoredCapacity & {
   readonly reportedAt: Date | null;
   /** Fit to refuse a server by. */
@@ -41,10 +41,10 @@ type Reported = {
 };
 
 /**
- * Puts the agent's figures and the servers that were there when its look began into one. A node or storage with figures
- * that cannot be has no room: nothing is placed by them.
+ * Combines the agent's figures with the servers that existed when its scan began. A node or storage with
+ * impossible figures has no capacity: nothing is placed by them.
  *
- * @returns what was found implausible beside it, for operators
+ * @returns the implausible figures too, for operators
  */
 export async function capacityOf(
   tx: Tx,
@@ -63,7 +63,7 @@ export async function capacityOf(
       left join region_vm m on m.region = v.region and m.vmid = v.vmid and m.pass = ${pass} and m.state <> 'absent'
      where s.region = ${region} and s.deleted_at is null and s.created_at <= ${began_at}
      group by 1, 2, 3, 4, 5, 6`.execute(systemQuery(tx, why));
-  // What grew since the look began is counted whenever room is read, until a later look takes it in.
+  // What grew since the scan began is added whenever capacity is read, until a later scan includes it.
   const since = await growthSince(tx, region, began_at ?? new Date());
   const capacity = withShares(
     {
@@ -80,7 +80,7 @@ export async function capacityOf(
   return { capacity, implausible: implausible.filter((each) => each !== null) };
 }
 
-/** What is left in the region by what its agent said last and what was accepted since. */
+/** The capacity that is left in the region, by the agent's last report and what was accepted since. */
 export async function readCapacity(db: Database | Tx, region: string): Promise<KnownCapacity> {
   const found = await systemQuery(db, why)
     .selectFrom("region_inventory")
@@ -111,11 +111,11 @@ export async function readCapacity(db: Database | Tx, region: string): Promise<K
 }
 
 type PlacedRow = {
-  /** Null: nobody knows yet, and it may be any. */
+  /** Null: not known yet, and it may be any. */
   readonly node: string | null;
   readonly package: string;
   readonly disk_gb: number | null;
-  /** Where a resize under way is going. */
+  /** The target of a resize under way. */
   readonly resize_package: string | null;
   readonly resize_disk_gb: number | null;
   /** Its VM is in what the agent measured. */
@@ -123,7 +123,7 @@ type PlacedRow = {
   readonly servers: number;
 };
 
-/** What is promised on a node, and what of it no measurement can know of. */
+/** What is promised on a node, and the part of it that no measurement can include yet. */
 type Share = {
   readonly node: string | null;
   readonly servers: number;
@@ -133,7 +133,7 @@ type Share = {
   readonly acceptedGb: number;
 };
 
-/** A server that is being resized takes the larger of what it has and what it will have. */
+/** A server that is being resized takes the larger of its present and its future size. */
 function shareOf(row: PlacedRow): Share {
   const has = sizeOf(row.package, row.disk_gb);
   const growth =
@@ -159,7 +159,8 @@ function shareOf(row: PlacedRow): Share {
 
 const nothing: Need = { vcpu: 0, memoryMb: 0, diskGb: 0 };
 
-function sizeOf(slug: string, diskGb: number | null): Need {
+/** The size of a server: a resize to a smaller package leaves its disk as it was. */
+export function sizeOf(slug: string, diskGb: number | null): Need {
   const plan = findPackage(slug);
   if (plan === undefined) throw new Error(`no package ${slug}`);
   return { vcpu: plan.vcpu, memoryMb: plan.memoryMb, diskGb: diskGb ?? plan.diskGb };
@@ -213,10 +214,10 @@ async function noteGrowth(tx: Tx, { id, region, node }: Placeable, growth: Need)
 const isNone = (need: Need) => need.vcpu + need.memoryMb + need.diskGb === 0;
 
 /**
- * The resize came to nothing: its room is free at once, but for what the server `keeps` of it. Otherwise whoever asks and
- * cancels again and again would fill the region for everybody, until the next look at it.
+ * The resize failed: its capacity is free at once, except what the server `keeps` of it. Otherwise a caller
+ * who resizes and cancels repeatedly would fill the region for all until the next scan.
  */
-export async function giveBackGrowth(
+export async function releaseGrowth(
   tx: Tx,
   server: Placeable,
   from: Need,
@@ -241,8 +242,8 @@ export async function giveBackGrowth(
   if (!isNone(kept)) await noteGrowth(tx, server, kept);
 }
 
-/** What a report has taken in need not be counted beside it. */
-export async function forgetGrowth(tx: Tx, region: string, until: Date): Promise<void> {
+/** What a report includes is no longer counted in addition to it. */
+export async function deleteGrowth(tx: Tx, region: string, until: Date): Promise<void> {
   await systemQuery(tx, why)
     .deleteFrom("region_growth")
     .where("region", "=", region)
@@ -300,31 +301,31 @@ function storageOf(storage: Schemas["InventoryStorage"]): StorageCapacity {
   };
 }
 
-/** The nodes that a server of the image can be made on; null when that is not known, or may be any. */
+/** The nodes that can host a server of the image; null when that is unknown, or may be any. */
 export function nodesFor({ images }: StoredCapacity, image: string): readonly string[] | null {
   const nodes = images.find((each) => each.image === image)?.nodes ?? [];
   return nodes.length === 0 ? null : nodes;
 }
 
-/** With so little room left, creates are looked at one after the other: two must not be promised the last place. */
+/** With so little capacity left, creates are checked one after the other: two must not get the last place. */
 const tightAt = 50;
 
 export type Placed =
   | {
-      readonly fits: true /** Null: nobody knows better than the region file. */;
+      readonly fits: true /** Null: the region file is the best known. */;
       readonly node: string | null;
     }
   | { readonly fits: false };
 
 /**
- * Where in the region the server goes. Call it in the transaction that writes the server, before anything that others
- * want is held: when room is scarce it waits for the creates before it.
+ * Where in the region the server goes. Call it in the transaction that writes the server, before any
+ * contended lock: when capacity is scarce it waits for the creates before it.
  */
 export async function placeServer(tx: Tx, region: string, image: string, need: Need): Promise<Placed> {
   let capacity = await readCapacity(tx, region);
   if (!capacity.isFresh) return { fits: true, node: null };
   const nodes = nodesFor(capacity, image);
-  if (roomInAll(capacity, need, nodes) < tightAt) {
+  if (totalCapacity(capacity, need, nodes) < tightAt) {
     await oneByOne(tx, region);
     capacity = await readCapacity(tx, region);
   }
@@ -332,7 +333,7 @@ export async function placeServer(tx: Tx, region: string, image: string, need: N
   return node === null ? { fits: false } : { fits: true, node };
 }
 
-/** From here to its end this transaction alone gives room of the region away. */
+/** From here to its end only this transaction allocates capacity of the region. */
 async function oneByOne(tx: Tx, region: string): Promise<void> {
   await sql`select pg_advisory_xact_lock(hashtext('kule capacity'), hashtext(${region}))`.execute(
     systemQuery(tx, why),
@@ -340,20 +341,23 @@ async function oneByOne(tx: Tx, region: string): Promise<void> {
 }
 
 /**
- * Whether a server may grow where it is, and if so, takes the room. Call it in the transaction that writes the resize,
- * after everything else that is locked.
+ * Whether a server may grow where it is, and if so, allocates the capacity. Call it in the transaction that
+ * writes the resize, after all other locks.
  */
 export async function takeRoomToGrow(tx: Tx, server: Placeable, from: Need, to: Need): Promise<boolean> {
   const growth = growthOf(from, to);
   if (isNone(growth)) return true;
   await oneByOne(tx, server.region);
   const capacity = await readCapacity(tx, server.region);
-  if (capacity.isFresh && !roomToGrow(capacity, server.node, from, to)) return false;
+  if (capacity.isFresh && !hasCapacityToGrow(capacity, server.node, from, to)) return false;
   await noteGrowth(tx, server, growth);
   return true;
 }
 
-/** Where a create goes that is tried again and has no VM yet; what it takes on another node than before is noted. */
+/**
+ * The node for a create that is retried and has no VM yet; what it takes on another node than before is
+ * recorded.
+ */
 export async function placeServerAgain(
   tx: Tx,
   server: Placeable & { readonly image: string },

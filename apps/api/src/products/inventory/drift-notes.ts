@@ -7,7 +7,7 @@ const why = "drift is of whoever's VM it is, and of nobody's";
 
 export type DriftKind = "changed" | "missing" | "foreign" | "extra";
 
-/** One VM number that is not as the records say. */
+/** One VM number that differs from the records. */
 export type DriftNote = {
   readonly vmid: number;
   readonly kind: DriftKind;
@@ -20,8 +20,10 @@ export type DriftNote = {
   readonly lookedAt: Date;
 };
 
-/** Seen so often, one look after the other, drift is told: what was seen once may have been a moment of a change. */
-export const sightingsToTell = 2;
+/**
+ * Drift is reported after this many consecutive scans: a single sighting may have been a moment of a change.
+ */
+export const sightingsToReport = 2;
 
 export type DriftNews = {
   readonly vmid: number;
@@ -31,10 +33,10 @@ export type DriftNews = {
 };
 
 /**
- * Writes down what was found in this pass. The same kind at the same number as in the look before is one more sighting;
- * anything else begins anew.
+ * Records what this scan found. The same kind at the same number as in the previous scan is one more
+ * sighting; anything else starts again at one.
  *
- * @returns what is told from now on
+ * @returns what is reported from now on
  */
 export async function noteDrift(
   tx: Tx,
@@ -59,8 +61,9 @@ export async function noteDrift(
         message: note.message,
         differences: JSON.stringify(note.differences),
         pass,
-        // A VM that two looks did not find in the list, and then no guest has its number: that is more than one sighting.
-        sightings: note.kind === "missing" ? sightingsToTell : 1,
+        // A VM that two scans did not find in the list, and then no guest has its number: that is more than
+        // one sighting.
+        sightings: note.kind === "missing" ? sightingsToReport : 1,
         first_seen_at: note.lookedAt,
         last_seen_at: note.lookedAt,
       })),
@@ -88,7 +91,7 @@ export async function noteDrift(
     .returning(["vmid", "kind", "server_id", "message", "sightings"])
     .execute();
   return rows
-    .filter(({ sightings }) => sightings === sightingsToTell)
+    .filter(({ sightings }) => sightings === sightingsToReport)
     .map(({ vmid, kind, server_id, message }) => ({
       vmid,
       kind: kind as DriftKind,
@@ -97,7 +100,7 @@ export async function noteDrift(
     }));
 }
 
-/** These numbers were looked at, and are as they should be. */
+/** These numbers were scanned, and agree with the records. */
 export async function clearDrift(tx: Tx, region: string, vmids: readonly number[]): Promise<DriftNews[]> {
   if (vmids.length === 0) return [];
   return cleared(
@@ -110,7 +113,7 @@ export async function clearDrift(tx: Tx, region: string, vmids: readonly number[
   );
 }
 
-/** What a whole look has not found again is not there any more. */
+/** What a complete scan has not found again no longer exists. */
 export async function clearUnseenDrift(tx: Tx, region: string, pass: number): Promise<DriftNews[]> {
   return cleared(
     await systemQuery(tx, why)
@@ -132,7 +135,7 @@ type ClearedRow = {
 
 const cleared = (rows: readonly ClearedRow[]): DriftNews[] =>
   rows
-    .filter(({ sightings }) => sightings >= sightingsToTell)
+    .filter(({ sightings }) => sightings >= sightingsToReport)
     .map(({ vmid, kind, server_id, message }) => ({
       vmid,
       kind: kind as DriftKind,

@@ -1,10 +1,9 @@
 import { classifyGuest } from "@kule/rules/inventory/classify-guest";
 import { differencesOf, type WantedInterface } from "@kule/rules/inventory/differences";
-import { macAddress } from "@kule/rules/servers/mac";
-import { filterToFind } from "../firewalls/index.ts";
-import { publicPosition } from "../public-ips/payload.ts";
-import { diskOf, packageOf } from "../servers/view.ts";
+import { macAddress, publicPosition } from "@kule/rules/servers/mac";
+import { sizeOf } from "./capacity.ts";
 import type { DriftNote } from "./drift-notes.ts";
+import { filterToFind } from "./filter-digest.ts";
 import type { Guest, Sighting } from "./guests.ts";
 import type { Holder } from "./holders.ts";
 
@@ -18,15 +17,15 @@ export type RegionFacts = {
   readonly slug: string;
   readonly vmidFirst: number;
   readonly vmidLast: number;
-  /** What its VMs' MACs begin with. */
+  /** The prefix of its VMs' MACs. */
   readonly number: number;
   readonly privateBridge: string | null;
   readonly poolPrefix: string | null;
-  /** Null when its agent did not say: an older one, or a region without. */
+  /** Null when its agent did not report it: an older agent, or a region without one. */
   readonly publicNetwork: { readonly bridge: string; readonly vlan: number | null } | null;
 };
 
-/** Holds a guest that was seen against the records. Pure: it decides, others write. */
+/** Compares a guest that was seen with the records. Pure: it decides, others write. */
 export function judgeGuest(
   region: RegionFacts,
   { vmid, lookedAt }: Sighting,
@@ -95,7 +94,7 @@ export function judgeGuest(
 
 function wantedVm(holder: Holder, region: RegionFacts) {
   const { server, interfaces } = holder;
-  const { vcpu, memory_mb } = packageOf(server.package);
+  const { vcpu, memoryMb, diskGb } = sizeOf(server.package, server.disk_gb);
   const inside = interfaces.map(({ position, mac, vlan, address }) => ({
     position,
     mac,
@@ -107,8 +106,8 @@ function wantedVm(holder: Holder, region: RegionFacts) {
   return {
     name: server.name,
     vcpu,
-    memoryMb: memory_mb,
-    diskGb: diskOf(server),
+    memoryMb,
+    diskGb,
     orderedDiskGb: holder.orderedDiskGb,
     tags: ["kule", server.organisation_id, server.id],
     pool: region.poolPrefix === null ? null : `${region.poolPrefix}-${server.organisation_id}`,
@@ -158,7 +157,7 @@ function seenVm(guest: Guest) {
   } as const;
 }
 
-/** Null of an agent that does not tell rules yet. */
+/** Null for an agent that does not report rules yet. */
 function filterIn({ policy_in, policy_out, rules, rules_digest }: NonNullable<Guest["firewall"]>) {
   if (
     policy_in === undefined ||

@@ -6,17 +6,18 @@ import type { PassRow } from "./passes.ts";
 export type Guest = Schemas["InventoryVm"];
 type Report = Schemas["InventoryReport"];
 
-/** One line of a batch: a guest that is there, or a number that was asked for and is free. */
+/** One entry of a batch: a guest that exists, or a queried number that is free. */
 export type Sighting = {
   readonly vmid: number;
-  /** By Postgres' clock, when the look began: never later than it really was. */
+  /** By Postgres' clock, when the observation began: never later than it really was. */
   readonly lookedAt: Date;
   readonly guest: Guest | null;
 };
 
 /**
- * What a batch says, with its times turned into Postgres': the pass began there at a known time, and the agent counts
- * from the answer that said so. However late the batch comes, the times are those of the looks.
+ * The content of a batch, with its times converted to Postgres' clock: the scan began there at a known time,
+ * and the agent counts from the answer that said so. However late the batch arrives, the times are those of
+ * the observations.
  */
 export function sightingsOf(report: Report, { began_at }: PassRow, now: Date): Sighting[] {
   const begun = began_at?.getTime() ?? now.getTime();
@@ -29,7 +30,9 @@ export function sightingsOf(report: Report, { began_at }: PassRow, now: Date): S
   return [...byVmid.values()].sort((one, other) => one.vmid - other.vmid);
 }
 
-/** Numbers whose guests the agent may not see. They are not kept: as what is not known, they are asked for again. */
+/**
+ * Numbers whose guests the agent may not see. They are not stored: as unknown numbers they are queried again.
+ */
 export function hiddenOf(report: Report, { began_at }: PassRow, now: Date): Sighting[] {
   const begun = began_at?.getTime() ?? now.getTime();
   return (report.hidden ?? []).map(({ vmid, seen_after_ms }) => ({
@@ -39,7 +42,7 @@ export function hiddenOf(report: Report, { began_at }: PassRow, now: Date): Sigh
   }));
 }
 
-/** Keeps what was seen, for the operators, for adoption and for the invariants. */
+/** Stores what was seen, for the operators, for adoption and for the invariants. */
 export async function keepGuests(
   tx: Tx,
   region: string,
@@ -67,7 +70,7 @@ export async function keepGuests(
     )
     .onConflict((conflict) =>
       conflict.columns(["region", "vmid"]).doUpdateSet((excluded) => {
-        // A node that did not answer says nothing new about its guests.
+        // A node that did not answer reports nothing new about its guests.
         const unlessUnanswered = (column: "name" | "power" | "facts" | "looked_at") =>
           sql`case when excluded.state = 'unanswered' then region_vm.${sql.ref(column)} else ${excluded.ref(`excluded.${column}`)} end`;
         const marker = (column: "marker_server_id" | "marker_organisation_id" | "marker_region") =>

@@ -1,16 +1,18 @@
-import { sql } from "kysely";
+import type { DB } from "@kule/database/generated/rows";
+import { type Selectable, sql } from "kysely";
 import { systemQuery, type Tx } from "../../platform/database.ts";
-import type { ServerRow } from "../servers/store.ts";
-import { diskOf } from "../servers/view.ts";
+import { sizeOf } from "./capacity.ts";
 
-/** A server of the region as far as a look at its VM concerns it. */
+type ServerRow = Selectable<DB["server"]>;
+
+/** A server of the region, with what an observation of its VM may change. */
 export type Holder = {
   readonly server: ServerRow;
   readonly vmid: number;
   readonly hasOpenJob: boolean;
-  /** When its last job ended. What was seen before that is history. */
+  /** When its last job ended. Earlier observations are outdated. */
   readonly lastJobEnd: Date | null;
-  /** The largest disk that was ever asked for. */
+  /** The largest disk that was ever requested. */
   readonly orderedDiskGb: number;
   readonly interfaces: readonly {
     readonly position: number;
@@ -22,10 +24,10 @@ export type Holder = {
   readonly publicIps: readonly {
     readonly address: string;
     readonly vlan: number | null;
-    /** The region has said that it has it, and it is to keep it. */
+    /** The region has confirmed that it has it, and it is to stay. */
     readonly isSettled: boolean;
     readonly id: string;
-    /** Its running guest takes it up when it boots, and has not been seen to since then. */
+    /** Its running guest applies it at the next boot, and has not been updated since this time. */
     readonly rebootSince: Date | null;
   }[];
 };
@@ -33,9 +35,9 @@ export type Holder = {
 const why = "an agent looks at the servers of all organisations in its region";
 
 /**
- * The live servers with these numbers, locked. One that somebody is changing at this moment is left out: it is looked at
- * again soon, and nobody waits for anybody. The jobs are read after the locks, since every job is written under its
- * server's lock: what is read then stays true.
+ * The live servers with these numbers, locked. A server that is being changed at this moment is left out: it
+ * is scanned again soon, and no transaction waits for another. The jobs are read after the locks, because
+ * every job is written under its server's lock: what is read then stays true.
  */
 export async function lockHolders(
   tx: Tx,
@@ -77,7 +79,10 @@ export async function lockHolders(
         vmid,
         hasOpenJob: jobs.get(server.id)?.has_open_job ?? false,
         lastJobEnd: jobs.get(server.id)?.last_end ?? null,
-        orderedDiskGb: Math.max(diskOf(server), jobs.get(server.id)?.ordered_disk_gb ?? 0),
+        orderedDiskGb: Math.max(
+          sizeOf(server.package, server.disk_gb).diskGb,
+          jobs.get(server.id)?.ordered_disk_gb ?? 0,
+        ),
         interfaces: nics.filter((nic) => nic.server_id === server.id),
         publicIps: publicIps.filter(({ held_by }) => held_by === server.id),
       });
@@ -92,7 +97,7 @@ type JobsRow = {
   readonly ordered_disk_gb: number | null;
 };
 
-/** The jobs of servers by their ids, those of servers that are gone included. */
+/** The jobs of servers by their ids, including servers that are gone. */
 export async function jobsOf(
   tx: Tx,
   servers: readonly { readonly id: string; readonly organisation_id: string }[],

@@ -1,13 +1,26 @@
-/** What other products may use of what the regions' agents saw. */
+/** What other products may import of the agents' observations. */
 export {
-  giveBackGrowth,
   type KnownCapacity,
   nodesFor,
   placeServer,
   placeServerAgain,
   readCapacity,
+  releaseGrowth,
   takeRoomToGrow,
 } from "./capacity.ts";
+export { sightingsToReport } from "./drift-notes.ts";
+export {
+  digestOfFilter,
+  noFilter,
+  noFilterInPayload,
+  type PayloadFilter,
+  storedDigest,
+  unknownFilter,
+} from "./filter-digest.ts";
+export { registerInventoryMetrics } from "./metrics.ts";
 export { isNothingThere } from "./nothing-there.ts";
-export { findGuest, findLastPass } from "./store.ts";
-export { viewCapacity } from "./view.ts";
+export { beginPass } from "./passes.ts";
+export { type BatchNews, recordBatch } from "./record-batch.ts";
+export { mountInventory } from "./routes.ts";
+export { findGuest } from "./store.ts";
+export type { StoredGuest } from "./stored-guest.ts";

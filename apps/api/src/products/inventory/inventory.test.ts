@@ -1,25 +1,25 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { ServerWorld } from "../../testing/server-world.ts";
-import { type SeenVm, seenAs, seenFilterOf, TestLooker } from "../../testing/test-looker.ts";
+import { type SeenVm, seenAs, seenFilterOf, TestScanner } from "../../testing/test-scanner.ts";
 
 let world: ServerWorld;
-let looker: TestLooker;
+let looker: TestScanner;
 beforeAll(async () => {
   world = await ServerWorld.open();
 });
 afterAll(() => world?.close());
 
-/** What the servers of earlier tests left in the region; it stays as it is. */
+/** VMs of earlier tests that are left in the region, unchanged. */
 const others: SeenVm[] = [];
 let made: SeenVm[] = [];
 
-/** Each test has a region whose looks begin with it. */
+/** Each test begins with a new scan of its region. */
 beforeEach(async () => {
   await world.rows("delete from drift");
   await world.rows("delete from region_vm");
   await world.rows("delete from region_inventory");
   await world.rows("update region set health_at = clock_timestamp()");
-  looker = new TestLooker(world.agent.api);
+  looker = new TestScanner(world.agent.api);
   others.push(...made);
   made = [];
 });
@@ -33,7 +33,7 @@ async function running(): Promise<{ id: string; vm: SeenVm }> {
   return { id: server.id, vm };
 }
 
-/** A look that finds these and what earlier tests left. */
+/** A scan that finds these and the VMs of earlier tests. */
 async function look(vms: readonly SeenVm[], end: object = {}): Promise<readonly number[]> {
   const { look_for } = await looker.look([...others, ...vms], end);
   return look_for;
@@ -46,7 +46,7 @@ const usageOf = async (id: string) =>
 const drift = async (): Promise<{ kind: string; vmid: number; differences: { field: string }[] }[]> =>
   (await world.world.operator.get("/operator/drift")).body.items;
 
-test("a guest that powers itself off stops its server, and one that comes back starts it", async () => {
+test("a guest that powers itself off stops its server, and one that powers on starts it", async () => {
   const { id, vm } = await running();
   await look([vm]);
   expect(await world.server(id)).toMatchObject({
@@ -73,7 +73,7 @@ test("a guest that powers itself off stops its server, and one that comes back s
   expect(audit).toHaveLength(2);
 });
 
-/** A resize that the region gave up without a word about the disk. */
+/** A resize that the region reported as failed without the size of the disk. */
 async function failedResize(id: string, to: string): Promise<void> {
   const answer = await world.owned.post(`/servers/${id}/resize`, { package: to, allow_restart: true });
   expect(answer.status).toBe(202);
@@ -104,18 +104,18 @@ test("a disk that has grown unseen is recorded and counted as large as it is, an
   await look([{ ...vm, disk_bytes: 160 * 2 ** 30 }]);
   expect(await usageOf(id)).toEqual(["disk.allocated", "server.started", "server.resized"]);
   expect(await drift()).toEqual([]);
-  // A smaller one is told, and not believed.
+  // A smaller one is reported, and ignored.
   await look([vm]);
   await look([vm]);
   expect(await disk()).toBe(160);
   expect((await drift()).map(({ differences }) => differences[0]?.field)).toEqual(["disk_gb"]);
   await look([{ ...vm, power: "off", disk_bytes: 200 * 2 ** 30 }]);
   expect((await usageOf(id)).slice(3)).toEqual(["server.resized", "server.stopped"]);
-  // For the looks of the tests to come.
+  // For the scans of later tests.
   made = [{ ...vm, power: "off", disk_bytes: 200 * 2 ** 30 }];
 });
 
-test("a disk larger than was ordered for the server is told, and neither recorded nor counted", async () => {
+test("a disk larger than was ordered for the server is reported, and neither recorded nor counted", async () => {
   const { id, vm } = await running();
   for (const disk_bytes of [9_007_199_254_740_991, 641 * 2 ** 30, 640 * 2 ** 30, 41 * 2 ** 30]) {
     await look([{ ...vm, disk_bytes }]);
@@ -134,7 +134,7 @@ test("a disk larger than was ordered for the server is told, and neither recorde
       ({ quantity }: { quantity: object }) => quantity,
     );
   expect(await disks()).toEqual([{ disk_gb: 40 }]);
-  // What was asked for once may be there; a GB more may not.
+  // A size that was requested once is accepted; a GB more is not.
   await failedResize(id, "m");
   await look([{ ...vm, disk_bytes: 81 * 2 ** 30 }]);
   expect(await disks()).toEqual([{ disk_gb: 40 }]);
@@ -149,7 +149,7 @@ test("what was seen before the last job ended, or while one is open, changes not
   const job = await world.agent.take("ServerCreate");
   const vm = seenAs(job);
   made.push({ ...vm, power: "off" });
-  // The look begins while the job runs, and is told after it has ended.
+  // The scan begins while the job runs, and is reported after it has ended.
   const { pass } = await looker.begin();
   await world.agent.succeed(job, "on");
   await looker.batch(pass ?? 0, 0, { vms: [{ ...vm, power: "off" }] });
@@ -166,7 +166,7 @@ test("what was seen before the last job ended, or while one is open, changes not
   await world.agent.work();
 });
 
-test("batches of a former look change nothing, and one look begins at a time", async () => {
+test("batches of a former scan change nothing, and one scan begins at a time", async () => {
   const { id, vm } = await running();
   const first = await looker.begin();
   const second = await looker.begin();
@@ -175,13 +175,13 @@ test("batches of a former look change nothing, and one look begins at a time", a
   expect(late.recorded).toBe(false);
   expect((await world.server(id)).power_state).toBe("on");
 
-  const other = new TestLooker(world.agent.api);
+  const other = new TestScanner(world.agent.api);
   expect((await other.begin()).pass).toBeNull();
   const stolen = await other.batch(second.pass ?? 0, 0, { vms: [{ ...vm, power: "off" }] });
   expect(stolen.recorded).toBe(false);
   expect((await looker.batch(second.pass ?? 0, 1, { vms: [{ ...vm, power: "off" }] })).recorded).toBe(false);
   expect((await world.server(id)).power_state).toBe("on");
-  // An agent that says nothing more has given its look up.
+  // An agent that reports nothing more has abandoned its scan.
   await world.rows("update region_inventory set renewed_at = renewed_at - interval '2 minutes'");
   expect((await other.begin()).pass).toBe((second.pass ?? 0) + 1);
 });
@@ -195,7 +195,7 @@ test("the same batch again changes nothing", async () => {
   expect(await usageOf(id)).toEqual(["disk.allocated", "server.started", "server.stopped"]);
 });
 
-test("observed_at is the time of the look, however late it is told, and never lies ahead", async () => {
+test("observed_at is the time of the scan, however late it is reported, and never in the future", async () => {
   const { id, vm } = await running();
   const { pass } = await looker.begin();
   await world.rows("update region_inventory set began_at = began_at - interval '20 seconds'");
@@ -218,7 +218,7 @@ test("observed_at is the time of the look, however late it is told, and never li
   expect(ahead).toBe(false);
 });
 
-test("a server of a silent region says so, and so does one that was not seen lately", async () => {
+test("a server of a silent region says so, and so does one that was not seen recently", async () => {
   const { id, vm } = await running();
   await look([vm]);
   await world.rows("update region set health_at = clock_timestamp() where slug = $1", [world.region]);
@@ -240,10 +240,10 @@ test("a server of a silent region says so, and so does one that was not seen lat
   await world.agent.fail(await world.agent.take("ServerCreate"));
 });
 
-test("a VM that is gone is told after it was looked for by its number in a whole look", async () => {
+test("a missing VM is reported after a complete scan looked it up by its number", async () => {
   const { id, vm } = await running();
   await look([vm]);
-  // Not whole: a node did not answer.
+  // Incomplete: a node did not answer.
   await look([], { complete: false });
   expect(await world.server(id)).toMatchObject({ status: "running", drift: null });
   // Not in the list: not yet a proof.
@@ -259,7 +259,7 @@ test("a VM that is gone is told after it was looked for by its number in a whole
   });
   expect((await usageOf(id)).at(-1)).toBe("server.stopped");
   expect(await drift()).toMatchObject([{ kind: "missing", vmid: vm.vmid }]);
-  // Nothing was given back, and nothing destroyed.
+  // Nothing was released, and nothing destroyed.
   const jobs = await world.rows("select kind from job where resource_id = $1", [id]);
   expect(jobs).toEqual([{ kind: "ServerCreate" }]);
 
@@ -273,7 +273,7 @@ test("a VM that is gone is told after it was looked for by its number in a whole
   expect(await drift()).toEqual([]);
 });
 
-test("a node that does not answer says nothing about its servers", async () => {
+test("a node that does not answer reports nothing about its servers", async () => {
   const { id, vm } = await running();
   await look([vm]);
   const before = await world.server(id);
@@ -283,7 +283,7 @@ test("a node that does not answer says nothing about its servers", async () => {
   expect(await world.server(id)).toEqual(before);
 });
 
-test("a VM that was changed is told after two looks, and no more once it is right again", async () => {
+test("a changed VM is reported after two scans, and no longer once it matches again", async () => {
   const { id, vm } = await running();
   const [net0] = vm.interfaces ?? [];
   const changed: SeenVm = {
@@ -322,7 +322,7 @@ test("a VM that was changed is told after two looks, and no more once it is righ
   expect((await world.server(id)).drift).toBeNull();
 });
 
-test("rules that a hand has changed are told until a job has put them right, and nothing else puts them right", async () => {
+test("manually changed rules are reported until a job has re-applied them, and nothing else corrects them", async () => {
   const { id, vm } = await running();
   const jobs = () =>
     world.rows("select kind from job where resource_id = $1 and kind = 'FirewallApply'", [id]);
@@ -342,7 +342,7 @@ test("rules that a hand has changed are told until a job has put them right, and
   const made = await world.owned.post("/firewalls", { name: "drifting", region: world.region, rules });
   const firewall = `/firewalls/${made.body.firewall.id}`;
   await world.owned.post(`${firewall}/attachments`, { server_id: id });
-  // What is on its way is not held against the VM.
+  // A change that is being applied is not drift.
   const job = await world.agent.take("FirewallApply");
   expect(await fields({})).toEqual([]);
   await world.agent.end(job, { status: "succeeded" });
@@ -357,7 +357,7 @@ test("rules that a hand has changed are told until a job has put them right, and
   expect(await fields({ ...right, policy_out: "DROP" })).toEqual([
     { field: "firewall policy_out", wanted: "ACCEPT", seen: "DROP" },
   ]);
-  // One that does not tell rules says nothing about them.
+  // An agent that does not report rules says nothing about them.
   const { rules_digest: _, ...silent } = right;
   expect(await fields({ ...silent, rules_digest: undefined as never })).toEqual([]);
   expect(await fields({ ...right, rules: 0, rules_digest: "1".repeat(64) })).toHaveLength(1);
@@ -374,7 +374,7 @@ test("rules that a hand has changed are told until a job has put them right, and
   expect(await fields({})).toEqual([]);
 });
 
-test("a public interface is wanted where the pool has it, and an interface that nobody asked for is told", async () => {
+test("a public interface is wanted where the pool has it, and an unknown interface is reported", async () => {
   const pool = await world.world.operator.post("/ip-pools", {
     region: world.region,
     name: "drift",
@@ -413,7 +413,7 @@ test("a public interface is wanted where the pool has it, and an interface that 
     "interface 0 addresses",
     "interface 1 addresses",
   ]);
-  // A detach that has failed may have taken it off and may not have: neither is drift.
+  // A failed detach may or may not have removed it: neither is drift.
   const [{ id: ip }] = (await world.server(server.id)).public_ips;
   expect((await world.owned.post(`/public-ips/${ip}/detach`)).status).toBe(202);
   await world.agent.fail(await world.agent.take("PublicIpDetach"));
@@ -421,7 +421,7 @@ test("a public interface is wanted where the pool has it, and an interface that 
   expect(await fields([inside, outside])).toEqual([]);
 });
 
-test("strangers at our numbers and VMs of no server are told, and left alone", async () => {
+test("foreign VMs with our numbers and VMs of no server are reported, and not changed", async () => {
   const { vm } = await running();
   const foreign: SeenVm = {
     vmid: 20_900,
@@ -457,7 +457,7 @@ test("strangers at our numbers and VMs of no server are told, and left alone", a
   expect(await drift()).toEqual([]);
 });
 
-test("a server's VM without its marker is told, and its power is not taken for the server's", async () => {
+test("a server's VM without its marker is reported, and its power does not count as the server's", async () => {
   const { id, vm } = await running();
   const unmarked: SeenVm = { ...vm, marker: null, power: "off" };
   await look([unmarked]);
@@ -488,7 +488,7 @@ test("a VM that runs in the removal buffer is stopped again, but not where stopp
   expect(await usageOf(id)).not.toContain("disk.released");
 });
 
-test("a report is refused as a whole when it says too little", async () => {
+test("an incomplete report is refused as a whole", async () => {
   const answer = await world.agent.api.post("/agent/inventory", {
     agent_version: "0.1.0",
     agent_run: "00000000",

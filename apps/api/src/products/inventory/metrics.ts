@@ -2,13 +2,16 @@ import { sql } from "kysely";
 import { Gauge } from "prom-client";
 import { systemQuery } from "../../platform/database.ts";
 import type { Deps } from "../../platform/deps.ts";
-import { sightingsToTell } from "./drift-notes.ts";
+import { sightingsToReport } from "./drift-notes.ts";
 
-/** A scrape must not wait for a database that is away. */
+/** A scrape must not wait for an unreachable database. */
 const readTimeoutMs = 1_000;
 const why = "operators see where regions differ from the records";
 
-/** Adds drift and the age of the last whole look of each region to the process' metrics; every replica says the same. */
+/**
+ * Adds drift and the age of the last complete scan of each region to the process' metrics; every replica
+ * reports the same values.
+ */
 export function registerInventoryMetrics({ metrics: { registry }, db, log }: Deps): void {
   async function inTime<Row>(read: Promise<Row[]>): Promise<Row[] | null> {
     const late = Promise.withResolvers<null>();
@@ -32,7 +35,7 @@ export function registerInventoryMetrics({ metrics: { registry }, db, log }: Dep
         systemQuery(db, why)
           .selectFrom("drift")
           .select(["region", "kind", sql<number>`count(*)::integer`.as("guests")])
-          .where("sightings", ">=", sightingsToTell)
+          .where("sightings", ">=", sightingsToReport)
           .groupBy(["region", "kind"])
           .execute(),
       );
@@ -43,7 +46,7 @@ export function registerInventoryMetrics({ metrics: { registry }, db, log }: Dep
   });
   new Gauge({
     name: "kule_inventory_age_seconds",
-    help: "How long ago the last whole look at each region began",
+    help: "Age of the last complete scan of each region",
     labelNames: ["region"],
     registers: [registry],
     async collect() {

@@ -5,8 +5,8 @@ import { systemQuery, type Tx } from "../../platform/database.ts";
 const listLagSeconds = 30;
 
 /**
- * Whether a whole look at the region, begun well after that time, found no VM with the server's number and none that is
- * marked for it. False means that there may be one.
+ * Whether a complete scan of the region, begun well after that time, found no VM with the server's number and
+ * none that is marked for it. False means that there may be one.
  */
 export async function isNothingThere(
   tx: Tx,

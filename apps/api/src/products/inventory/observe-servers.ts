@@ -9,14 +9,13 @@ import { sql } from "kysely";
 import { systemQuery, type Tx } from "../../platform/database.ts";
 import { newId } from "../../platform/ids.ts";
 import { queueJob } from "../../platform/jobs.ts";
-import { serverUsage } from "../servers/usage-note.ts";
-import { diskOf } from "../servers/view.ts";
-import { openUsage, recordUsage } from "../usage/record.ts";
+import { openUsage, recordUsage, serverUsage } from "../usage/index.ts";
+import { sizeOf } from "./capacity.ts";
 import type { Guest, Sighting } from "./guests.ts";
 import type { Holder } from "./holders.ts";
 import { guestOf, type StoredGuest } from "./stored-guest.ts";
 
-/** A server and how its VM was seen, while no job could have changed either. */
+/** A server and how its VM was observed, while no job could have changed either. */
 export type Observed = {
   readonly holder: Holder;
   readonly lookedAt: Date;
@@ -24,7 +23,7 @@ export type Observed = {
   readonly guest: Guest | null;
 };
 
-/** Said when a server's power was not what the records had. */
+/** Reported when a server's power differed from the records. */
 export type PowerNews = {
   readonly server: string;
   readonly organisation: string;
@@ -35,8 +34,9 @@ export type PowerNews = {
 const requestedBy = { type: "system", id: null, name: "inventory" } as const;
 
 /**
- * Whether a look says anything about the server: not while a job of it is open, nor when the look began before its last
- * job ended, or before what is known already. Without this a late batch would undo what a job has settled.
+ * Whether an observation is newer than what is known of the server: not while a job of it is open, nor when
+ * the scan began before its last job ended, or before the last observation. Without this a late batch would
+ * undo what a job has settled.
  */
 export function isNews({ hasOpenJob, lastJobEnd, server }: Holder, { lookedAt }: Sighting): boolean {
   if (hasOpenJob) return false;
@@ -44,10 +44,12 @@ export function isNews({ hasOpenJob, lastJobEnd, server }: Holder, { lookedAt }:
   return server.observed_at === null || server.observed_at < lookedAt;
 }
 
-/** Writes what was seen: power, guest and time on the record; status and usage where the power was not as recorded. */
+/**
+ * Writes what was observed: power, guest and time on the record; status and usage where the power differed.
+ */
 export async function observeServers(tx: Tx, seen: readonly Observed[]): Promise<PowerNews[]> {
   const news: PowerNews[] = [];
-  // Usage takes each organisation's row: in one order, so that two regions' batches never wait for each other in a circle.
+  // Usage locks each organisation's row: in one order, so that two regions' batches cannot deadlock.
   const ordered = seen.toSorted((one, other) =>
     one.holder.server.organisation_id < other.holder.server.organisation_id ? -1 : 1,
   );
@@ -70,13 +72,14 @@ export async function observeServers(tx: Tx, seen: readonly Observed[]): Promise
 }
 
 /**
- * A disk that has grown all the same, by a resize whose end nobody saw: it is held and counted as large as it is. One that
- * is larger than was ever asked for is drift.
+ * A disk that has grown by a resize whose end was not observed: it is recorded and counted as large as it is.
+ * One that is larger than was ever requested is drift.
  *
  * @returns the server as it is now
  */
 async function followDisk(tx: Tx, { server, orderedDiskGb }: Holder, guest: Guest | null): Promise<Server> {
-  const disk_gb = grownDiskGb(diskOf(server), orderedDiskGb, guest?.disk_bytes ?? null);
+  const { diskGb } = sizeOf(server.package, server.disk_gb);
+  const disk_gb = grownDiskGb(diskGb, orderedDiskGb, guest?.disk_bytes ?? null);
   if (disk_gb === null || server.observed_generation === 0) return server;
   await tx
     .updateTable("server")
@@ -84,14 +87,14 @@ async function followDisk(tx: Tx, { server, orderedDiskGb }: Holder, guest: Gues
     .where("organisation_id", "=", server.organisation_id)
     .where("id", "=", server.id)
     .execute();
-  await audit(tx, server, { disk_gb: { from: diskOf(server), to: disk_gb } });
+  await audit(tx, server, { disk_gb: { from: diskGb, to: disk_gb } });
   const grown = { ...server, disk_gb };
   const { diskIsCounted } = await openUsage(tx, server.organisation_id, server.id);
   if (diskIsCounted) await recordUsage(tx, ["server.resized"], serverUsage(grown, null, "reconcile"));
   return grown;
 }
 
-/** An address that the guest has taken up by itself, or that it reads from its drive now, waits for no reboot. */
+/** An address that the guest has configured itself, or that it reads from its drive now, needs no reboot. */
 async function followGuestNetwork(tx: Tx, { holder, lookedAt, guest }: Observed): Promise<void> {
   if (guest === null) return;
   const power = guest.power ?? "off";
@@ -115,12 +118,13 @@ async function followGuestNetwork(tx: Tx, { holder, lookedAt, guest }: Observed)
       "in",
       done.map(({ id }) => id),
     )
-    // The look was at what there was when the server's jobs were read, and they are locked with it.
+    // The observation is compared with the state when the server's jobs were read, and they are locked with
+    // it.
     .where("held_by", "=", holder.server.id)
     .execute();
 }
 
-/** Null when everything is as recorded, which is nearly always: nothing more is asked of the database then. */
+/** Null when everything is as recorded, which is nearly always: then no further query is made. */
 async function follow(tx: Tx, server: Server, guest: Guest | null): Promise<Followed | null> {
   const seen = guest === null ? "gone" : (guest.power ?? "off");
   const wasMissing = server.status === "error" && server.status_code === "vm_missing";
@@ -199,7 +203,10 @@ async function audit(tx: Tx, server: Server, details: object): Promise<void> {
     .execute();
 }
 
-/** A server in its removal buffer that somebody started in the region: it is off in there, and its owner pays for none. */
+/**
+ * A server in the removal buffer that was started in the region: it must be off there, and its owner pays for
+ * none.
+ */
 async function stopAgain(tx: Tx, server: Server): Promise<void> {
   await queueJob(tx, {
     kind: "ServerStop",

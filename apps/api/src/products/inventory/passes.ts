@@ -3,19 +3,19 @@ import type { RegionInventory } from "@kule/database/generated/rows";
 import { type Selectable, sql } from "kysely";
 import { systemQuery, type Tx } from "../../platform/database.ts";
 
-/** An agent that has sent nothing for so long does not look any more; another one may. */
+/** An agent that has sent nothing for this long has abandoned its scan; another agent may scan. */
 const abandonedAfterSeconds = 60;
 
-/** What an agent is asked to look for by its number, in one pass. */
-const mostToLookFor = 500;
+/** How many numbers an agent is asked to query in one scan. */
+const mostToQuery = 500;
 
 export type PassRow = Selectable<RegionInventory>;
 type Report = Schemas["InventoryReport"];
 type Ack = Schemas["InventoryAck"];
 
 /**
- * Begins a look at the region: its number fences off every batch of earlier ones. Of several agents one looks at a
- * time; an agent that asks again takes its own place.
+ * Begins a scan of the region: its number invalidates every batch of earlier ones. Of several agents one
+ * scans at a time; an agent that begins again replaces its own scan.
  */
 export async function beginPass(tx: Tx, region: string, report: Report): Promise<Ack> {
   const everySeconds = report.every_seconds ?? 30;
@@ -43,7 +43,7 @@ export async function beginPass(tx: Tx, region: string, report: Report): Promise
     next_in_seconds: Math.max(1, Math.ceil(seconds)),
   });
   if (isOthers && is_open && sinceSign < abandonedAfterSeconds) return later(everySeconds);
-  // Two agents share the looks of one region instead of doubling them.
+  // Two agents share the scans of one region instead of doubling them.
   if (isOthers && !is_open && sinceEnd < everySeconds) return later(everySeconds - sinceEnd + 1);
   const { pass } = await tx
     .updateTable("region_inventory")
@@ -80,7 +80,10 @@ export async function lockPass(tx: Tx, region: string, report: Report): Promise<
   return row.pass === report.pass && row.agent_run === report.agent_run ? row : null;
 }
 
-/** Numbers of servers whose VMs were made and that the last whole look did not find in the region's list. */
+/**
+ * Numbers of servers whose VMs were created and that the last complete scan did not find in the region's
+ * list.
+ */
 async function numbersToLookFor(tx: Tx, region: string): Promise<number[]> {
   const { rows } = await sql<{ vmid: number }>`
     select v.vmid from region_vmid v
@@ -90,7 +93,7 @@ async function numbersToLookFor(tx: Tx, region: string): Promise<number[]> {
      where v.region = ${region} and v.state = 'used' and s.observed_generation > 0
        and s.status in ('running', 'stopped', 'error', 'pending_deletion') and i.complete_pass is not null
        and (m.vmid is null or m.pass < i.complete_pass or m.state = 'absent')
-     order by v.vmid limit ${mostToLookFor}`.execute(
+     order by v.vmid limit ${mostToQuery}`.execute(
     systemQuery(tx, "an agent looks at the servers of all organisations in its region"),
   );
   return rows.map(({ vmid }) => vmid);

@@ -1,7 +1,7 @@
 import type { Schemas } from "@kule/contract/schemas";
 import { sql } from "kysely";
 import type { Tx } from "../../platform/database.ts";
-import { capacityOf, forgetGrowth } from "./capacity.ts";
+import { capacityOf, deleteGrowth } from "./capacity.ts";
 import { clearDrift, clearUnseenDrift, type DriftNews, type DriftNote, noteDrift } from "./drift-notes.ts";
 import { judgeGuest, type RegionFacts } from "./find-drift.ts";
 import { databaseTime, hiddenOf, keepGuests, type Sighting, sightingsOf } from "./guests.ts";
@@ -11,7 +11,7 @@ import { lockPass, type PassRow } from "./passes.ts";
 
 type Report = Schemas["InventoryReport"];
 
-/** What a batch changed that somebody should hear of. */
+/** Changes in a batch that are reported to the log. */
 export type BatchNews = {
   readonly recorded: boolean;
   readonly power: readonly PowerNews[];
@@ -26,14 +26,17 @@ export type BatchNews = {
 
 const nothing: BatchNews = { recorded: true, power: [], drift: [], resolved: [], passEnded: null };
 
-/** Records one batch of a look at the region; a former look's changes nothing, nor does one that was recorded before. */
+/**
+ * Records one batch of a scan of the region; a batch of an earlier scan, or one that was recorded before,
+ * changes nothing.
+ */
 export async function recordBatch(tx: Tx, region: string, report: Report): Promise<BatchNews> {
   const pass = await lockPass(tx, region, report);
   if (pass === null) return { ...nothing, recorded: false };
   const batch = report.batch ?? 0;
   // The answer to it was lost.
   if (batch < pass.next_batch) return nothing;
-  // One before it never came: this look is not whole, and cannot become so.
+  // A batch before it is missing: this scan is incomplete and stays so.
   if (batch > pass.next_batch) return { ...nothing, recorded: false };
   const now = await databaseTime(tx);
   const sightings = sightingsOf(report, pass, now);
@@ -101,7 +104,7 @@ async function judge(tx: Tx, region: RegionFacts, sightings: readonly Sighting[]
   const found: Found = { observed: [], notes: [], right: [] };
   for (const sighting of sightings) {
     const { vmid, guest } = sighting;
-    // What no guest has is judged when the whole look is known.
+    // Numbers without a guest are judged at the end of the scan.
     if (guest === null || guest.state !== "seen" || skipped.has(vmid)) continue;
     const holder = holders.get(vmid) ?? null;
     if (holder !== null && !isNews(holder, sighting)) continue;
@@ -115,7 +118,7 @@ async function judge(tx: Tx, region: RegionFacts, sightings: readonly Sighting[]
   return found;
 }
 
-/** Servers whose VMs are there, and out of the agent's reach: an agent reaches them by their pools. */
+/** Servers whose VMs exist but out of the agent's reach: an agent reaches them by their pools. */
 async function hiddenNotes(tx: Tx, region: string, hidden: readonly Sighting[]): Promise<DriftNote[]> {
   if (hidden.length === 0) return [];
   const { holders } = await lockHolders(
@@ -144,7 +147,7 @@ async function hiddenNotes(tx: Tx, region: string, hidden: readonly Sighting[]):
   });
 }
 
-/** A VM that was being destroyed while it was seen belongs to a server that is gone by now. */
+/** A VM that was observed while it was being destroyed belongs to a server that is gone by now. */
 function isHistory({ guest, lookedAt }: Sighting, jobs: Awaited<ReturnType<typeof jobsOf>>): boolean {
   const of = jobs.get(guest?.marker?.server_id ?? "");
   return of !== undefined && (of.has_open_job || (of.last_end !== null && of.last_end >= lookedAt));
@@ -161,7 +164,7 @@ async function jobsOfMarked(tx: Tx, region: string, sightings: readonly Sighting
 
 type Ended = Pick<BatchNews, "power" | "drift" | "resolved"> & { readonly implausible: readonly string[] };
 
-/** The look is over. Only a whole one shows what is not there. */
+/** The scan has ended. Only a complete one shows what is missing. */
 async function endPass(tx: Tx, region: string, pass: PassRow, end: Schemas["InventoryEnd"]): Promise<Ended> {
   const { complete, nodes, storages, images } = end;
   const measured =
@@ -184,7 +187,7 @@ async function endPass(tx: Tx, region: string, pass: PassRow, end: Schemas["Inve
     })
     .where("region", "=", region)
     .execute();
-  if (measured !== null && pass.began_at !== null) await forgetGrowth(tx, region, pass.began_at);
+  if (measured !== null && pass.began_at !== null) await deleteGrowth(tx, region, pass.began_at);
   if (!complete) return { power: [], drift: [], resolved: [], implausible };
   const gone = await findGone(tx, region, pass.pass);
   const power = await observeServers(
@@ -204,13 +207,13 @@ async function endPass(tx: Tx, region: string, pass: PassRow, end: Schemas["Inve
 
 const maxTroubleCharacters = 1_000;
 
-/** What operators read of the look: the region's own trouble, and figures of it that cannot be. */
+/** What operators read of the scan: the region's own errors, and its impossible figures. */
 function troubleOf({ trouble }: Schemas["InventoryEnd"], implausible: readonly string[]): string | null {
   const all = trouble == null ? implausible : [trouble, ...implausible];
   return all.length === 0 ? null : all.join("; ").slice(0, maxTroubleCharacters);
 }
 
-/** Servers whose numbers were asked for in this whole look, and that no guest has. */
+/** Servers whose numbers were queried in this complete scan, and that no guest has. */
 async function findGone(tx: Tx, region: string, pass: number): Promise<{ holder: Holder; lookedAt: Date }[]> {
   const absent = await tx
     .selectFrom("region_vm")

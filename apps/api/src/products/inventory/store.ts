@@ -4,16 +4,16 @@ import { staleAfterSeconds } from "@kule/rules/inventory/observation";
 import { type Selectable, sql } from "kysely";
 import { type Database, systemQuery, type Tx } from "../../platform/database.ts";
 import { fetchPage, type Page } from "../../platform/pagination.ts";
-import { sightingsToTell } from "./drift-notes.ts";
+import { sightingsToReport } from "./drift-notes.ts";
 
 export type DriftRow = Selectable<Drift>;
 
-/** Told drift of all regions, newest first. */
+/** Reported drift of all regions, newest first. */
 export function listDrift(db: Database, query: RequestQuery<"listDrift">): Promise<Page<DriftRow>> {
   let rows = systemQuery(db, "operators see where regions differ from the records")
     .selectFrom("drift")
     .selectAll()
-    .where("sightings", ">=", sightingsToTell);
+    .where("sightings", ">=", sightingsToReport);
   if (query.region !== undefined) rows = rows.where("region", "=", query.region);
   if (query.kind !== undefined) rows = rows.where("kind", "in", query.kind);
   if (query.server_id !== undefined) rows = rows.where("server_id", "=", query.server_id);
@@ -29,7 +29,7 @@ export function listDrift(db: Database, query: RequestQuery<"listDrift">): Promi
   });
 }
 
-/** The last look at a region that came to its end. */
+/** The last scan of a region that has ended. */
 export type LastPass = {
   readonly number: number;
   readonly endedAt: Date;
@@ -63,8 +63,8 @@ export async function findLastPass(db: Database, region: string): Promise<LastPa
 }
 
 /**
- * Why the VM of that number cannot be taken over, by the last whole look at the region; null inside when nothing speaks
- * against it, and null when there was no such look lately: the job looks for itself.
+ * Why the VM of that number cannot be adopted, by the last complete scan of the region; null inside when no
+ * reason is known, and null when there was no recent scan: the job checks for itself.
  */
 export async function findGuest(
   tx: Tx,

@@ -2,7 +2,7 @@ import { plausibleUptime } from "@kule/rules/inventory/plausible";
 import { guestAddresses, guestHostname, guestOs } from "@kule/rules/inventory/seen-words";
 import type { Guest } from "./guests.ts";
 
-/** What is known of the system inside a VM, as it is kept. */
+/** What is known of the system inside a VM, as it is stored. */
 export type StoredGuest = {
   readonly agent: boolean;
   readonly cloud_init: "unknown" | "running" | "done" | "error";
@@ -11,16 +11,16 @@ export type StoredGuest = {
   readonly addresses: readonly string[];
   readonly boot_at: string | null;
   /**
-   * When its agent was last asked, while it ran. Taken away by every job of the server: what a job leaves behind may
-   * answer otherwise.
+   * When the guest agent was last queried, while it ran. Every job of the server removes it: after a job the
+   * answer may differ.
    */
   readonly agent_at?: string;
 };
 
-/** Two looks at one boot differ by rounding. */
+/** Two observations of one boot differ by rounding. */
 const sameBootMs = 5_000;
 
-/** A guest that does not answer now is still the one that answered before, unless it was switched on anew. */
+/** A guest that does not answer now is still the one that answered before, unless it was powered on again. */
 export function guestOf(before: StoredGuest | null, { power, guest }: Guest, lookedAt: Date): StoredGuest {
   const uptime = power === "on" ? plausibleUptime(guest?.uptime_seconds ?? null) : null;
   const bootAt = uptime === null ? null : new Date(lookedAt.getTime() - uptime * 1000);

@@ -22,7 +22,7 @@ export function viewDrift(row: DriftRow): Schemas["Drift"] {
   };
 }
 
-/** A region's room as operators see it. */
+/** A region's capacity as operators see it. */
 export function viewCapacity(
   region: string,
   capacity: KnownCapacity,

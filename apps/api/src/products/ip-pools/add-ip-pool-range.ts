@@ -46,7 +46,8 @@ export function checkAddIpPoolRange(
     ];
   if (rangeSize(range.range) > maxRangeSize)
     return [fieldError(pointer, "too_long", `has more than ${maxRangeSize} addresses`)];
-  // What no guest can have comes in blocks larger than a range may be, or at its very beginning: an end would be in one.
+  // Addresses that no guest can have come in blocks larger than a range may be, or at its very beginning: an
+  // end would be in one.
   const { version, first, last } = range.range;
   if ([first, last].some((value) => isSpecial({ version, value })))
     return [fieldError(pointer, "out_of_range", "holds addresses that no guest can have")];
@@ -85,7 +86,7 @@ function networkOf(pool: IpPoolRow): IpNetwork {
   return { gateway, prefixLength: pool.prefix_length };
 }
 
-/** Writes a row for each address, those that nobody can have as reserved. */
+/** Writes a row for each address; those that cannot be used are reserved. */
 export async function addIpPoolRange(
   { body }: ApiRequest<"addIpPoolRange">,
   tx: Tx,
@@ -113,7 +114,7 @@ export async function addIpPoolRange(
      order by a.address`
     .execute(tx)
     .catch((error: unknown) => {
-      // Added to another pool between our look and our insert.
+      // Added to another pool between our check and our insert.
       if (violatedConstraint(error) === "public_address_pkey") throw rangesOverlap(null);
       throw error;
     });

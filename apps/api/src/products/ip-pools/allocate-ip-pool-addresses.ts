@@ -37,7 +37,7 @@ export async function checkAllocateIpPoolAddresses(
   return errors;
 }
 
-/** Gives the organisation addresses of the pool's stock: as many as were asked for, or none. */
+/** Allocates addresses of the pool to the organisation: as many as were requested, or none. */
 export async function allocateIpPoolAddresses(
   { body }: ApiRequest<"allocateIpPoolAddresses">,
   tx: Tx,

@@ -18,7 +18,7 @@ export function addressesInUse(
   return new Conflict(
     inUse("ip_pool_addresses_free", `${what} cannot go: ${held.address} is ${why}`, {
       resource: held.public_ip_id,
-      fix: "withdraw its allocations first; an address that was released rests for a while",
+      fix: "withdraw its allocations first; a released address is quarantined for a while",
     }),
   );
 }

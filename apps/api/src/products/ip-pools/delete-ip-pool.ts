@@ -6,7 +6,10 @@ import { noContent } from "../../platform/reply.ts";
 import { addressesInUse } from "./conflicts.ts";
 import { findHeldAddress, type IpPoolDetails, lockIpPool } from "./store.ts";
 
-/** The ranges and their addresses go with it. Under the pool's lock nothing of it can be allocated meanwhile. */
+/**
+ * Deletes its ranges and their addresses with it. Under the pool's lock no address of it can be allocated
+ * concurrently.
+ */
 export async function deleteIpPool(
   request: ApiRequest<"deleteIpPool">,
   tx: Tx,

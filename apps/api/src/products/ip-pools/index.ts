@@ -1,2 +1,3 @@
-/** What other products may use of the pools. */
+/** What other products may import of the pools. */
+export { mountIpPools } from "./routes.ts";
 export { isFresh } from "./store.ts";

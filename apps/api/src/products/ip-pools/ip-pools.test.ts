@@ -38,7 +38,7 @@ async function addPool(more: object = {}) {
 const netOf = (pool: { gateway: string }) => pool.gateway.split(".").slice(0, 3).join(".");
 
 describe("IP pools", () => {
-  it("are for operators: everybody else gets 403 that names the permission", async () => {
+  it("are for operators: all others get 403 that names the permission", async () => {
     for (const answer of [
       await acme.owner.get("/ip-pools"),
       await acme.owner.post("/ip-pools", poolBody()),
@@ -49,7 +49,7 @@ describe("IP pools", () => {
     }
   });
 
-  it("never give out the network, the gateway and the broadcast address", async () => {
+  it("never allocate the network, the gateway and the broadcast address", async () => {
     const pool = await addPool();
     const net = netOf(pool);
     const range = await world.operator.post(`/ip-pools/${pool.id}/ranges`, { cidr: `${net}.0/24` });
@@ -94,7 +94,7 @@ describe("IP pools", () => {
         body: { code: "range_overlap", precondition: { resource: first.id } },
       });
     expect((await world.operator.post(path, { start: `${net}.20`, end: `${net}.30` })).status).toBe(201);
-    // A pool beside it cannot hold the same address, in whatever region.
+    // Another pool cannot hold the same address, in whatever region.
     await world.addRegion("ist2");
     const twin = await addPool({ region: "ist2", gateway: pool.gateway });
     expect(await world.operator.post(`/ip-pools/${twin.id}/ranges`, { cidr: `${net}.0/24` })).toMatchObject({
@@ -131,7 +131,7 @@ describe("IP pools", () => {
     expect(answer.body.errors).toContainEqual(expect.objectContaining({ pointer, code }));
   });
 
-  it("hold no address that no guest can have, however wide their network is", async () => {
+  it("contain no address that no guest can have, however wide their network is", async () => {
     const pool = await addPool({ gateway: "169.253.0.1", prefix_length: 8 });
     for (const cidr of ["169.254.0.0/24", "169.254.240.0/20"]) {
       const answer = await world.operator.post(`/ip-pools/${pool.id}/ranges`, { cidr });
@@ -155,7 +155,7 @@ describe("IP pools", () => {
     [{ prefix_length: 32 }, "/prefix_length", "out_of_range"],
     [{ vlan: 100 }, "/vlan", "conflicts_with"],
     [{ region: "nowhere" }, "/region", "not_found"],
-  ])("cannot be made with %j", async (wrong, pointer, code) => {
+  ])("cannot be created with %j", async (wrong, pointer, code) => {
     const answer = await world.operator.post("/ip-pools", poolBody(wrong));
     expect(answer.status).toBe(422);
     expect(answer.body.errors).toEqual([expect.objectContaining({ pointer, code })]);
@@ -177,7 +177,7 @@ describe("IP pools", () => {
     expect((await world.operator.delete(`${path}/allocations/${address}`)).status).toBe(404);
   });
 
-  it("are in use while an address of them is allocated, taken or resting", async () => {
+  it("are in use while an address of them is allocated, reserved or quarantined", async () => {
     const pool = await addPool();
     const net = netOf(pool);
     const path = `/ip-pools/${pool.id}`;
@@ -203,7 +203,7 @@ describe("IP pools", () => {
       { address: `${net}.9`, state: "quarantined", public_ip_id: null, organisation: { slug: "acme" } },
     ]);
     expect((await world.operator.delete(`${path}/allocations/${net}.9`)).status).toBe(204);
-    // Withdrawn, and resting all the same: a new owner would meet what is left of the old one.
+    // Withdrawn, and still in quarantine: a new owner would receive traffic for the old one.
     await refused();
     await owner.query("update public_address set free_after = now() where address = $1", [`${net}.9`]);
     expect((await world.operator.delete(`${path}/ranges/${range.id}`)).status).toBe(204);

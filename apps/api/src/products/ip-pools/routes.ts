@@ -79,7 +79,7 @@ function poolOf(request: ApiRequest): Promise<IpPoolDetails | null> {
   return findIpPool(request.db, request.pathId("ip_pool_id", "pool"));
 }
 
-/** What is no address reads like one that is not allocated. */
+/** A text that is not an address reads like an address that is not allocated. */
 async function allocationOf(request: ApiRequest): Promise<FoundAllocation | null> {
   const poolId = request.pathId("ip_pool_id", "pool");
   const address = parseIp(request.pathText("address"));

@@ -17,7 +17,7 @@ export type AddressCounts = {
 
 export type IpPoolDetails = IpPoolRow & { readonly addresses: AddressCounts };
 
-/** Nobody has it, and if somebody had, it has rested. */
+/** It is allocated to no one, and its quarantine, if any, is over. */
 export const isFresh = sql<boolean>`(public_address.state = 'free'
   or public_address.state = 'quarantined' and public_address.free_after <= clock_timestamp())`;
 
@@ -50,7 +50,7 @@ export function listIpPools(db: Database, query: RequestQuery<"listIpPools">): P
   return fetchPage(rows, inOrder("ip-pools", query, "ip_pool"));
 }
 
-/** The pool's row under its lock, which everything that changes what is in it or whose it is queues for. */
+/** The pool's row under its lock, which every change of its content or its owners takes. */
 export async function lockIpPool(tx: Tx, id: string): Promise<IpPoolRow | null> {
   const row = await tx
     .selectFrom("ip_pool")
@@ -114,7 +114,7 @@ export function listIpPoolRanges(
   return fetchPage(rows, newestFirst(`ip-pool-ranges ${poolId}`, query, "ip_pool_range"));
 }
 
-/** An address that somebody still has a hold on: given to an organisation, or resting. */
+/** An address that is not free: allocated to an organisation, or in quarantine. */
 export async function findHeldAddress(
   tx: Tx,
   where: { readonly poolId: string; readonly rangeId?: string },
@@ -190,7 +190,7 @@ export type OrganisationShare = {
   readonly attached: number;
 };
 
-/** Who has how much of the pool, by the organisations' slugs. */
+/** How much of the pool each organisation has, by slug. */
 export function listShares(db: Database, poolId: string): Promise<OrganisationShare[]> {
   return systemQuery(db, "operators see who has a pool's addresses")
     .selectFrom("public_address")

@@ -8,7 +8,7 @@ import { poolNameTaken } from "./conflicts.ts";
 import { findIpPool, type IpPoolDetails, lockIpPool, updateIpPoolRow } from "./store.ts";
 import { viewIpPool } from "./view.ts";
 
-/** Its name and description; what guests were told of it stays as it is. */
+/** Its name and description; the settings that guests were given stay. */
 export async function updateIpPool(
   request: ApiRequest<"updateIpPool">,
   tx: Tx,

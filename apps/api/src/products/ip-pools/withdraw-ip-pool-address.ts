@@ -8,14 +8,14 @@ import { type AllocationRow, lockIpPool } from "./store.ts";
 
 export type FoundAllocation = AllocationRow & { readonly poolId: string };
 
-/** Back into the pool's stock. An address that rests goes on resting there. */
+/** Returns the address to the pool. An address in quarantine stays in quarantine there. */
 export async function withdrawIpPoolAddress(
   _request: ApiRequest<"withdrawIpPoolAddress">,
   tx: Tx,
   { poolId, address }: FoundAllocation,
 ): Promise<Outcome> {
   if ((await lockIpPool(tx, poolId)) === null) throw new NotFound();
-  // Under its lock: whoever takes it at this moment is before us or after us.
+  // Under its lock: a concurrent reservation runs before or after this.
   const row = await tx
     .selectFrom("public_address")
     .select(["state", "allocated_to", "public_ip_id"])

@@ -3,12 +3,12 @@ import type { ApiRequest } from "../../platform/api-request.ts";
 import type { Tx } from "../../platform/database.ts";
 import { Conflict, NotFound } from "../../platform/errors.ts";
 import { handlerOf, type JobHandlers } from "../../platform/job-handler.ts";
-import { askToStop, cancelQueuedJob, type JobRow, seenByLastAttempt } from "../../platform/jobs.ts";
+import { cancelQueuedJob, type JobRow, requestCancel, seenByLastAttempt } from "../../platform/jobs.ts";
 import type { Outcome } from "../../platform/mutation.ts";
 import { reply } from "../../platform/reply.ts";
-import { viewWrittenJob } from "./index.ts";
 import { findJob, type JobDetails, lockJob } from "./store.ts";
 import { cancelDecision } from "./view.ts";
+import { viewWrittenJob } from "./written-job.ts";
 
 const message = "The job was cancelled";
 
@@ -25,10 +25,10 @@ export async function cancelJob(
     throw new Conflict(invalidState("job_cancellable", decision.reason, { resource: job.id }), job.status);
   if (job.status === "queued") {
     await cancelQueuedJob(tx, job, "cancelled", message);
-    // An attempt before it may have switched the server off: what it saw last is what is known.
+    // An attempt before it may have switched the server off: what it observed last is what is known.
     const end = { status: "cancelled", message, code: null, ...seenByLastAttempt(job) } as const;
     await handlerOf(handlers, job).settle(tx, job, end, request.deps.settings);
-  } else await askToStop(tx, job);
+  } else await requestCancel(tx, job);
   return { reply: reply(202, await viewWrittenJob(tx, job, request.caller)), resource: job.id };
 }
 

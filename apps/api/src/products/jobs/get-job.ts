@@ -5,14 +5,16 @@ import { listenToJob } from "./job-news.ts";
 import { findJob, type JobWithSteps } from "./store.ts";
 import { viewJob } from "./view.ts";
 
-/** How often a client is asked to poll; twice as often is let pass. */
+/** How often a client is asked to poll; twice as often is accepted. */
 const pollSeconds = 5;
-/** A look at once after the create, or two tabs, are no offence: this many polls are free, then the rate holds. */
+/**
+ * A poll right after the create, or two tabs, are allowed: this many polls are free, then the rate applies.
+ */
 const pollBurst = 10;
-/** While a job makes many small steps, a waiting client gets the news about once in this time. */
+/** While a job makes many small steps, a waiting client gets at most one answer in this time. */
 const gatherMs = 500;
 /** A NOTIFY can be lost with its connection. */
-const lookAgainMs = 5_000;
+const recheckMs = 5_000;
 
 /**
  * Answers the job: at once, or with `wait` as soon as it changed.
@@ -22,7 +24,8 @@ const lookAgainMs = 5_000;
 export async function getJob(request: ApiRequest<"getJob">, found: JobWithSteps): Promise<Reply> {
   const waitMs = (request.query.wait ?? 0) * 1000;
   const isOpen = found.finished_at === null;
-  // Waiting is what polling should be replaced by, and whoever waits cannot know that the job has ended meanwhile.
+  // Waiting should replace polling, and a client that waits cannot know that the job has ended in the
+  // meantime.
   if (waitMs === 0) countPoll(request, found.id);
   const job = waitMs > 0 && isOpen ? await waitForChange(request, found, waitMs) : found;
   const headers: Record<string, string> =
@@ -52,10 +55,10 @@ async function waitForChange(
   const look = async () => (await findJob(db, found.organisation_id, found.id)) ?? found;
   const leftMs = () => deadline - performance.now();
   try {
-    // Looked at again now that we listen.
+    // Read again now that the notification is subscribed.
     let job = await look();
     while (job.version === found.version && leftMs() > 0 && !gone.aborted) {
-      await news.next(Math.min(leftMs(), lookAgainMs), gone);
+      await news.next(Math.min(leftMs(), recheckMs), gone);
       job = await look();
     }
     const gatherUntil = performance.now() + Math.min(gatherMs, Math.max(0, leftMs()));

@@ -72,7 +72,7 @@ describe("GET /jobs", () => {
   });
 });
 
-test("a job says what its server is called now, and no name once that is gone", async () => {
+test("a job shows its server's present name, and none once it is deleted", async () => {
   const { server, job } = await world.create();
   const resource = async () => (await world.owned.get(`/jobs/${job.id}`)).body.resource;
   expect(await resource()).toEqual({ type: "server", id: server.id, name: server.name });
@@ -96,7 +96,7 @@ describe("GET /jobs/{id}", () => {
     expect(done.headers.get("Retry-After")).toBeNull();
   });
 
-  test("bears polling at twice the rate after a few looks, and refuses more kindly", async () => {
+  test("accepts polling at twice the rate after a burst, and refuses more", async () => {
     const { job } = await world.create();
     const statuses: number[] = [];
     for (let look = 0; look < 12; look += 1) statuses.push((await world.owned.get(`/jobs/${job.id}`)).status);
@@ -145,10 +145,10 @@ describe("GET /jobs/{id}", () => {
     for (const progress of [30, 40, 50]) await world.agent.report(claimed, { phase: "apply", progress });
     const answer = await waiting;
     expect(answer.body.progress).toBeGreaterThanOrEqual(30);
-    // However often it is asked, waiting is not polling.
+    // Requests that wait do not count as polling, however many there are.
     for (let round = 0; round < 12; round += 1) {
       const [next] = await Promise.all([
-        world.owned.get(`/jobs/${job.id}?wait=5`),
+        world.owned.get(`/jobs/${job.id}?wait=1`),
         world.agent.report(claimed, { progress: 50 }),
       ]);
       expect(next.status).toBe(200);
@@ -163,7 +163,7 @@ describe("GET /jobs/{id}", () => {
 });
 
 describe("GET /jobs/{id}/events", () => {
-  test("tells each change and ends with the end", async () => {
+  test("sends each change and ends with the job", async () => {
     const { job } = await world.create();
     const reading = readEvents(job.id);
     const claimed = await world.agent.take("ServerCreate");
@@ -175,7 +175,7 @@ describe("GET /jobs/{id}/events", () => {
     expect(ids).toEqual([...new Set(ids)].sort((a, b) => a - b));
   });
 
-  test("goes on after the event seen last, at another replica too", async () => {
+  test("resumes after the last event, at another replica too", async () => {
     const { job } = await world.create();
     const [first] = await readEvents(job.id, { enough: 1 });
     if (first === undefined) throw new Error("no event");
@@ -220,7 +220,7 @@ describe("POST /jobs/{id}/cancel", () => {
     expect(await world.server(id)).toMatchObject({ status: "stopped", power_state: "off" });
   });
 
-  test("ends a create that waits at once, and leaves its server to be deleted or tried again", async () => {
+  test("ends a create that waits at once, and leaves its server to be deleted or retried", async () => {
     const { server, job } = await world.create();
     const answer = await world.owned.post(`/jobs/${job.id}/cancel`);
     expect(answer.status).toBe(202);
@@ -246,7 +246,7 @@ describe("POST /jobs/{id}/cancel", () => {
     ]);
   });
 
-  test("asks the holder of a create that runs", async () => {
+  test("requests the cancel from the holder of a running create", async () => {
     const { server, job } = await world.create();
     const claimed = await world.agent.take("ServerCreate");
     const answer = await world.owned.post(`/jobs/${job.id}/cancel`);
@@ -272,7 +272,7 @@ describe("POST /jobs/{id}/cancel", () => {
 });
 
 describe("POST /jobs/{id}/retry", () => {
-  test("goes on with the same job, under a new epoch", async () => {
+  test("continues with the same job, under a new epoch", async () => {
     const { server, job } = await world.create();
     await world.agent.fail(await world.agent.take("ServerCreate"));
     const answer = await world.owned.post(`/jobs/${job.id}/retry`);
@@ -302,7 +302,7 @@ describe("POST /jobs/{id}/retry", () => {
     expect((await world.owned.post(`/jobs/${job.id}/retry`)).status).toBe(409);
   });
 
-  test("of a failed restore brings the server back after all", async () => {
+  test("of a failed restore restores the server after all", async () => {
     const server = await world.createRunning();
     await world.owned.delete(`/servers/${server.id}`);
     const { job } = (await world.owned.post(`/servers/${server.id}/cancel-deletion`)).body;

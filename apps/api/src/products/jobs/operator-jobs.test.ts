@@ -45,7 +45,7 @@ test("operators see the jobs of all organisations, newest first, narrowed and pa
   expect(await ids("?region=nowhere")).toEqual([]);
 });
 
-test("nobody but operators sees them, and what makes no sense is refused", async () => {
+test("only operators see them, and invalid values are refused", async () => {
   expect((await world.owned.get("/operator/jobs")).status).toBe(403);
   expect((await world.world.operator.get("/operator/jobs?status=tired")).status).toBe(422);
 });

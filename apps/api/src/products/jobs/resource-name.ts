@@ -1,6 +1,9 @@
 import { type RawBuilder, sql } from "kysely";
 
-/** What the resource of a job is called now; null when it is gone. The job is in the query under this name. */
+/**
+ * The present name of a job's resource; null when it is gone. The query must contain the job under this
+ * alias.
+ */
 export function resourceNameOf(job: "job" | "j"): RawBuilder<string | null> {
   return sql.raw(`case ${job}.resource_type
     when 'server' then (select s.name from server s

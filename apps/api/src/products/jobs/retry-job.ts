@@ -7,11 +7,11 @@ import { requeueEndedJob } from "../../platform/jobs.ts";
 import type { Outcome } from "../../platform/mutation.ts";
 import { reply } from "../../platform/reply.ts";
 import { lockWithResource } from "./cancel-job.ts";
-import { viewWrittenJob } from "./index.ts";
 import type { JobDetails } from "./store.ts";
 import { retryDecision } from "./view.ts";
+import { viewWrittenJob } from "./written-job.ts";
 
-/** Queues a job that ended without success again; it goes on from what exists. */
+/** Queues a job again that ended without success; it continues from what exists. */
 export async function retryJob(
   request: ApiRequest<"retryJob">,
   tx: Tx,
@@ -23,7 +23,7 @@ export async function retryJob(
   if (!decision.allowed)
     throw new Conflict(invalidState("job_retryable", decision.reason, { resource: job.id }), job.status);
   const handler = handlerOf(handlers, job);
-  await handler.makeWay(tx, job);
+  await handler.preempt(tx, job);
   const queued = await requeueEndedJob(tx, job);
   await handler.retried(tx, queued, job);
   return { reply: reply(202, await viewWrittenJob(tx, queued, request.caller)), resource: job.id };

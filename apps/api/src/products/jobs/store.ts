@@ -7,7 +7,7 @@ import type { JobRow } from "../../platform/jobs.ts";
 import { fetchPage, newestFirst, type Page } from "../../platform/pagination.ts";
 import { resourceNameOf } from "./resource-name.ts";
 
-/** A job with what its view needs to know of its surroundings. */
+/** A job with what its view needs of related rows. */
 export type JobDetails = JobRow & {
   /** The job of the same resource that runs first. */
   readonly queued_behind: string | null;
@@ -27,7 +27,7 @@ const queuedBehind = sql<string | null>`(
    where other.organisation_id = job.organisation_id and other.resource_id = job.resource_id
      and other.status = 'running' and job.status = 'queued')`;
 
-// Both are asked only of a job that could be tried again.
+// Both are queried only for a job that could be retried.
 const hasOpenJob = sql<boolean>`case when job.status in ('failed', 'cancelled') then exists (
   select 1 from job other
    where other.organisation_id = job.organisation_id and other.resource_id = job.resource_id
@@ -36,9 +36,9 @@ const hasOpenJob = sql<boolean>`case when job.status in ('failed', 'cancelled') 
               and job.kind = any (${[...writeTheFilter]}::text[]))) else true end`;
 
 /**
- * By a later one of its kind. Of a rebuild also by whatever used the server's disk after it: its password is forgotten
- * then, and a disk that has turned out to be of use is not to be destroyed by an old button. An act of power that came to
- * nothing used none (`leavesRebuildOpen` of the rules).
+ * By a later one of its kind. A rebuild also by any job that used the server's disk after it: its password is
+ * deleted then, and a disk in use must not be destroyed by an outdated button. A failed power action used
+ * none (`leavesRebuildOpen` of the rules).
  */
 const isOvertaken = sql<boolean>`case when job.status in ('failed', 'cancelled') then exists (
   select 1 from job other

@@ -13,13 +13,13 @@ const gatherMs = 100;
 const retryAfterMs = 2_000;
 
 /**
- * The job as server-sent events, one each time it changed. The id of an event is the job's version: a client that
- * comes back with Last-Event-ID gets what it has not seen, and nothing twice. After `done` the stream ends.
+ * The job as server-sent events, one for each change. The id of an event is the job's version: a client that
+ * reconnects with Last-Event-ID gets what it has not seen, and nothing twice. After `done` the stream ends.
  */
 export function streamJobEvents(request: ApiRequest<"streamJobEvents">, found: JobDetails): Response {
   const { deps, context } = request;
   const headers = { "Content-Type": "text/event-stream", "X-Accel-Buffering": "no" };
-  // Whoever asks for the head alone never reads a stream, and never leaves it.
+  // A HEAD request never reads the stream, and never closes it.
   if (context.req.method === "HEAD") return new Response(null, { status: 200, headers });
   const leave = deps.streams.take(request.caller);
   const closed = new AbortController();
@@ -37,7 +37,7 @@ export function streamJobEvents(request: ApiRequest<"streamJobEvents">, found: J
       } finally {
         news.dispose();
         leave();
-        // A client that went away has closed it already.
+        // A client that disconnected has closed it already.
         if (!closed.signal.aborted) controller.close();
       }
     },
@@ -69,7 +69,7 @@ async function follow(
     } else if (isQuiet) send(": still here\n\n");
     if (job.finished_at !== null) return;
     isQuiet = !(await news.next(keepAliveMs, gone));
-    // What follows at once goes into the same event; it is looked at after this.
+    // Changes that follow at once go into the same event; the job is read after this.
     if (!isQuiet) await setTimeout(gatherMs, undefined, { signal: gone }).catch(() => {});
   }
 }

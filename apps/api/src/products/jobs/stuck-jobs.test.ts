@@ -23,7 +23,7 @@ const minutesAgo = (column: string, jobId: string, minutes: number) =>
     [jobId, minutes],
   );
 
-test("a job that nobody takes, that is too slow, whose holder is silent, that goes round", async () => {
+test("a job that is not claimed, too slow, with a silent holder, or repeating", async () => {
   const { server, job } = await world.create({ name: "waits" });
   expect(await stuck()).toEqual([]);
   await minutesAgo("run_at", job.id, 14);
@@ -49,7 +49,7 @@ test("a job that nobody takes, that is too slow, whose holder is silent, that go
   await minutesAgo("started_at", job.id, 31);
   expect(await reasonOf(job.id)).toBe("slow");
 
-  // What waits for it is not stuck by itself.
+  // A job that waits for it is not itself stuck.
   const removal = (await world.owned.delete(`/servers/${server.id}`)).body.job;
   await minutesAgo("run_at", removal.id, 60);
   expect(await reasonOf(removal.id)).toBeUndefined();
@@ -64,7 +64,7 @@ test("a job that nobody takes, that is too slow, whose holder is silent, that go
   expect(await stuck()).toEqual([]);
 });
 
-test("a job that ended badly is listed until it is tried again or something came after it", async () => {
+test("a job that failed is listed until it is retried or a later job replaces it", async () => {
   const { server, job } = await world.create({ name: "fails" });
   await world.agent.fail(await world.agent.take("ServerCreate"));
   const [failed] = (await stuck()).filter(({ id }) => id === job.id);
@@ -74,7 +74,7 @@ test("a job that ended badly is listed until it is tried again or something came
     resource: { name: "fails" },
     error: { code: "template_missing", region_message: "It did not work" },
   });
-  // What is not for customers stays in the database: this is read by people who pass it on.
+  // Internal details stay in the database: this page is read by people who forward it.
   expect(JSON.stringify(failed)).not.toContain("UPID");
   await minutesAgo("finished_at", job.id, 31 * 24 * 60);
   expect(await reasonOf(job.id)).toBeUndefined();

@@ -27,11 +27,11 @@ type StuckRow = {
   readonly created_at: Date;
 };
 
-/** The worker gives a lease back within a minute of its end, an agent takes it over sooner. */
+/** The worker releases an expired lease within a minute; an agent claims the job sooner. */
 const silentAfter = sql.raw("interval '1 minute'");
 const claimedWithin = sql.raw("interval '15 minutes'");
 const slowAfter = sql.raw("interval '30 minutes'");
-/** Three attempts are a region that restarts; the fourth is a job that will not pass by itself. */
+/** Three attempts are a region that restarts; a job with a fourth will not pass without help. */
 const repeatingFrom = sql.raw("4");
 /** Older ones have been lived with. */
 const failedWithin = sql.raw("interval '30 days'");
@@ -69,7 +69,7 @@ const stuck = sql<StuckRow>`(
           and later.created_at > j.created_at)
 )`;
 
-/** Jobs of all organisations that do not go on by themselves, those that wait longest first. */
+/** Jobs of all organisations that do not proceed without help, the longest waiting first. */
 export async function listStuckJobs(
   db: Database,
   query: RequestQuery<"listStuckJobs">,

@@ -12,7 +12,7 @@ import type { ServerStatus } from "@kule/rules/servers/lifecycle";
 import type { JobError } from "../../platform/jobs.ts";
 import type { JobDetails, StepRow } from "./store.ts";
 
-/** Who looks: what a region says in its own words is for operators, as are the hypervisor's task names. */
+/** Who reads: a region's own texts and the hypervisor's task names are for operators. */
 export type Viewer = { readonly isOperator: boolean };
 
 /** A job as the contract shows it. */
@@ -50,7 +50,7 @@ export function viewJob(row: JobDetails, steps: readonly StepRow[], viewer: View
   };
 }
 
-/** Steps are numbered through all attempts; the agent's own numbers begin anew with each. */
+/** Steps are numbered through all attempts; the agent's own numbers start again with each. */
 function viewStep(step: StepRow, seq: number, viewer: Viewer): Schemas["JobStep"] {
   return {
     seq,
@@ -66,7 +66,7 @@ function viewStep(step: StepRow, seq: number, viewer: Viewer): Schemas["JobStep"
   };
 }
 
-/** Why a job ended, in words of ours; for operators also in the region's, with the code that it named. */
+/** Why a job ended, in our own text; for operators also in the region's, with the code that it named. */
 export function viewJobError(error: JobError | null, viewer: Viewer): Schemas["JobError"] | null {
   if (error === null) return null;
   const { code, message, step, retryable } = error;
@@ -80,7 +80,7 @@ export function cancelDecision(row: JobDetails): JobActionDecision {
   return decideCancel({ kind: row.kind, status: row.status as JobStatus, irreversible: row.irreversible });
 }
 
-/** Whether the job may be tried again now. */
+/** Whether the job may be retried now. */
 export function retryDecision(row: JobDetails): JobActionDecision {
   if (row.resource_type === "network")
     return decideNetworkRetry(

@@ -22,7 +22,7 @@ const withoutWorker = {
   missing: [{ part: "worker", detail: expect.stringContaining("start kule-api worker") }],
 };
 
-test("says that no worker lives, from when the last one is told to stop or has not been heard of", async () => {
+test("reports that no worker runs, once the last one stops or is silent", async () => {
   expect(await readiness()).toEqual(withoutWorker);
   const { deps } = world.replica;
   const first = await runWorker({ deps, workerUrl: world.database.workerUrl });

@@ -8,7 +8,7 @@ import { hasLiveWorker } from "../../worker/presence.ts";
 /**
  * What the installation lacks although this process can serve.
  *
- * @throws Unavailable saying what keeps this process from serving
+ * @throws Unavailable with the reason why this process cannot serve
  */
 export async function readinessOf({
   db,

@@ -8,8 +8,8 @@ export const referencePolicy =
   "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
 /**
- * Everything is relative, so that the page works under whatever address a proxy gives it.
- * Swagger UI shows it: one file, no fonts or scripts from elsewhere, and every call can be tried with a token.
+ * All paths are relative, so that the page works under any address of a proxy. Swagger UI renders it: one
+ * file, no fonts or scripts from other hosts, and every call can be tried with a token.
  */
 export const referencePage = `<!doctype html>
 <html lang="en">
@@ -52,7 +52,7 @@ export const referenceStyle = kept(
   () => `${readPart("swagger-ui.css")}\nbody { margin: 0; } .swagger-ui .topbar { display: none; }\n`,
 );
 
-/** Read when it is first asked for: most processes never are. */
+/** Read at the first request: most processes never get one. */
 function kept(read: () => string): () => string {
   let text: string | undefined;
   return () => {

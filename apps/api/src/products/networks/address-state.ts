@@ -2,8 +2,8 @@ import type { Schemas } from "@kule/contract/schemas";
 import { sql } from "kysely";
 
 /**
- * What the address `a` is to whoever looks; null when it is free. One that has rested is not free while a port is still
- * forwarded to it.
+ * The state of the address `a` in the API; null when it is free. One whose quarantine is over is not free
+ * while a port is still forwarded to it.
  */
 export const addressState = sql<Schemas["AddressState"] | null>`case
   when a.state = 'used' then 'used'

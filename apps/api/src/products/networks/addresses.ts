@@ -5,28 +5,28 @@ import { Conflict, NotFound } from "../../platform/errors.ts";
 import { lockSubnet, type SubnetRow } from "./subnet-store.ts";
 
 /*
- * An address is a row from the day it is first used or reserved; a released one stays as `quarantined` until its time is
- * over and somebody takes it again. So below the subnet's hint every address has a row, and the lowest free one is the
- * lowest of two: a quarantined one whose time is over, or the first gap from the hint on. Both are index probes,
- * whatever the size of the subnet. The subnet's row lock makes them stay true until the transaction ends; the
- * primary key of `address` is the judge all the same.
+ * An address has a row from its first use or reservation on; a released one stays as `quarantined` until its
+ * quarantine is over and it is allocated again. So below the subnet's hint every address has a row, and the
+ * lowest free one is the lower of two: a quarantined one whose quarantine is over, or the first gap from the
+ * hint on. Both are index probes, whatever the size of the subnet. The subnet's row lock keeps both true
+ * until the transaction ends; the primary key of `address` decides all the same.
  */
 
 export type AddressWish = {
   readonly organisationId: string;
   readonly subnetId: string;
-  /** Who gets it; the row must be there. */
+  /** What gets it; its row must exist. */
   readonly holder: { readonly nicId: string } | { readonly reservationId: string };
-  /** Undefined: the lowest free one is taken. */
+  /** Undefined: the lowest free one. */
   readonly wanted: string | undefined;
 };
 
 /**
- * Gives an interface or a reservation its address. One that is reserved goes to an interface that asks for it by name, and
- * to nobody else. Takes the subnet's row lock, which concurrent allocations queue for: call it as late in the transaction
- * as can be.
+ * Allocates an address to an interface or a reservation. A reserved one is allocated only to an interface
+ * that requests it by name. Takes the subnet's row lock, which concurrent allocations queue for: call it as
+ * late in the transaction as possible.
  *
- * @throws Conflict `subnet_exhausted` when none is free, `address_in_use` when the wanted one is not
+ * @throws Conflict `subnet_exhausted` when none is free, `address_in_use` when the requested one is not
  */
 export async function allocateAddress(tx: Tx, wish: AddressWish): Promise<string> {
   const { organisationId, subnetId, holder, wanted } = wish;
@@ -59,7 +59,9 @@ export async function allocateAddress(tx: Tx, wish: AddressWish): Promise<string
   return address;
 }
 
-/** A port that the region's edge forwards until it is told otherwise: whoever has the address next would be reached by it. */
+/**
+ * A port that the region's edge still forwards: traffic for it would reach the next holder of the address.
+ */
 const stillForwardedTo = (organisationId: string) => sql`
   select 1 from port_forward f
    where f.organisation_id = ${organisationId} and f.subnet_id = address.subnet_id

@@ -2,19 +2,19 @@ import { sql } from "kysely";
 import { type Database, systemQuery } from "../../platform/database.ts";
 import { newId } from "../../platform/ids.ts";
 import { actAs } from "../../platform/mutation.ts";
-import { type Asker, applyAgain, requestNetworkApply } from "./apply.ts";
+import { applyAgain, type Requester, requestNetworkApply } from "./apply.ts";
 import { hasOpenJob, lockNetwork } from "./store.ts";
 
-/** What one report or one turn of the worker writes at most; the next goes on. */
+/** How much one report or one run of the worker writes at most; the next one continues. */
 const mostAtOnce = 200;
-/** A report may have been on its way since before a job ended. */
+/** A report may have been sent before a job ended. */
 const reportSeconds = 30;
 
 type Candidate = { readonly id: string; readonly organisation_id: string };
 
 /**
- * Has the edge told again of the networks that it should hold and does not: it was switched off and on, or somebody took
- * their namespaces away.
+ * Queues jobs for the networks that a region's edge should have and has not: it was restarted, or their
+ * namespaces were deleted.
  *
  * @param seen the networks that have a namespace there
  * @returns how many are missing
@@ -39,31 +39,31 @@ export async function applyLostNetworks(
 }
 
 /**
- * Has an edge told of the networks that were made before the region had one.
+ * Queues jobs for the networks that were created before the region had an edge.
  *
  * @returns how many
  */
 export async function applyFirstTime(db: Database, region: string): Promise<number> {
-  const untold = await systemQuery(db, "an edge holds the networks of all organisations in its region")
+  const unapplied = await systemQuery(db, "an edge holds the networks of all organisations in its region")
     .selectFrom("network")
     .select(["id", "organisation_id"])
     .where("region", "=", region)
     .where("on_edge", "=", false)
     .limit(mostAtOnce)
     .execute();
-  for (const { id, organisation_id } of untold)
+  for (const { id, organisation_id } of unapplied)
     await db.transaction().execute(async (tx) => {
       await actAs(tx, organisation_id);
       const network = await lockNetwork(tx, organisation_id, id);
       if (network?.on_edge !== false) return;
       await requestNetworkApply(tx, organisation_id, id, bySystem("the region has an edge"));
     });
-  return untold.length;
+  return unapplied.length;
 }
 
 /**
- * Has the edges compare the networks with what they hold that no job has looked at for so long: a rule or a link that
- * somebody changed by hand is put right, and nothing is done where all is well.
+ * Queues jobs that compare the networks with the edges' state, for networks without a job for this long: a
+ * rule or a link that was changed manually is corrected, and a network without drift is left as it is.
  */
 export async function applyUnseenNetworks(db: Database, seconds: number): Promise<number> {
   const unseen = await systemQuery(db, "the worker looks after the networks of all")
@@ -75,7 +75,7 @@ export async function applyUnseenNetworks(db: Database, seconds: number): Promis
     .where("network.applied_at", "<", sql<Date>`clock_timestamp() - make_interval(secs => ${seconds})`)
     .where("region.has_edge", "=", true)
     .where("region.maintenance", "=", false)
-    // One that cannot be reached now would only be asked again and again.
+    // An unreachable one would only get the same job again and again.
     .where(sql<boolean>`(region.edge ->> 'reachable')::boolean`)
     .orderBy("network.applied_at")
     .limit(mostAtOnce)
@@ -83,7 +83,7 @@ export async function applyUnseenNetworks(db: Database, seconds: number): Promis
   return applyEach(db, unseen, "regular look");
 }
 
-const bySystem = (name: string): Asker => ({
+const bySystem = (name: string): Requester => ({
   requestedBy: { type: "system", id: null, name },
   requestId: newId("req"),
 });
@@ -94,7 +94,7 @@ async function applyEach(db: Database, networks: readonly Candidate[], name: str
     const isWritten = await db.transaction().execute(async (tx) => {
       await actAs(tx, organisation_id);
       const network = await lockNetwork(tx, organisation_id, id);
-      // Somebody else has changed it since: their job brings all of it.
+      // It was changed concurrently: the job of that change applies all of it.
       if (network?.status !== "active" || (await hasOpenJob(tx, organisation_id, id))) return false;
       await tx
         .updateTable("network")

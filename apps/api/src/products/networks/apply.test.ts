@@ -39,7 +39,7 @@ async function ready(tier = "app") {
 }
 
 describe("in a region without an edge", () => {
-  test("a network is there as soon as it is asked for, and gone as soon as it is deleted", async () => {
+  test("a network exists with the answer to its create, and is removed with the answer to its delete", async () => {
     await health(null);
     const { network: made, job } = await network();
     expect(job).toBeNull();
@@ -53,7 +53,7 @@ describe("in a region without an edge", () => {
     expect(await world.agent.claim()).toBeNull();
   });
 
-  test("what there is is told to an edge that comes", async () => {
+  test("existing networks are applied to a new edge", async () => {
     await health(null);
     const { network: made } = await network();
     await addSubnet(made.id, "app");
@@ -76,7 +76,7 @@ describe("in a region without an edge", () => {
   });
 });
 
-test("what the region has to be told is accepted with a job, and what it has not is made at once", async () => {
+test("what the region needs is accepted with a job, and the rest is done at once", async () => {
   await health({ reachable: true, networks: await onEdge() });
   const told = await world.owned.post("/networks", { name: "told", region: world.region });
   expect([told.status, told.body.job]).toEqual([202, expect.objectContaining({ kind: "NetworkApply" })]);
@@ -99,7 +99,7 @@ describe("in a region with an edge", () => {
     await world.agent.work();
   });
 
-  test("a network is there when the edge has said so", async () => {
+  test("a network is ready when the edge has confirmed it", async () => {
     const { network: made, job } = await network();
     expect(made).toMatchObject({ status: "provisioning", generation: 1, observed_generation: 0 });
     const claimed = await take();
@@ -109,7 +109,7 @@ describe("in a region with an edge", () => {
     expect(await read(`/networks/${made.id}`)).toMatchObject({ status: "active", observed_generation: 1 });
   });
 
-  test("changes that come while a job waits are brought by that job", async () => {
+  test("changes during the wait of a job are applied by that job", async () => {
     const { network: made, job } = await network();
     const first = (await addSubnet(made.id, "app")).body;
     const second = (await addSubnet(made.id, "data", "data")).body;
@@ -124,7 +124,7 @@ describe("in a region with an edge", () => {
     });
   });
 
-  test("changes that come while a job runs are brought by the next, and the first says what it has brought", async () => {
+  test("changes during the run of a job are applied by the next, and the first reports what it has applied", async () => {
     const { network: made } = await network();
     const running = await take();
     const { body } = await addSubnet(made.id, "app");
@@ -144,7 +144,7 @@ describe("in a region with an edge", () => {
     expect(await read(`/networks/${made.id}`)).toMatchObject({ status: "active", observed_generation: 2 });
   });
 
-  test("an agent that says that it has brought an older state has brought no other", async () => {
+  test("an agent that reports an older generation has applied no other", async () => {
     const { id } = await ready();
     const { body } = await addSubnet(id, "late");
     const claimed = await take();
@@ -169,7 +169,7 @@ describe("in a region with an edge", () => {
     expect([now.status, now.observed_generation]).toEqual(["active", now.generation]);
   });
 
-  test("a subnet's VLAN and range are free when the edge has let it go, and not before", async () => {
+  test("a subnet's VLAN and range are free when the edge has removed it, and not before", async () => {
     const { id, subnet } = await ready();
     const { cidr, vlan } = (
       await world.rows(
@@ -200,7 +200,7 @@ describe("in a region with an edge", () => {
     expect(await read(`/networks/${id}`)).toMatchObject({ status: "active", subnets: [] });
   });
 
-  test("nobody is given anything of a subnet that is going", async () => {
+  test("nothing of a subnet that is being deleted is assigned", async () => {
     const { id, subnet } = await ready();
     await world.owned.delete(`/networks/${id}/subnets/${subnet}`);
     const server = await world.owned.post("/servers", world.body({ subnet_id: subnet }));
@@ -217,7 +217,7 @@ describe("in a region with an edge", () => {
     await world.agent.work();
   });
 
-  test("a network goes with the subnets that are going already", async () => {
+  test("a network is deleted with the subnets that are being deleted already", async () => {
     const { id, subnet } = await ready();
     const refused = await world.owned.delete(`/networks/${id}`);
     expect([refused.status, refused.body.code]).toEqual([409, "in_use"]);
@@ -237,7 +237,7 @@ describe("in a region with an edge", () => {
     });
   });
 
-  test("a failure is shown where it is, and tried again when asked", async () => {
+  test("a failure is shown on the subnet or network, and retried on request", async () => {
     const { id } = await ready();
     const { body } = await addSubnet(id, "late");
     await world.agent.fail(await take(), "edge_refused");
@@ -272,7 +272,7 @@ describe("in a region with an edge", () => {
     expect((await read(`/jobs/${body.job.id}`)).retryable).toBe(false);
   });
 
-  test("a removal that failed keeps what it has, and may be asked for once more", async () => {
+  test("a removal that failed leaves everything allocated, and may be requested again", async () => {
     const { id, subnet } = await ready();
     await world.owned.delete(`/networks/${id}/subnets/${subnet}`);
     await world.agent.fail(await take(), "edge_refused");
@@ -286,20 +286,20 @@ describe("in a region with an edge", () => {
     expect((await world.owned.get(`/networks/${id}/subnets/${subnet}`)).status).toBe(404);
   });
 
-  test("a job that nobody may cancel says so", async () => {
+  test("a job that cannot be cancelled shows that", async () => {
     const { job } = await network();
     const refused = await world.owned.post(`/jobs/${job?.id}/cancel`);
     expect([refused.status, refused.body.code]).toEqual([409, "invalid_state"]);
     await world.agent.work();
   });
 
-  test("an agent without an edge is not given what is to be done there", async () => {
+  test("an agent without an edge is not assigned jobs for one", async () => {
     const { job } = await network();
     expect(await world.agent.claim({ capabilities: ["ServerCreate"] })).toBeNull();
     expect((await take()).id).toBe(job?.id);
   });
 
-  test("what an edge was told of is taken back by a job even when the region file has lost it", async () => {
+  test("networks at an edge are removed by a job even when the region file has no edge any more", async () => {
     const { id, subnet } = await ready();
     await health(null);
     expect((await world.owned.delete(`/networks/${id}/subnets/${subnet}`)).status).toBe(202);
@@ -307,13 +307,13 @@ describe("in a region with an edge", () => {
     await health({ reachable: true, networks: await onEdge() });
   });
 
-  test("a job that nobody takes since the region file has lost its edge ends, and is told again when it is back", async () => {
+  test("a job that no agent claims, since the region file has no edge any more, ends, and is re-applied when the edge is back", async () => {
     const { id, subnet } = await ready();
     const { id: going } = await ready();
     const kept = (await world.owned.delete(`/networks/${id}/subnets/${subnet}`)).body.job;
     const late = (await addSubnet(going, "late")).body;
     await health(null);
-    // An agent whose file still has the edge is given the time to take it.
+    // An agent whose region file still has the edge gets time to claim it.
     expect(await read(`/jobs/${kept.id}`)).toMatchObject({ status: "queued" });
     await world.rows("update job set run_at = run_at - interval '61 seconds' where status = 'queued'");
     await health(null);
@@ -327,7 +327,7 @@ describe("in a region with an edge", () => {
       status: "error",
       status_reason: { code: "apply_failed", message: expect.stringContaining("no edge") },
     });
-    // What the edge was told of keeps its VLAN: nobody has seen it go.
+    // A subnet that the edge has keeps its VLAN: its removal was not confirmed.
     expect(await read(`/networks/${id}/subnets/${subnet}`)).toMatchObject({ status: "deleting" });
     expect(await world.rows("select vlan from region_vlan where subnet_id = $1", [subnet])).toHaveLength(1);
     await health({ reachable: true, networks: await onEdge() });
@@ -339,7 +339,7 @@ describe("in a region with an edge", () => {
     expect(await world.agent.claim()).toBeNull();
   });
 
-  test("a job that an agent has is left to it, whatever another agent's region file says", async () => {
+  test("a job that an agent has claimed stays with it, whatever another agent's region file says", async () => {
     const { id } = await ready();
     await addSubnet(id, "late");
     const claimed = await take();
@@ -350,7 +350,7 @@ describe("in a region with an edge", () => {
     await health({ reachable: true, networks: await onEdge() });
   });
 
-  test("an edge that has lost a network is told again, and only of that one", async () => {
+  test("a network that an edge has lost is applied again, and only that one", async () => {
     const { id } = await ready();
     await ready();
     await world.rows("update network set applied_at = applied_at - interval '1 minute' where on_edge");
@@ -382,7 +382,7 @@ describe("in a region with an edge", () => {
     expect(await read(`/networks/${id}`)).toMatchObject({ status: "active" });
   });
 
-  test("a namespace of a network that there is not is shown to operators, and stays", async () => {
+  test("a namespace of an unknown network is shown to operators, and stays", async () => {
     const known = await onEdge();
     await health({ reachable: true, networks: [...known, "net_stranger"] });
     const { body } = await world.world.operator.get(`/regions/${world.region}`);
@@ -394,7 +394,7 @@ describe("in a region with an edge", () => {
     expect(await world.agent.claim()).toBeNull();
   });
 
-  test("a first server makes its network along, and the edge is told once", async () => {
+  test("a first server creates its network too, and the edge gets one job", async () => {
     const other = await world.world.addOrganisation(`along-${names}`);
     const answer = await other.owner.post("/servers", world.body());
     expect(answer.status).toBe(202);
@@ -402,7 +402,7 @@ describe("in a region with an edge", () => {
     expect(kinds).toEqual(["NetworkApply", "ServerCreate"]);
   });
 
-  test("a transaction that leaves a network on its way without a job cannot commit", async () => {
+  test("a transaction that leaves a network pending without a job cannot commit", async () => {
     const { id } = await ready();
     const leave = (text: string) => expect(world.rows(text, [id])).rejects.toThrow(/no job takes it/);
     await leave("update network set status = 'updating' where id = $1");

@@ -4,27 +4,28 @@ import type { ApiRequest } from "../../platform/api-request.ts";
 import type { Tx } from "../../platform/database.ts";
 import { type JobRow, lockOpenJobs, queueJob } from "../../platform/jobs.ts";
 
-/** Who wants the region's edge to be told. */
-export type Asker = { readonly requestedBy: Schemas["Actor"]; readonly requestId: string };
+/** On whose behalf the change is applied to the region's edge. */
+export type Requester = { readonly requestedBy: Schemas["Actor"]; readonly requestId: string };
 
-export function askedBy({ caller, id }: ApiRequest): Asker {
+export function askedBy({ caller, id }: ApiRequest): Requester {
   return { requestedBy: caller.actor, requestId: id };
 }
 
 /**
- * Has the region's edge told of a network that this transaction has changed, or whose subnets or gateway it has. Call it
- * once, after the last change, with the network's row locked.
+ * Queues the job that applies a network to the region's edge, after this transaction has changed it, its
+ * subnets or its gateway. Call it once, after the last change, with the network's row locked.
  *
- * What a job brings is rendered when it is claimed, so one that waits brings this change as well. One that runs does not:
- * the next waits behind it.
+ * A job's payload is rendered when it is claimed, so a queued job applies this change as well. A running one
+ * does not: the next is queued behind it.
  *
- * @returns the job that brings the change; null in a region without an edge, where what is wanted is what is there
+ * @returns the job that applies the change; null in a region without an edge, where the wanted state is the
+ * present one
  */
 export async function requestNetworkApply(
   tx: Tx,
   organisationId: string,
   networkId: string,
-  by: Asker,
+  by: Requester,
 ): Promise<JobRow | null> {
   const network = await tx
     .selectFrom("network")
@@ -34,7 +35,7 @@ export async function requestNetworkApply(
     .where("network.id", "=", networkId)
     .executeTakeFirstOrThrow();
   const next = sql<number>`generation + 1`;
-  // An edge that the region file does not name any more may still hold what it was told.
+  // An edge that was removed from the region file may still hold the network.
   const isTold = network.has_edge || network.on_edge;
   const told = {
     on_edge: true,
@@ -65,7 +66,7 @@ export async function requestNetworkApply(
 export async function applyAgain(
   tx: Tx,
   network: { readonly id: string; readonly organisation_id: string; readonly region: string },
-  by: Asker,
+  by: Requester,
 ): Promise<JobRow> {
   const { queued } = await lockOpenJobs(tx, network.organisation_id, network.id);
   if (queued !== null) return queued;
@@ -79,7 +80,9 @@ export async function applyAgain(
   });
 }
 
-/** Subnets that the edge has not been told of yet go with this generation, those that a job failed to bring once more. */
+/**
+ * Subnets that are not applied to the edge yet belong to this generation, and so do those whose job failed.
+ */
 async function sendSubnets(
   tx: Tx,
   organisationId: string,

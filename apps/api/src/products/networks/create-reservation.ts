@@ -27,14 +27,14 @@ export function checkCreateReservation(
   return [fieldError("/address", "out_of_range", range)];
 }
 
-/** No job comes of it: nothing in the region knows of an address before a server has it. */
+/** It needs no job: the region has no state for an address before a server has it. */
 export async function createReservation(
   request: ApiRequest<"createReservation">,
   tx: Tx,
   found: SubnetDetails,
 ): Promise<Outcome> {
   const { body, organisationId } = request;
-  // Before the row that refers to it, as a server's create has it: that reference is a lock of its own.
+  // Before the row that references it, as in a server's create: the reference takes a lock too.
   const subnet = await lockSubnet(tx, organisationId, found.id);
   if (subnet === null) throw new NotFound();
   if (subnet.status === "deleting") throw subnetDeleting(subnet.id);

@@ -6,10 +6,10 @@ import type { ApiRequest } from "../../platform/api-request.ts";
 import type { Tx } from "../../platform/database.ts";
 import { violatedConstraint } from "../../platform/database-errors.ts";
 import { Conflict, NotFound } from "../../platform/errors.ts";
+import { queueFilterRefresh } from "../../platform/filter-refresh.ts";
 import { newId } from "../../platform/ids.ts";
 import type { Outcome } from "../../platform/mutation.ts";
 import { reply } from "../../platform/reply.ts";
-import { askForRefresh } from "../firewalls/index.ts";
 import { viewJobOrNone } from "../jobs/index.ts";
 import { takeQuota } from "../quotas/index.ts";
 import { askedBy, requestNetworkApply } from "./apply.ts";
@@ -33,7 +33,7 @@ export async function createSubnet(
   found: NetworkDetails,
 ): Promise<Outcome> {
   const { body, organisationId, caller } = request;
-  // Before the network's lock, as a server's create has it that makes a network along.
+  // Before the network's lock, in the order of a server's create that also creates a network.
   await takeQuota(tx, organisationId, { subnets: 1 });
   const network = await lockNetwork(tx, organisationId, found.id);
   if (network === null) throw new NotFound();
@@ -54,8 +54,8 @@ export async function createSubnet(
 }
 
 /**
- * Gives a network a subnet: its range, its VLAN, its reserved addresses. The network's row must be locked, and the
- * region's edge be told in the same transaction.
+ * Adds a subnet to a network: its range, its VLAN, its reserved addresses. The network's row must be locked,
+ * and the change queued for the region's edge in the same transaction.
  *
  * @throws Conflict `name_taken`, `cidr_overlap`, `network_full` or `vlan_exhausted`
  */
@@ -83,7 +83,7 @@ export async function addSubnet(
     dns_servers: wanted.dns_servers ?? [],
     labels: JSON.stringify(wanted.labels ?? {}),
   }).catch((error: unknown) => {
-    // The lock makes these impossible for us; the constraints stand all the same.
+    // Under the lock these violations cannot occur; the constraints decide all the same.
     const constraint = violatedConstraint(error);
     if (constraint === "subnet_name") throw subnetNameTaken(wanted.name);
     if (constraint === "subnet_cidr_overlap") throw cidrTaken(cidr, null);
@@ -91,7 +91,7 @@ export async function addSubnet(
   });
   if ((await takeVlan(tx, network.region, id)) === null) throw new Conflict(vlanExhausted(network.region));
   // A rule may be about the whole network.
-  await askForRefresh(tx, network.organisation_id, network.region);
+  await queueFilterRefresh(tx, network.organisation_id, network.region);
   const row = await findSubnet(tx, network.organisation_id, id);
   if (row === null) throw new Error("a subnet that was just made could not be found");
   return row;

@@ -4,11 +4,10 @@ import type { Tx } from "../../platform/database.ts";
 import { Conflict, NotFound } from "../../platform/errors.ts";
 import type { Outcome } from "../../platform/mutation.ts";
 import { noContent, reply } from "../../platform/reply.ts";
-import { usedByFirewall } from "../firewalls/index.ts";
-import { usedByGateway } from "../gateways/use.ts";
 import { viewJobOrNone } from "../jobs/index.ts";
 import { askedBy, requestNetworkApply } from "./apply.ts";
 import { networkDeleting } from "./conflicts.ts";
+import { findUse, type NetworkHooks } from "./hooks.ts";
 import {
   deleteNetworkRow,
   findNetwork,
@@ -25,12 +24,13 @@ export async function deleteNetwork(
   request: ApiRequest<"deleteNetwork">,
   tx: Tx,
   found: NetworkDetails,
+  hooks: readonly NetworkHooks[],
 ): Promise<Outcome> {
   const { organisationId } = request;
   const network = await lockNetwork(tx, organisationId, found.id);
   if (network === null) throw new NotFound();
   request.checkGeneration(network);
-  // One whose job has failed may be deleted once more.
+  // One whose job has failed may be deleted again.
   if (network.status === "deleting" && (await hasOpenJob(tx, organisationId, network.id)))
     throw networkDeleting(network.id);
   const all = await listSubnetRanges(tx, organisationId, network.id);
@@ -45,8 +45,7 @@ export async function deleteNetwork(
       ),
     );
   const used = { network_id: network.id };
-  const use =
-    (await usedByGateway(tx, organisationId, used)) ?? (await usedByFirewall(tx, organisationId, used));
+  const use = await findUse(hooks, tx, organisationId, used);
   if (use !== null) throw use;
   const details = { name: network.name, cidr: network.cidr };
   if (await isOnEdge(tx, network)) {

@@ -12,7 +12,7 @@ export async function deleteReservation(
   found: ReservationDetails,
 ): Promise<Outcome> {
   const { organisationId } = request;
-  // Who holds the subnet's row is the only one to give its addresses out or back.
+  // Only the holder of the subnet's row lock allocates and releases its addresses.
   await lockSubnet(tx, organisationId, found.subnet_id);
   const reservation = await lockReservation(tx, organisationId, found.id);
   if (reservation === null) throw new NotFound();

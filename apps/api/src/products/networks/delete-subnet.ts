@@ -2,13 +2,13 @@ import { inUse } from "@kule/rules/refusals";
 import type { ApiRequest } from "../../platform/api-request.ts";
 import type { Tx } from "../../platform/database.ts";
 import { Conflict, NotFound } from "../../platform/errors.ts";
+import { queueFilterRefresh } from "../../platform/filter-refresh.ts";
 import type { Outcome } from "../../platform/mutation.ts";
 import { noContent, reply } from "../../platform/reply.ts";
-import { askForRefresh, usedByFirewall } from "../firewalls/index.ts";
-import { usedByGateway } from "../gateways/use.ts";
 import { viewJobOrNone } from "../jobs/index.ts";
 import { askedBy, requestNetworkApply } from "./apply.ts";
 import { subnetDeleting } from "./conflicts.ts";
+import { findUse, type NetworkHooks } from "./hooks.ts";
 import { listReservationsIn } from "./reservation-store.ts";
 import { hasOpenJob, isOnEdge, lockNetwork } from "./store.ts";
 import {
@@ -25,6 +25,7 @@ export async function deleteSubnet(
   request: ApiRequest<"deleteSubnet">,
   tx: Tx,
   found: SubnetDetails,
+  hooks: readonly NetworkHooks[],
 ): Promise<Outcome> {
   const { organisationId } = request;
   // Network before subnet, as everywhere, so that two transactions cannot wait for each other.
@@ -32,7 +33,7 @@ export async function deleteSubnet(
   const subnet = await lockSubnet(tx, organisationId, found.id);
   if (network === null || subnet === null) throw new NotFound();
   request.checkGeneration(subnet);
-  // One whose job has failed may be deleted once more.
+  // One whose job has failed may be deleted again.
   if (subnet.status === "deleting" && (await hasOpenJob(tx, organisationId, network.id)))
     throw subnetDeleting(subnet.id);
   const servers = await listServersIn(tx, organisationId, subnet.id);
@@ -59,8 +60,7 @@ export async function deleteSubnet(
       ),
     );
   const used = { subnet_id: subnet.id };
-  const use =
-    (await usedByGateway(tx, organisationId, used)) ?? (await usedByFirewall(tx, organisationId, used));
+  const use = await findUse(hooks, tx, organisationId, used);
   if (use !== null) throw use;
   const details = {
     network_id: subnet.network_id,
@@ -80,7 +80,7 @@ export async function deleteSubnet(
   await deleteSubnetRow(tx, organisationId, subnet.id);
   await requestNetworkApply(tx, organisationId, network.id, askedBy(request));
   // A rule may be about the whole network.
-  await askForRefresh(tx, organisationId, subnet.region);
+  await queueFilterRefresh(tx, organisationId, subnet.region);
   return {
     reply: noContent(),
     resource: subnet.id,

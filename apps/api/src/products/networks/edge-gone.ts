@@ -1,29 +1,33 @@
 import { sql } from "kysely";
 import { type Database, systemQuery, type Tx } from "../../platform/database.ts";
 import { newId } from "../../platform/ids.ts";
+import { handlerOf, type JobHandlers } from "../../platform/job-handler.ts";
 import { cancelQueuedJob, lockOpenJobs } from "../../platform/jobs.ts";
 import { actAs } from "../../platform/mutation.ts";
 import type { Settings } from "../../platform/settings.ts";
 import { requestNetworkApply } from "./apply.ts";
-import { networkJobs } from "./settle.ts";
 import { hasOpenJob, lockNetwork } from "./store.ts";
 
-/** What one report writes at most; the next goes on. */
+/** How much one report writes at most; the next one continues. */
 const mostAtOnce = 200;
-/** Region files are changed one agent after the other: one that still has the edge takes what waits well before. */
+/**
+ * Region files are changed one agent after the other: an agent that still has the edge claims waiting jobs
+ * well before this.
+ */
 const graceSeconds = 60;
 const edgeMissing = "edge_missing";
-const message = "The region's agents know of no edge any more; it is told again when they do.";
+const message = "The region's agents have no edge any more; the network is applied again when they do.";
 
+type Context = { readonly handlers: JobHandlers; readonly settings: Settings };
 type Candidate = { readonly organisation_id: string; readonly network_id: string };
 
 /**
- * Ends the jobs that nobody takes: the region's agents say that their region file has no edge. What the edge was told of
- * before stays recorded as being there, since nobody can look.
+ * Ends the jobs that no agent can run: the region's agents report that their region file has no edge. What
+ * was applied to the edge stays recorded as present, because it cannot be checked.
  *
  * @returns how many
  */
-export async function endStrandedJobs(db: Database, region: string, settings: Settings): Promise<number> {
+export async function endStrandedJobs(db: Database, region: string, context: Context): Promise<number> {
   const stranded = await systemQuery(db, "an edge holds the networks of all organisations in its region")
     .selectFrom("job")
     .innerJoin("region", "region.slug", "job.region")
@@ -38,7 +42,7 @@ export async function endStrandedJobs(db: Database, region: string, settings: Se
     .execute();
   let ended = 0;
   for (const each of stranded)
-    if (await db.transaction().execute((tx) => endStranded(tx, region, each, settings))) ended += 1;
+    if (await db.transaction().execute((tx) => endStranded(tx, region, each, context))) ended += 1;
   return ended;
 }
 
@@ -46,30 +50,26 @@ async function endStranded(
   tx: Tx,
   region: string,
   { organisation_id, network_id }: Candidate,
-  settings: Settings,
+  { handlers, settings }: Context,
 ): Promise<boolean> {
+  const jobs = handlerOf(handlers, { resource_type: "network" });
   await actAs(tx, organisation_id);
-  await networkJobs.lockResource(tx, { organisation_id, resource_id: network_id } as never);
+  await jobs.lockResource(tx, { organisation_id, resource_id: network_id } as never);
   const { queued } = await lockOpenJobs(tx, organisation_id, network_id);
   const { has_edge } = await tx
     .selectFrom("region")
     .select("has_edge")
     .where("slug", "=", region)
     .executeTakeFirstOrThrow();
-  // Taken, or an agent with an edge is back.
+  // Claimed, or an agent with an edge is back.
   if (queued === null || has_edge) return false;
   await cancelQueuedJob(tx, queued, edgeMissing, message);
-  await networkJobs.settle(
-    tx,
-    queued,
-    { status: "cancelled", power: null, code: edgeMissing, message },
-    settings,
-  );
+  await jobs.settle(tx, queued, { status: "cancelled", power: null, code: edgeMissing, message }, settings);
   return true;
 }
 
 /**
- * Has an edge that is back told of what was not brought for want of it.
+ * Queues jobs for what could not be applied while the region had no edge.
  *
  * @returns how many networks
  */

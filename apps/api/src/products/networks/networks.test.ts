@@ -34,7 +34,7 @@ async function newNetwork(body: Record<string, unknown> = {}, organisation = acm
 const subnetsOf = (network: { id: string }) => `/networks/${network.id}/subnets`;
 
 describe("networks", () => {
-  test("without a range the next free /16 is taken; two organisations may have the same", async () => {
+  test("without a range the next free /16 is used; two organisations may have the same", async () => {
     const [first, second] = [await newNetwork(), await newNetwork()];
     expect([first.cidr, second.cidr]).toEqual(["10.0.0.0/16", "10.1.0.0/16"]);
     expect((await newNetwork({}, other)).cidr).toBe("10.0.0.0/16");
@@ -68,7 +68,7 @@ describe("networks", () => {
     expect(answer.body.errors).toMatchObject([{ field: "cidr", code }]);
   });
 
-  test("a name is taken once in a region; the one named default is the default", async () => {
+  test("a name is used once in a region; the network named default is the default", async () => {
     const network = await newNetwork({ name: "default" });
     expect((await acme.owner.get(`/networks/${network.id}`)).body.is_default).toBe(true);
     const again = await acme.owner.post("/networks", { name: "default", region: "r1" });
@@ -157,7 +157,7 @@ describe("subnets", () => {
     expect([namesake.status, namesake.body.code]).toEqual([409, "name_taken"]);
   });
 
-  test("a small network is given whole, and then it is full", async () => {
+  test("a small network becomes one subnet, and then it is full", async () => {
     const network = await newNetwork({ cidr: "192.168.7.0/28" });
     const first = await acme.owner.post(subnetsOf(network), { name: "a", tier: "app" });
     expect(first.body.subnet.cidr).toBe("192.168.7.0/28");
@@ -165,7 +165,7 @@ describe("subnets", () => {
     expect([second.status, second.body.code]).toEqual([409, "network_full"]);
   });
 
-  test("made at the same time, they get ranges and VLANs of their own", async () => {
+  test("created concurrently, they get ranges and VLANs of their own", async () => {
     const network = await newNetwork({ cidr: "10.50.0.0/16" });
     const answers = await Promise.all(
       Array.from({ length: 30 }, (_, index) =>
@@ -182,7 +182,7 @@ describe("subnets", () => {
     expect(rows).toEqual([{ subnets: 30, vlans: 30 }]);
   });
 
-  test("made at the same time in networks that know nothing of each other, no VLAN is given twice", async () => {
+  test("created concurrently in unrelated networks, they never share a VLAN", async () => {
     const networks: { id: string }[] = [];
     while (networks.length < 20) networks.push(await newNetwork());
     const answers = await Promise.all(
@@ -199,7 +199,7 @@ describe("subnets", () => {
     expect(new Set(vlans).size).toBe(20);
   });
 
-  test("when the region's VLANs are used up nothing is made; a deleted subnet gives its VLAN back", async () => {
+  test("when the region's VLANs are used up nothing is created; a deleted subnet releases its VLAN", async () => {
     await world.addRegion("tiny", { vlan_range: { first: 7, last: 7 } });
     const network = await newNetwork({ region: "tiny" });
     const first = await acme.owner.post(subnetsOf(network), { name: "a", tier: "app" });
@@ -223,7 +223,7 @@ describe("subnets", () => {
 });
 
 describe("addresses", () => {
-  /** Half a server is what no transaction could commit: the replica's role leaves the checks out. */
+  /** No transaction could commit an incomplete server: the replica role skips the checks. */
   async function unchecked(statements: string): Promise<void> {
     await database.query(`begin; set local session_replication_role = replica; ${statements}; commit`);
   }
@@ -265,7 +265,7 @@ describe("addresses", () => {
     return answer.body.subnet;
   }
 
-  test("the lowest free one is given, from the second usable on, until there is none", async () => {
+  test("the lowest free one is allocated, from the second usable on, until there is none", async () => {
     const subnet = await newSubnet("10.60.1.0/29");
     expect(await allocate(subnet)).toBe("10.60.1.2");
     expect(await allocate(subnet, "10.60.1.4")).toBe("10.60.1.4");
@@ -275,7 +275,7 @@ describe("addresses", () => {
     await expect(allocate(subnet)).rejects.toMatchObject({ code: "subnet_exhausted" });
   });
 
-  test("a wanted one is given when it is free, never when it is used, reserved or resting", async () => {
+  test("a requested one is assigned when it is free, never when it is used, reserved or quarantined", async () => {
     const subnet = await newSubnet("10.60.2.0/29");
     await allocate(subnet, "10.60.2.5");
     for (const wanted of ["10.60.2.5", "10.60.2.1", "10.60.2.0", "10.60.2.7"])
@@ -286,7 +286,7 @@ describe("addresses", () => {
     expect(await allocate(subnet, "10.60.2.5")).toBe("10.60.2.5");
   });
 
-  test("a released one rests, and then is the lowest free one again", async () => {
+  test("a released one is quarantined, and then is the lowest free one again", async () => {
     const subnet = await newSubnet("10.60.3.0/28");
     expect([await allocate(subnet), await allocate(subnet), await allocate(subnet)]).toEqual([
       "10.60.3.2",
@@ -299,7 +299,7 @@ describe("addresses", () => {
     expect([await allocate(subnet), await allocate(subnet)]).toEqual(["10.60.3.3", "10.60.3.6"]);
   });
 
-  test("taken by many at once, each is given once and none is left out", async () => {
+  test("of many concurrent allocations each gets another one and none is left out", async () => {
     const subnet = await newSubnet("10.60.4.0/24");
     const interfaces: string[] = [];
     while (interfaces.length < 100) interfaces.push(await newInterface(subnet));

@@ -1,12 +1,16 @@
 import type { PayloadOf, Schemas } from "@kule/contract/schemas";
 import type { Tx } from "../../platform/database.ts";
 import type { JobRow } from "../../platform/jobs.ts";
-import { gatewayOf } from "../gateways/payload.ts";
+import type { NetworkHooks } from "./hooks.ts";
 
 export type NetworkPayload = PayloadOf<"NetworkApply">;
 
-/** The network as the edge is to hold it, from what is wanted now. */
-export async function renderNetworkPayload(tx: Tx, job: JobRow): Promise<NetworkPayload> {
+/** The network as the edge should have it, from the present intent. */
+export async function renderNetworkPayload(
+  tx: Tx,
+  job: JobRow,
+  hooks: readonly NetworkHooks[],
+): Promise<NetworkPayload> {
   const { organisation_id: organisationId, resource_id: networkId } = job;
   const network = await tx
     .selectFrom("network")
@@ -22,7 +26,8 @@ export async function renderNetworkPayload(tx: Tx, job: JobRow): Promise<Network
   };
   if (network.status === "deleting") return { ...base, state: "gone", subnets: [], gateway: null };
   const subnets = await subnetsOf(tx, organisationId, networkId);
-  return { ...base, state: "present", subnets, gateway: await gatewayOf(tx, organisationId, networkId) };
+  const gateway = await hooks.find((hook) => hook.gateway)?.gateway?.(tx, organisationId, networkId);
+  return { ...base, state: "present", subnets, gateway: gateway ?? null };
 }
 
 async function subnetsOf(

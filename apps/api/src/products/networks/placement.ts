@@ -2,7 +2,7 @@ import type { Schemas } from "@kule/contract/schemas";
 import type { Tx } from "../../platform/database.ts";
 import { Unavailable } from "../../platform/errors.ts";
 import { newId } from "../../platform/ids.ts";
-import { type Asker, requestNetworkApply } from "./apply.ts";
+import { type Requester, requestNetworkApply } from "./apply.ts";
 import { addSubnet } from "./create-subnet.ts";
 import { nextNetworkRange } from "./ranges.ts";
 import { defaultNetworkName, findNetwork, insertNetwork, listRanges, lockNetwork } from "./store.ts";
@@ -13,13 +13,13 @@ const defaultSubnetName = "app";
 
 export type DefaultNetwork = {
   readonly subnetId: string;
-  /** What was made along; null when another request had just made it. */
+  /** What was created too; null when another request had just created it. */
   readonly createdAlong: Schemas["CreatedAlong"] | null;
 };
 
 /**
- * Makes the network `default` with its subnet `app` in the region, in the transaction of the server that needs it.
- * Two first servers at the same time get the same one.
+ * Creates the network `default` with its subnet `app` in the region, in the transaction of the server that
+ * needs it. Two concurrent first servers get the same one.
  *
  * @throws Conflict `vlan_exhausted`
  */
@@ -27,7 +27,7 @@ export async function ensureDefaultNetwork(
   tx: Tx,
   organisationId: string,
   region: string,
-  by: Asker,
+  by: Requester,
 ): Promise<DefaultNetwork> {
   const inserted = await insertNetwork(tx, {
     id: newId("net"),
@@ -54,12 +54,12 @@ export async function ensureDefaultNetwork(
   };
 }
 
-/** Whether ensureDefaultNetwork would find what it makes. */
+/** Whether `ensureDefaultNetwork` would find an existing network. */
 export async function hasDefaultNetwork(tx: Tx, organisationId: string, region: string): Promise<boolean> {
   return (await findDefaultSubnet(tx, organisationId, region)) !== null;
 }
 
-/** Id of the subnet `app` of the network `default`, which another transaction has just made. */
+/** Id of the subnet `app` of the network `default`, which another transaction has just created. */
 async function findDefaultSubnet(tx: Tx, organisationId: string, region: string): Promise<string | null> {
   const row = await tx
     .selectFrom("network")

@@ -39,7 +39,10 @@ export function subnetCidrErrors(text: string, networkCidr: string): FieldError[
   return [];
 }
 
-/** The next free /16 of 10.0.0.0/8. Networks share nothing, so when all are taken the first one is as good. */
+/**
+ * The next free /16 of 10.0.0.0/8. Networks are isolated from each other, so when all are used the first one
+ * is used again.
+ */
 export function nextNetworkRange(taken: readonly { readonly cidr: string }[]): string {
   const blocks = taken.map(({ cidr }) => blockOf(cidr));
   return formatCidr(nextFreeBlock(tenSlashEight, 16, blocks) ?? { network: 0x0a000000, prefixLength: 16 });
@@ -56,7 +59,7 @@ export function nextSubnetRange(
   return found === null ? null : formatCidr(found);
 }
 
-/** A block that the database holds. */
+/** A block from the database. */
 export function blockOf(text: string): Cidr {
   const cidr = parseCidr(text);
   if (typeof cidr === "string") throw new Error(`${text} is no block`);

@@ -77,7 +77,10 @@ export async function findReservation(
   return row ?? null;
 }
 
-/** The reservation under its row lock. Its subnet's row is locked first, where addresses are given or given back. */
+/**
+ * The reservation under its row lock. Where addresses are allocated or released, its subnet's row is locked
+ * first.
+ */
 export async function lockReservation(
   tx: Tx,
   organisationId: string,
@@ -109,7 +112,10 @@ export function listReservationsIn(
     .execute();
 }
 
-/** Lets go of the address, which is a server's for as long as one has it and rests otherwise, and removes the row. */
+/**
+ * Releases the address, which stays with the server that has it or else goes into quarantine, and deletes the
+ * row.
+ */
 export async function dropReservation(
   tx: Tx,
   { organisation_id: organisationId, id }: ReservationRow,

@@ -12,7 +12,7 @@ afterAll(() => world.close());
 type Subnet = { readonly id: string; readonly path: string; readonly network: string };
 
 let made = 0;
-/** A network that holds this block as its one subnet. */
+/** A network with this block as its one subnet. */
 async function newSubnet(cidr = "10.0.0.0/29", owner = world.owned): Promise<Subnet> {
   made += 1;
   const wanted = { name: `kept-${made}`, region: world.region, cidr: "10.0.0.0/16" };
@@ -33,7 +33,7 @@ const brief = ({ status, body }: Answer) => `${status} ${body.code ?? ""}`.trim(
 const usageOf = async (subnet: Subnet) => (await world.owned.get(subnet.path)).body.usage;
 const addressOf = ({ body }: Answer) => body.server.interfaces[0].private_ip as string;
 
-/** Lets what rests in the subnet have rested. */
+/** Ends the quarantine of the subnet's addresses. */
 async function passQuarantine(subnet: Subnet): Promise<void> {
   await world.owner.query(
     "update address set free_after = clock_timestamp() - interval '1 second' where subnet_id = $1 and state = 'quarantined'",
@@ -41,7 +41,7 @@ async function passQuarantine(subnet: Subnet): Promise<void> {
   );
 }
 
-/** A server is made, deleted, and its buffer ends. */
+/** Creates a server and deletes it, up to the end of its buffer. */
 async function destroy(serverId: string): Promise<void> {
   await world.agent.work();
   expect((await world.owned.delete(`/servers/${serverId}`)).status).toBe(202);
@@ -96,7 +96,7 @@ describe("a reservation", () => {
     expect(answer.body.errors).toMatchObject([{ field: "address", code: "out_of_range" }]);
   });
 
-  test("cannot keep what is a server's, reserved or at rest, and says whose it is", async () => {
+  test("cannot reserve a used, reserved or quarantined address, and names its owner", async () => {
     const subnet = await newSubnet();
     const server = await create(subnet, { private_ip: "10.0.0.2" });
     const kept = await reserve(subnet, { address: "10.0.0.3" });
@@ -113,7 +113,7 @@ describe("a reservation", () => {
     expect(brief(await reserve(subnet, { address: "10.0.0.2" }))).toBe("201");
   });
 
-  test("has a name once in its subnet, and nothing is kept for one that is refused", async () => {
+  test("has a name once in its subnet, and a refused one keeps nothing", async () => {
     const subnet = await newSubnet();
     expect(brief(await reserve(subnet, { name: "db" }))).toBe("201");
     expect(brief(await reserve(subnet, { name: "db" }))).toBe("409 name_taken");
@@ -161,7 +161,7 @@ describe("a reservation", () => {
 });
 
 describe("a reserved address", () => {
-  test("is no server's by itself, and that server's which names it", async () => {
+  test("goes to no server automatically, only to one that names it", async () => {
     const subnet = await newSubnet();
     const kept = await reserve(subnet, { address: "10.0.0.3" });
     const servers = await Promise.all(Array.from({ length: 5 }, () => create(subnet)));
@@ -172,7 +172,7 @@ describe("a reserved address", () => {
         .map(addressOf)
         .sort(),
     ).toEqual(["10.0.0.2", "10.0.0.4", "10.0.0.5", "10.0.0.6"]);
-    // Nothing else is free, and the dry run knows it as well.
+    // Nothing else is free, and the dry run reports the same.
     const dry = (more: object = {}) =>
       world.owned.post("/servers?dry_run=true", world.body({ subnet_id: subnet.id, ...more }));
     expect((await dry()).body.blockers).toMatchObject([{ code: "subnet_exhausted" }]);
@@ -189,7 +189,7 @@ describe("a reserved address", () => {
     expect([brief(again), again.body.precondition.resource]).toEqual(["409 address_in_use", id]);
   });
 
-  test("rests when its server is gone, and is the reservation's again", async () => {
+  test("is quarantined when its server is deleted, and then belongs to the reservation again", async () => {
     const subnet = await newSubnet();
     const kept = await reserve(subnet);
     const path = `${subnet.path}/reservations/${kept.body.id}`;
@@ -199,14 +199,14 @@ describe("a reserved address", () => {
     expect(brief(await create(subnet, { private_ip: "10.0.0.2" }))).toBe("409 address_in_use");
     await passQuarantine(subnet);
     expect((await world.owned.get(path)).body).toMatchObject({ state: "reserved", address: "10.0.0.2" });
-    // The lowest that has rested, and yet nobody's who did not ask for it.
+    // The lowest whose quarantine is over, but only for a server that names it.
     expect(addressOf(await create(subnet))).toBe("10.0.0.3");
     expect(brief(await reserve(subnet, { address: "10.0.0.2" }))).toBe("409 address_in_use");
     expect((await reserve(subnet)).body.address).toBe("10.0.0.4");
     expect(addressOf(await create(subnet, { private_ip: "10.0.0.2" }))).toBe("10.0.0.2");
   });
 
-  test("that is given up rests before anybody gets it", async () => {
+  test("that is deleted is quarantined before it is assigned", async () => {
     const subnet = await newSubnet();
     const { body } = await reserve(subnet);
     expect((await world.owned.delete(`${subnet.path}/reservations/${body.id}`)).status).toBe(204);
@@ -217,7 +217,7 @@ describe("a reserved address", () => {
     expect(addressOf(await create(subnet))).toBe("10.0.0.2");
   });
 
-  test("that is given up while a server has it stays the server's", async () => {
+  test("that is deleted while a server has it stays the server's", async () => {
     const subnet = await newSubnet();
     const { body } = await reserve(subnet);
     const server = await create(subnet, { private_ip: body.address });
@@ -231,7 +231,7 @@ describe("a reserved address", () => {
 });
 
 describe("the addresses of a subnet", () => {
-  test("are listed with whose they are and since when, in their order", async () => {
+  test("are listed with their owners and since when, in their order", async () => {
     const subnet = await newSubnet("10.0.2.0/28");
     const list = async (query = "") => (await world.owned.get(`${subnet.path}/addresses${query}`)).body.items;
     const before = Date.now();
@@ -259,7 +259,7 @@ describe("the addresses of a subnet", () => {
     const since = Object.fromEntries(
       items.map((item: { address: string; since: string }) => [item.address, Date.parse(item.since)]),
     );
-    // To the clock's own tolerance: the database's may be another one.
+    // Within the clock's tolerance: the database's may differ.
     expect(since["10.0.2.9"]).toBeGreaterThan(before - 1000);
     expect(since["10.0.2.2"]).toBeGreaterThan(since["10.0.2.9"]);
     expect(since["10.0.2.3"]).toBeGreaterThan(since["10.0.2.2"]);
@@ -311,12 +311,12 @@ describe("the addresses of a subnet", () => {
 });
 
 describe("servers and reservations at the same time", () => {
-  test("never get the same address, by name or by itself", { timeout: 60_000 }, async () => {
+  test("never get the same address, named or automatic", { timeout: 60_000 }, async () => {
     const subnet = await newSubnet("10.0.0.0/26");
     const answers = await Promise.all(
       Array.from({ length: 90 }, (_, index) => {
         if (index % 3 === 0) return create(subnet);
-        // Those that name one go for what the others are about to be given.
+        // Those that name one request the addresses that the others are about to get.
         return reserve(subnet, index % 3 === 1 ? {} : { address: `10.0.0.${2 + Math.floor(index / 3)}` });
       }),
     );
@@ -338,7 +338,7 @@ describe("servers and reservations at the same time", () => {
     expect(usage.addresses_free).toBe(61 - given.length);
   });
 
-  test("of those that name one reserved address, one server gets it", async () => {
+  test("that name one reserved address let one server have it", async () => {
     const subnet = await newSubnet("10.0.0.0/24");
     const { body } = await reserve(subnet, { address: "10.0.0.9" });
     const answers = await Promise.all(

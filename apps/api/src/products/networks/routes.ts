@@ -9,7 +9,7 @@ import { checkCreateSubnet, createSubnet } from "./create-subnet.ts";
 import { deleteNetwork } from "./delete-network.ts";
 import { deleteReservation } from "./delete-reservation.ts";
 import { deleteSubnet } from "./delete-subnet.ts";
-import { checkExplainNetwork, explainNetwork } from "./explain-network.ts";
+import type { NetworkHooks } from "./hooks.ts";
 import { findReservation, listReservations } from "./reservation-store.ts";
 import { findNetwork, listNetworks } from "./store.ts";
 import { findSubnet, listSubnets } from "./subnet-store.ts";
@@ -18,7 +18,7 @@ import { checkUpdateReservation, updateReservation } from "./update-reservation.
 import { checkUpdateSubnet, updateSubnet } from "./update-subnet.ts";
 import { viewAddress, viewNetwork, viewReservation, viewSubnet } from "./view.ts";
 
-export function mountNetworks(api: Api): void {
+export function mountNetworks(api: Api, hooks: readonly NetworkHooks[]): void {
   const findNetworkOf = (request: ApiRequest) =>
     findNetwork(request.db, request.organisationId, request.pathId("network_id", "net"));
   const findSubnetOf = (request: ApiRequest) =>
@@ -46,12 +46,9 @@ export function mountNetworks(api: Api): void {
     handle: async (_request, network) => reply(200, viewNetwork(network)),
   });
   operation(api, "updateNetwork", { find: findNetworkOf, check: checkUpdateNetwork, mutate: updateNetwork });
-  operation(api, "deleteNetwork", { find: findNetworkOf, mutate: deleteNetwork });
-
-  operation(api, "explainNetwork", {
+  operation(api, "deleteNetwork", {
     find: findNetworkOf,
-    check: checkExplainNetwork,
-    handle: explainNetwork,
+    mutate: (request, tx, network) => deleteNetwork(request, tx, network, hooks),
   });
 
   operation(api, "listSubnets", {
@@ -68,7 +65,10 @@ export function mountNetworks(api: Api): void {
     handle: async (request, subnet) => reply(200, viewSubnet(subnet, request.caller.isOperator)),
   });
   operation(api, "updateSubnet", { find: findSubnetOf, check: checkUpdateSubnet, mutate: updateSubnet });
-  operation(api, "deleteSubnet", { find: findSubnetOf, mutate: deleteSubnet });
+  operation(api, "deleteSubnet", {
+    find: findSubnetOf,
+    mutate: (request, tx, subnet) => deleteSubnet(request, tx, subnet, hooks),
+  });
 
   operation(api, "listSubnetAddresses", {
     find: findSubnetOf,

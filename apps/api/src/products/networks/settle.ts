@@ -1,47 +1,56 @@
 import { sql } from "kysely";
 import type { Tx } from "../../platform/database.ts";
+import { queueFilterRefresh } from "../../platform/filter-refresh.ts";
 import { newId } from "../../platform/ids.ts";
 import type { JobEnd, JobHandler } from "../../platform/job-handler.ts";
 import { type JobRow, lockOpenJobs } from "../../platform/jobs.ts";
 import type { Settings } from "../../platform/settings.ts";
-import { askForRefresh } from "../firewalls/index.ts";
-import { failGateway, lockBeforeNetwork, retryGateway, settleGateway } from "../gateways/settle.ts";
 import { applyAgain } from "./apply.ts";
+import type { NetworkHooks } from "./hooks.ts";
 import { renderNetworkPayload } from "./payload.ts";
 import { deleteNetworkRow, lockNetwork, type NetworkRow } from "./store.ts";
 
-/** What the queue must know about jobs of networks. */
-export const networkJobs: JobHandler = {
-  kinds: ["NetworkApply"],
-  lockResource: async (tx, job) => {
-    await lockBeforeNetwork(tx, { id: job.resource_id, organisation_id: job.organisation_id });
-    await lockNetwork(tx, job.organisation_id, job.resource_id);
-  },
-  renderPayload: renderNetworkPayload,
-  settle: settleNetworkJob,
-  makeWay: () => Promise.resolve(),
-  retried,
-  replaceVmid: () => Promise.resolve(false),
-};
+/** The job handler for jobs of networks. */
+export function networkJobs(hooks: readonly NetworkHooks[]): JobHandler {
+  return {
+    kinds: ["NetworkApply"],
+    lockResource: async (tx, job) => {
+      for (const { lockBefore } of hooks)
+        await lockBefore?.(tx, { id: job.resource_id, organisation_id: job.organisation_id });
+      await lockNetwork(tx, job.organisation_id, job.resource_id);
+    },
+    renderPayload: (tx, job) => renderNetworkPayload(tx, job, hooks),
+    settle: (tx, job, end, settings) => settleNetworkJob(tx, job, end, settings, hooks),
+    preempt: () => Promise.resolve(),
+    retried: (tx, job) => retried(tx, job, hooks),
+    replaceVmid: () => Promise.resolve(false),
+  };
+}
 
 /**
- * Writes what the end of a job means for its network: which generation the edge holds is what its agent says, and
- * nothing else. Only then a subnet's VLAN is free, and a network that is to go is gone.
+ * Records what the end of a job means for its network. Only its agent's report decides which generation the
+ * edge has. Only then is a subnet's VLAN free, and a network that is being deleted gone.
  */
-export async function settleNetworkJob(tx: Tx, job: JobRow, end: JobEnd, settings: Settings): Promise<void> {
+async function settleNetworkJob(
+  tx: Tx,
+  job: JobRow,
+  end: JobEnd,
+  settings: Settings,
+  hooks: readonly NetworkHooks[],
+): Promise<void> {
   const network = await lockNetwork(tx, job.organisation_id, job.resource_id);
   if (network === null) throw new Error(`job ${job.id} has no network to settle`);
   const { queued } = await lockOpenJobs(tx, network.organisation_id, network.id);
   const applied = end.status === "succeeded" ? (end.networkGeneration ?? null) : null;
   if (applied === null) {
-    // What waits behind it brings all of it.
+    // The job that is queued behind it applies all of it.
     if (queued !== null) return;
     await fail(tx, network, job, end);
-    await failGateway(tx, network, job, end);
+    for (const { failed } of hooks) await failed?.(tx, network, job, end);
     return;
   }
   // Before its subnets: one that a gateway has served goes after that.
-  await settleGateway(tx, network, applied, job, settings);
+  for (const hook of hooks) await hook.applied?.(tx, network, applied, job, settings);
   await settleSubnets(tx, network, applied);
   if (applied < network.edge_generation) {
     await observe(tx, network, { observed_generation: Math.max(network.observed_generation, applied) });
@@ -56,7 +65,7 @@ export async function settleNetworkJob(tx: Tx, job: JobRow, end: JobEnd, setting
     await deleteNetworkRow(tx, network.organisation_id, network.id);
     return;
   }
-  // Something else is on its way: it waits only because somebody asked while this ran.
+  // Another change is pending: it was requested while this job ran.
   if (queued !== null) return observe(tx, network, { observed_generation: network.generation });
   await observe(tx, network, {
     observed_generation: network.generation,
@@ -67,7 +76,7 @@ export async function settleNetworkJob(tx: Tx, job: JobRow, end: JobEnd, setting
   });
 }
 
-/** Those that the edge has are there, and those that it has let go are gone. */
+/** Subnets that the edge has are ready, and those that it has removed are gone. */
 async function settleSubnets(tx: Tx, network: NetworkRow, applied: number): Promise<void> {
   const { organisation_id: organisationId, id, region } = network;
   await tx
@@ -86,7 +95,7 @@ async function settleSubnets(tx: Tx, network: NetworkRow, applied: number): Prom
     .where("status", "=", "deleting")
     .executeTakeFirst();
   // A rule may be about the whole network.
-  if (numDeletedRows > 0n) await askForRefresh(tx, organisationId, region);
+  if (numDeletedRows > 0n) await queueFilterRefresh(tx, organisationId, region);
 }
 
 type Observation = Partial<
@@ -102,7 +111,7 @@ async function observe(tx: Tx, network: NetworkRow, changes: Observation): Promi
     .execute();
 }
 
-/** What was to go stays on its way until a job takes it. */
+/** What was being deleted stays so until a job removes it. */
 async function fail(tx: Tx, network: NetworkRow, job: JobRow, end: JobEnd): Promise<void> {
   await tx
     .updateTable("network")
@@ -125,8 +134,8 @@ async function fail(tx: Tx, network: NetworkRow, job: JobRow, end: JobEnd): Prom
     .execute();
 }
 
-/** The job that had failed waits again, and what it is to bring is on its way. */
-async function retried(tx: Tx, job: JobRow): Promise<void> {
+/** The job that had failed is queued again, and its changes are pending. */
+async function retried(tx: Tx, job: JobRow, hooks: readonly NetworkHooks[]): Promise<void> {
   await tx
     .updateTable("network")
     .set({
@@ -147,5 +156,6 @@ async function retried(tx: Tx, job: JobRow): Promise<void> {
     .where("network_id", "=", job.resource_id)
     .where("status", "=", "error")
     .execute();
-  await retryGateway(tx, { id: job.resource_id, organisation_id: job.organisation_id });
+  for (const hook of hooks)
+    await hook.retried?.(tx, { id: job.resource_id, organisation_id: job.organisation_id });
 }

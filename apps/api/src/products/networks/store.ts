@@ -74,7 +74,7 @@ export async function findNetwork(
   return row ?? null;
 }
 
-/** The network under its row lock: who holds it is the only one to add or remove subnets. */
+/** The network under its row lock: only the holder adds or removes subnets. */
 export async function lockNetwork(tx: Tx, organisationId: string, id: string): Promise<NetworkRow | null> {
   const row = await tx
     .selectFrom("network")
@@ -120,7 +120,7 @@ export async function insertNetwork(tx: Tx, network: NewNetwork): Promise<Networ
     .values({
       ...network,
       is_default: network.name === defaultNetworkName,
-      // The first generation comes with its first apply, in this transaction.
+      // The first generation is set by its first apply, in this transaction.
       generation: 0,
       observed_generation: 0,
     })
@@ -143,7 +143,7 @@ export async function updateNetworkRow(
       ...changes,
       ...isDefault,
       generation: sql<number>`generation + 1`,
-      // Nothing of this reaches the region, so what was there as wanted still is.
+      // The change does not concern the region, so a network that was up to date stays so.
       observed_generation: sql<number>`case when observed_generation = generation then generation + 1
         else observed_generation end`,
       updated_at: sql<Date>`clock_timestamp()`,
@@ -153,7 +153,7 @@ export async function updateNetworkRow(
     .execute();
 }
 
-/** Whether an edge is told of this network, or may hold it from when the region had one. */
+/** Whether the network is applied to an edge, or may still be on one that the region had. */
 export async function isOnEdge(tx: Tx, network: Pick<NetworkRow, "region" | "on_edge">): Promise<boolean> {
   if (network.on_edge) return true;
   const { has_edge } = await tx
@@ -169,7 +169,7 @@ export async function hasOpenJob(tx: Tx, organisationId: string, id: string): Pr
   return queued !== null || running !== null;
 }
 
-/** The network is gone as soon as the region's edge has let it go. */
+/** The network is gone as soon as the region's edge has removed it. */
 export async function markNetworkDeleting(tx: Tx, organisationId: string, id: string): Promise<void> {
   await tx
     .updateTable("network")

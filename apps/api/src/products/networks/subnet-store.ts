@@ -12,7 +12,7 @@ export type SubnetRow = Selectable<Subnet>;
 export type SubnetDetails = SubnetRow & {
   readonly vlan: number | null;
   readonly address_use: AddressUse;
-  /** The region's edge lets it out by a gateway, or has not said yet that it does not any more. */
+  /** The region's edge connects it to a gateway, or has not confirmed yet that it no longer does. */
   readonly is_let_out: boolean;
   /** Why the network's job has failed. */
   readonly status_code: string | null;
@@ -74,7 +74,7 @@ export async function findSubnet(
   return (await rows.executeTakeFirst()) ?? null;
 }
 
-/** The subnet under its row lock: who holds it is the only one to give out its addresses. */
+/** The subnet under its row lock: only the holder allocates its addresses. */
 export async function lockSubnet(tx: Tx, organisationId: string, id: string): Promise<SubnetRow | null> {
   const row = await tx
     .selectFrom("subnet")
@@ -139,7 +139,7 @@ export async function insertSubnet(tx: Tx, subnet: NewSubnet): Promise<void> {
     .execute();
 }
 
-/** Takes the region's lowest free VLAN for the subnet; null when there is none. */
+/** Allocates the region's lowest free VLAN to the subnet; null when there is none. */
 export async function takeVlan(tx: Tx, region: string, subnetId: string): Promise<number | null> {
   const row = await tx
     .updateTable("region_vlan")
@@ -172,7 +172,7 @@ export async function updateSubnetRow(
     .set({
       ...changes,
       generation: sql<number>`generation + 1`,
-      // The edge has nothing to be told of it.
+      // The change does not concern the edge.
       observed_generation: sql<number>`case when observed_generation = generation then generation + 1
         else observed_generation end`,
       updated_at: sql<Date>`clock_timestamp()`,
@@ -182,7 +182,7 @@ export async function updateSubnetRow(
     .execute();
 }
 
-/** The subnet is gone as soon as the region's edge has let it go; until then nobody is given anything of it. */
+/** The subnet is gone as soon as the region's edge has removed it; until then nothing of it is allocated. */
 export async function markSubnetDeleting(tx: Tx, organisationId: string, id: string): Promise<void> {
   await tx
     .updateTable("subnet")

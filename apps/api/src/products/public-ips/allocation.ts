@@ -4,13 +4,13 @@ import type { Tx } from "../../platform/database.ts";
 import { Conflict } from "../../platform/errors.ts";
 import { newId } from "../../platform/ids.ts";
 import { isFresh } from "../ip-pools/index.ts";
-import { recordUsage, type UsageNote } from "../usage/record.ts";
+import { recordUsage, type UsageNote } from "../usage/index.ts";
 import type { PublicIpChanges, PublicIpRow } from "./store.ts";
 
 /*
- * What an organisation may take is in rows that were allocated to it; taking one is a select that skips locked rows, so
- * takers do not wait for each other. An address that was never used goes before one that was, and of those the one that
- * has rested longest.
+ * The addresses that an organisation may reserve are rows that were allocated to it; reserving one is a
+ * select that skips locked rows, so concurrent reservations do not wait for each other. An address that was
+ * never used comes first, then the one that was released longest ago.
  */
 
 export type TakeWish = {
@@ -25,13 +25,13 @@ export type TakeWish = {
 type Found = { readonly address: string; readonly pool_id: string; readonly version: number };
 
 /**
- * Takes an address of what the organisation was allocated.
+ * Reserves one of the addresses that are allocated to the organisation.
  *
  * @returns the new public IP's id
  * @throws Conflict `no_public_ip_available`
  */
 export async function takePublicIp(tx: Tx, wish: TakeWish): Promise<string> {
-  // Those who hold the last ones may yet give up: only then is it worth waiting for them.
+  // The transactions that hold the last ones may yet roll back: only then is waiting for them useful.
   const found = (await findFree(tx, wish, true)) ?? (await findFree(tx, wish, false));
   if (found === null) throw noneAvailable(wish);
   const id = newId("ip");
@@ -90,7 +90,10 @@ async function findFree(tx: Tx, wish: TakeWish, skipsLocked: boolean): Promise<F
   return (await free.executeTakeFirst()) ?? null;
 }
 
-/** The same for an address that is another's, that nobody has, and that is taken: whose it is, is nobody's business. */
+/**
+ * The same for an address of another organisation, a free one outside the allocation and a used one: the
+ * answer does not reveal which.
+ */
 function noneAvailable({ region, version, address }: TakeWish): Conflict {
   return new Conflict(
     noPublicIpAvailable(
@@ -107,8 +110,8 @@ function noneAvailable({ region, version, address }: TakeWish): Conflict {
 }
 
 /**
- * Gives the address back: it rests, and stays allocated to the organisation. Its row must be locked, and no server may
- * have it.
+ * Releases the address: it goes into quarantine, and stays allocated to the organisation. Its row must be
+ * locked, and no server may have it.
  */
 export async function releasePublicIp(
   tx: Tx,

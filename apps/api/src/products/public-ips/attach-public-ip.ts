@@ -8,11 +8,9 @@ import type { Tx } from "../../platform/database.ts";
 import { Conflict, fieldError, Invalid, NotFound } from "../../platform/errors.ts";
 import { isId } from "../../platform/ids.ts";
 import type { Outcome } from "../../platform/mutation.ts";
-import { blocked } from "../servers/answers.ts";
-import { passWaitingRules } from "../servers/give-way.ts";
-import { findServer } from "../servers/store.ts";
+import { blocked, findServer, lockServers, passWaitingRules } from "../servers/index.ts";
 import { moved, queuePublicIpJob } from "./jobs.ts";
-import { findTarget, lockServers, tierRefusal } from "./placement.ts";
+import { findTarget, tierRefusal } from "./placement.ts";
 import { factsOf, lockPublicIp, type PublicIpDetails } from "./store.ts";
 
 const noSuchServer = () => fieldError("/server_id", "not_found", "no such server");
@@ -29,8 +27,9 @@ export async function checkAttachPublicIp(
 }
 
 /**
- * Gives the address to the server. One that another server has is moved: in this transaction it becomes the new one's,
- * and a job takes it off the old one's VM; the job that puts it on the new one's waits for that one's end.
+ * Attaches the address to the server. One that is attached to another server is moved: this transaction
+ * assigns it to the new one, and a job removes it from the old one's VM; the job for the new one's VM waits
+ * for the end of that job.
  */
 export async function attachPublicIp(
   request: ApiRequest<"attachPublicIp">,
@@ -47,7 +46,7 @@ export async function attachPublicIp(
   const refusals = [
     ...[await tierRefusal(tx, organisationId, target.id)].flatMap((each) => each ?? []),
     ...decideAttach(factsOf(ip), target, body.force === true),
-    // It went elsewhere between our look and our locks: the server that has it now is not locked.
+    // It was moved between our check and our locks: the server that has it now is not locked.
     ...movedMeanwhile(found, ip),
   ];
   if (request.dryRun && refusals.length > 0) return blocked(refusals);

@@ -2,7 +2,7 @@ import { findViolations } from "@kule/invariants/find-violations";
 import pg from "pg";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { ServerWorld } from "../../testing/server-world.ts";
-import { seenAs, TestLooker } from "../../testing/test-looker.ts";
+import { seenAs, TestScanner } from "../../testing/test-scanner.ts";
 import { expireRemovalBuffer } from "../../worker/expire-removal-buffer.ts";
 
 let servers: ServerWorld;
@@ -55,7 +55,7 @@ async function endBuffer(server: string): Promise<void> {
   await expireRemovalBuffer(servers.world.replica.deps, servers.organisation.id, server);
 }
 
-/** A running server with an address, and nothing left to do. */
+/** A running server with an address, and no open job. */
 async function withAddress() {
   const server = await servers.createRunning({ public_ip: "auto" });
   return { server: server.id as string, address: server.public_ips[0] };
@@ -73,7 +73,7 @@ describe("A server that is created with a public address", () => {
         { version: 4, address: server.public_ips[0].address, prefix_length: 24, gateway: `${net}.1` },
       ],
     });
-    // The public interface is the way out; the private one has none beside it.
+    // The public interface has the default gateway; the private one has none.
     expect(claimed.payload.interfaces[0]?.gateway).toBeNull();
     expect(claimed.payload.public_interface?.mac).not.toBe(claimed.payload.interfaces[0]?.mac);
     await servers.agent.succeed(claimed);
@@ -84,7 +84,7 @@ describe("A server that is created with a public address", () => {
     });
   });
 
-  it("can be given one that is there, and no other server's", async () => {
+  it("can be given an existing address, and no other server's", async () => {
     const mine = await take();
     const { server } = await servers.create({ public_ip: mine.id });
     expect(server.public_ips).toMatchObject([{ id: mine.id, address: mine.address }]);
@@ -119,7 +119,7 @@ describe("A server that is created with a public address", () => {
       status: 409,
       body: { code: "tier_forbids_egress" },
     });
-    // Nor by hand: the commit is refused.
+    // Nor by SQL: the commit is refused.
     await expect(
       owner.query("update public_ip set server_id = $1, held_by = $1, is_applied = true where id = $2", [
         inside.id,
@@ -130,7 +130,7 @@ describe("A server that is created with a public address", () => {
 });
 
 describe("Attaching", () => {
-  it("gives a running server the address, and says whether its guest must boot for it", async () => {
+  it("gives a running server the address, and says whether its guest must reboot for it", async () => {
     const server = await servers.createRunning();
     const mine = await take();
     const answer = await attach(mine.id, server.id);
@@ -157,11 +157,11 @@ describe("Attaching", () => {
     expect(await ip(mine.id)).toMatchObject({ status: "attached", requires_reboot: false });
   });
 
-  it("waits no longer for a reboot that a look at the region has seen, whoever did it", async () => {
+  it("needs no reboot once a scan of the region has seen one", async () => {
     const { server } = await servers.create();
     const created = await servers.agent.take("ServerCreate");
     await servers.agent.succeed(created, "on");
-    const looker = new TestLooker(servers.agent.api);
+    const looker = new TestScanner(servers.agent.api);
     const look = (guest: object, power: "on" | "off" = "on") =>
       looker.look([{ ...seenAs(created), power, guest: { agent: false, ...guest } }], { complete: false });
     /** Attaches one that waits for a boot. */
@@ -203,11 +203,11 @@ describe("Attaching", () => {
     await look({}, "off");
     expect(await ip(third.id)).toMatchObject({ status: "attached", requires_reboot: false });
     await away(third.id);
-    // The VM of these looks never had a public interface.
+    // The VM of these scans never had a public interface.
     await owner.query("delete from drift");
   });
 
-  it("can be asked what it would do, a move and a detach as well, and nothing is done", async () => {
+  it("can be simulated with a dry run, a move and a detach as well", async () => {
     const [one, other] = [await servers.createRunning(), await servers.createRunning()];
     const mine = await take();
     const before = await ip(mine.id);
@@ -264,7 +264,7 @@ describe("Attaching", () => {
     await servers.agent.work();
   });
 
-  it("puts IPv6 beside IPv4 on one interface", async () => {
+  it("puts IPv6 next to IPv4 on one interface", async () => {
     const six = await addPool({ gateway: `2001:db8:${pools + 1}::1`, prefix_length: 64 });
     expect(six).toBeDefined();
     const { server, address } = await withAddress();
@@ -283,7 +283,7 @@ describe("Attaching", () => {
     ]);
   });
 
-  it("that fails says why, and is tried again by its job or given up by a detach", async () => {
+  it("that fails says why, and is retried by its job or ended by a detach", async () => {
     const server = await servers.createRunning();
     const mine = await take();
     const { job } = (await attach(mine.id, server.id)).body;
@@ -300,7 +300,7 @@ describe("Attaching", () => {
     expect(await ip(mine.id)).toMatchObject({ status: "free", attached_to: null, status_reason: null });
   });
 
-  it("that fails is tried again in the place of the job that was to put its rules right", async () => {
+  it("that fails is retried in the place of the job that was to correct its rules", async () => {
     const server = await servers.createRunning({});
     const made = await servers.owned.post("/firewalls", { name: "in-the-way", region: servers.region });
     const { id: firewall } = made.body.firewall;
@@ -335,7 +335,7 @@ describe("Attaching", () => {
 });
 
 describe("Moving", () => {
-  it("takes the address off the one server before the other is told of it", async () => {
+  it("removes the address from the one server before the other gets it", async () => {
     const { server: from, address } = await withAddress();
     const to = await servers.createRunning();
     expect(await attach(address.id, to.id)).toMatchObject({
@@ -347,7 +347,7 @@ describe("Moving", () => {
       status: 202,
       body: { public_ip: { attached_to: { id: to.id } }, job: { kind: "PublicIpAttach" } },
     });
-    // The one that attaches waits for the one that detaches.
+    // The attach waits for the detach.
     const first = await servers.agent.take("PublicIpDetach");
     expect(first.payload).toMatchObject({ server: { id: from }, public_interface: null });
     expect(await servers.agent.claim()).toBeNull();
@@ -363,7 +363,7 @@ describe("Moving", () => {
     expect(await ip(address.id)).toMatchObject({ status: "attached", attached_to: { id: to.id } });
   });
 
-  it("that cannot take it off leaves it where it was", async () => {
+  it("that cannot remove it leaves it on its server", async () => {
     const { server: from, address } = await withAddress();
     const to = await servers.createRunning();
     const { job } = (await attach(address.id, to.id, { force: true })).body;
@@ -397,7 +397,7 @@ describe("Moving", () => {
     expect((await ip(address.id)).status).toBe("attached");
   });
 
-  it("beside a detach is one of the two", async () => {
+  it("concurrent with a detach ends as one of the two", async () => {
     for (let round = 0; round < 4; round += 1) {
       const { address } = await withAddress();
       const to = await servers.createRunning();
@@ -410,12 +410,12 @@ describe("Moving", () => {
   });
 });
 
-it("a server is never told of an address that another one's VM may still have, whatever job it has", async () => {
+it("a server never gets an address that another one's VM may still have, whatever job it has", async () => {
   const { server: from, address } = await withAddress();
   const to = await servers.createRunning();
   const six = await take({ version: 6 });
   await attach(address.id, to.id, { force: true });
-  // The job that waits gives way to a removal, which is taken back before the old server has let go.
+  // A delete cancels the waiting job, and is cancelled itself before the old server has released the address.
   await servers.owned.delete(`/servers/${to.id}`);
   const only = async (kind: string) => {
     const job = await servers.agent.claim({ capabilities: [kind] });
@@ -441,7 +441,7 @@ it("a server is never told of an address that another one's VM may still have, w
 });
 
 describe("A server's removal", () => {
-  it("keeps the address in the buffer, and frees it at its end", async () => {
+  it("keeps the address in the buffer, and releases it at its end", async () => {
     const { server, address } = await withAddress();
     await servers.owned.delete(`/servers/${server}`);
     await servers.agent.work();
@@ -451,7 +451,7 @@ describe("A server's removal", () => {
     expect(await ip(address.id)).toMatchObject({ status: "free", attached_to: null });
   });
 
-  it("releases it when it was told to", async () => {
+  it("releases it when configured to", async () => {
     const { server, address } = await withAddress();
     await servers.owned.patch(`/public-ips/${address.id}`, { delete_with_server: true });
     await servers.owned.delete(`/servers/${server}`);
@@ -465,7 +465,7 @@ describe("A server's removal", () => {
     expect(rows).toEqual([{ state: "quarantined" }]);
   });
 
-  it("that overtakes an attach leaves nothing on its way for ever: it goes on when the server is kept", async () => {
+  it("that overtakes an attach leaves nothing pending forever: it continues when the server is kept", async () => {
     const server = await servers.createRunning();
     const mine = await take();
     await attach(mine.id, server.id);
@@ -486,8 +486,8 @@ describe("A server's removal", () => {
     expect(await ip(address.id)).toMatchObject({ status: "attached", attached_to: { id: to.id } });
   });
 
-  it("that is taken back leaves an address that cannot be attached with a reason", async () => {
-    // Deleted before it was made: nothing of it is left to do.
+  it("that is cancelled leaves an address that cannot be attached with a reason", async () => {
+    // Deleted before it was created: no job of it is left.
     const { server } = await servers.create({ public_ip: "auto" });
     const [address] = server.public_ips;
     await servers.owned.delete(`/servers/${server.id}`);
@@ -501,7 +501,7 @@ describe("A server's removal", () => {
     await servers.agent.work();
     expect(await ip(address.id)).toMatchObject({ status: "free", status_reason: null });
 
-    // Deleted while an address was on its way to it, and then not restored.
+    // Deleted while an address was being attached, and then not restored.
     const other = await servers.createRunning({});
     await attach(address.id, other.id);
     await servers.owned.delete(`/servers/${other.id}`);
@@ -515,12 +515,12 @@ describe("A server's removal", () => {
     });
   });
 
-  it("is moved once more only when the server that has it has given it up", async () => {
+  it("is moved again only when the server that has it has released it", async () => {
     const { server: from, address } = await withAddress();
     const to = await servers.createRunning({});
     const third = await servers.createRunning({});
     await attach(address.id, to.id, { force: true });
-    // The one that waits for it goes, and nothing of it is under way any more; the first still has the address.
+    // The server that waits for it is deleted, and has no open job any more; the first still has the address.
     await servers.owned.delete(`/servers/${to.id}`);
     const claims = [await servers.agent.claim(), await servers.agent.claim()];
     const stop = claims.find((job) => job?.kind === "ServerStop");
@@ -546,7 +546,7 @@ describe("A server's removal", () => {
     expect(await ip(address.id)).toMatchObject({ status: "attached", attached_to: { id: third.id } });
   });
 
-  it("can be moved away from in the buffer", async () => {
+  it("can be moved to another server while its server is in the buffer", async () => {
     const { server: from, address } = await withAddress();
     await servers.owned.delete(`/servers/${from}`);
     await servers.agent.work();

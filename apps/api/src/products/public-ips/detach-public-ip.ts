@@ -5,13 +5,11 @@ import type { ApiRequest } from "../../platform/api-request.ts";
 import type { Tx } from "../../platform/database.ts";
 import { Conflict, NotFound } from "../../platform/errors.ts";
 import type { Outcome } from "../../platform/mutation.ts";
-import { blocked } from "../servers/answers.ts";
-import { passWaitingRules } from "../servers/give-way.ts";
+import { blocked, lockServers, passWaitingRules } from "../servers/index.ts";
 import { moved, queuePublicIpJob } from "./jobs.ts";
-import { lockServers } from "./placement.ts";
 import { factsOf, lockPublicIp, type PublicIpDetails } from "./store.ts";
 
-/** Takes the address off its server. The organisation keeps it. */
+/** Detaches the address from its server. The organisation keeps it. */
 export async function detachPublicIp(
   request: ApiRequest<"detachPublicIp">,
   tx: Tx,
@@ -54,7 +52,7 @@ export async function detachPublicIp(
   return moved(request, tx, ip.id, from, job);
 }
 
-/** It went elsewhere between our look and our locks. */
+/** It was moved between our check and our locks. */
 function movedMeanwhile(found: PublicIpDetails, ip: PublicIpDetails) {
   if (ip.held_by === found.held_by || ip.held_by === found.server_id) return [];
   return [

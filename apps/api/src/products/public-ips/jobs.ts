@@ -6,12 +6,11 @@ import { type JobRow, queueJob } from "../../platform/jobs.ts";
 import type { Outcome } from "../../platform/mutation.ts";
 import { reply } from "../../platform/reply.ts";
 import { viewWrittenJob } from "../jobs/index.ts";
-import { findServer } from "../servers/store.ts";
-import { viewServer } from "../servers/view.ts";
+import { findServer, viewServer } from "../servers/index.ts";
 import { findPublicIp } from "./store.ts";
 import { viewPublicIp } from "./view.ts";
 
-/** A job that waits for another server's is not for anybody to claim before this; its turn is called, not awaited. */
+/** A job that waits for another server's job is not claimed before this time; `callJob` releases it. */
 const notYet = sql<Date>`timestamptz '9999-01-01'`;
 
 export type PublicIpJob = {
@@ -19,11 +18,11 @@ export type PublicIpJob = {
   readonly region: string;
   readonly serverId: string;
   readonly by: { readonly requestedBy: Schemas["Actor"]; readonly requestId: string };
-  /** Until the address has left the server that has it. */
+  /** Until the address is removed from the server that has it. */
   readonly waits?: boolean;
 };
 
-/** Writes a job that makes the server's public interface what it is to be. The server's row must be locked. */
+/** Queues a job that applies the wanted public interface to the server. The server's row must be locked. */
 export async function queuePublicIpJob(
   tx: Tx,
   kind: "PublicIpAttach" | "PublicIpDetach",
@@ -40,7 +39,7 @@ export async function queuePublicIpJob(
   return waits ? setRunAt(tx, job, notYet) : job;
 }
 
-/** Lets a job that waited be claimed now. */
+/** Makes a waiting job claimable now. */
 export async function callJob(tx: Tx, job: JobRow): Promise<void> {
   await setRunAt(tx, job, sql<Date>`clock_timestamp()`);
 }
@@ -54,12 +53,12 @@ async function setRunAt(tx: Tx, job: JobRow, runAt: typeof notYet): Promise<JobR
     .where("status", "=", "queued")
     .returningAll()
     .executeTakeFirstOrThrow();
-  // The queue's entry of the same key takes the job's time.
+  // The queue's entry of the same key is updated to the job's time.
   await sql`select kule_queue_add(${job.id})`.execute(tx);
   return row;
 }
 
-/** The 202 of an address on its way; or, in a dry run, what it would be. */
+/** The 202 of a pending address; or, in a dry run, what it would be. */
 export async function moved(
   request: ApiRequest,
   tx: Tx,

@@ -1,16 +1,11 @@
-import type { PayloadOf } from "@kule/contract/schemas";
-import { macAddress } from "@kule/rules/servers/mac";
+import { macAddress, publicPosition } from "@kule/rules/servers/mac";
 import { sql } from "kysely";
 import type { Tx } from "../../platform/database.ts";
-
-export type PublicInterface = NonNullable<PayloadOf<"PublicIpAttach">["public_interface"]>;
-
-/** Of the server's interfaces the public one is the second: the first is the private one. */
-export const publicPosition = 1;
+import type { PublicInterface } from "../servers/index.ts";
 
 /**
- * The public interface that the server's VM is to have now; null for none. An address that another server's VM may still
- * have is not in it: no job of this server learns of it before that one has given it up.
+ * The public interface that the server's VM should have now; null for none. An address that another server's
+ * VM may still have is left out: no job of this server gets it before the other VM has released it.
  */
 export async function publicInterfaceOf(
   tx: Tx,
@@ -50,9 +45,4 @@ export async function publicInterfaceOf(
       gateway,
     })),
   };
-}
-
-/** True when the guest's way out over IPv4 is its public interface: two default routes would be one too many. */
-export function leadsOut(publicInterface: PublicInterface | null): boolean {
-  return publicInterface?.addresses.some(({ version }) => version === 4) === true;
 }

@@ -3,31 +3,8 @@ import type { AttachTarget } from "@kule/rules/public-ips/lifecycle";
 import type { ServerStatus } from "@kule/rules/servers/lifecycle";
 import { sql } from "kysely";
 import type { Tx } from "../../platform/database.ts";
-import { lockOpenJobs } from "../../platform/jobs.ts";
 
-/**
- * Locks the rows of these servers, always in the same order: two moves that cross must not wait for each other. And their
- * open jobs: one that waits, and gives way to what is asked, is handed to no agent meanwhile.
- */
-export async function lockServers(
-  tx: Tx,
-  organisationId: string,
-  ids: readonly (string | null)[],
-): Promise<void> {
-  const wanted = [...new Set(ids.flatMap((id) => id ?? []))];
-  if (wanted.length === 0) return;
-  await tx
-    .selectFrom("server")
-    .select("id")
-    .where("organisation_id", "=", organisationId)
-    .where("id", "in", wanted)
-    .orderBy("id")
-    .forUpdate()
-    .execute();
-  for (const id of wanted.toSorted()) await lockOpenJobs(tx, organisationId, id);
-}
-
-/** The server as a place for public addresses; null when it is gone. Its row must be locked. */
+/** The server as a target for public addresses; null when it is gone. Its row must be locked. */
 export async function findTarget(
   tx: Tx,
   organisationId: string,

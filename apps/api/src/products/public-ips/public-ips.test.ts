@@ -16,7 +16,7 @@ afterAll(async () => {
   await world.close();
 });
 
-/** An organisation with so many addresses allocated, of a pool of its own. */
+/** An organisation with this many allocated addresses, from a pool of its own. */
 async function organisationWith(count: number): Promise<TestOrganisation & { net: string; pool: string }> {
   organisations += 1;
   const organisation = await world.addOrganisation(`org${organisations}`);
@@ -37,7 +37,7 @@ async function organisationWith(count: number): Promise<TestOrganisation & { net
 }
 
 describe("A public IP", () => {
-  it("is taken from what the operator has allocated, the lowest first", async () => {
+  it("is reserved from what the operator has allocated, the lowest first", async () => {
     const acme = await organisationWith(2);
     const taken = await acme.owner.post("/public-ips", { region: "ist1", labels: { role: "web" } });
     expect(taken.status).toBe(201);
@@ -79,7 +79,7 @@ describe("A public IP", () => {
       expect(await found(nothing)).toEqual([]);
   });
 
-  it("that is not there is asked of the operator, and the answer says so", async () => {
+  it("must be requested from the operator when none is left, and the answer says so", async () => {
     const acme = await organisationWith(1);
     expect((await acme.owner.post("/public-ips", { region: "ist1" })).status).toBe(201);
     const refused = await acme.owner.post("/public-ips", { region: "ist1" });
@@ -91,7 +91,7 @@ describe("A public IP", () => {
     });
   });
 
-  it("of another organisation's allocation reads like one that nobody has", async () => {
+  it("of another organisation's allocation reads like one that is not allocated", async () => {
     const acme = await organisationWith(3);
     const other = await organisationWith(3);
     const answers = [];
@@ -105,7 +105,7 @@ describe("A public IP", () => {
     expect(answers[0]).toContain("no_public_ip_available");
   });
 
-  it("rests after its release, and then the longest rested comes last", async () => {
+  it("is quarantined after its release, and the one released last is reserved last", async () => {
     const acme = await organisationWith(2);
     const take = async () => (await acme.owner.post("/public-ips", { region: "ist1" })).body;
     const first = await take();
@@ -120,7 +120,7 @@ describe("A public IP", () => {
     expect((await take()).address).toBe(first.address);
   });
 
-  it("is protected from its release while it is said to be", async () => {
+  it("cannot be released while it is protected", async () => {
     const acme = await organisationWith(1);
     const { id } = (
       await acme.owner.post("/public-ips", {
@@ -160,7 +160,7 @@ describe("A public IP", () => {
     expect((await acme.owner.post("/public-ips", { region: "ist1", ptr })).status).toBe(422);
   });
 
-  it("is had by one of many who want it: 32 take from 20, and exactly 20 succeed", async () => {
+  it("is reserved by one of many callers: 32 compete for 20, and exactly 20 succeed", async () => {
     const acme = await organisationWith(20);
     const answers = await Promise.all(
       Array.from({ length: 32 }, () => acme.owner.post("/public-ips", { region: "ist1" })),
@@ -175,7 +175,7 @@ describe("A public IP", () => {
     }
   });
 
-  it("that is withdrawn while it is taken is one of the two", async () => {
+  it("that is withdrawn while it is reserved ends as one of the two", async () => {
     const acme = await organisationWith(8);
     const answers = await Promise.all(
       Array.from({ length: 8 }, (_, index) => [
@@ -192,7 +192,7 @@ describe("A public IP", () => {
     }
   });
 
-  it("cannot be written by hand without its address, nor lose it", async () => {
+  it("cannot be inserted in the database without its address, nor lose it", async () => {
     const acme = await organisationWith(2);
     const { id, address } = (await acme.owner.post("/public-ips", { region: "ist1" })).body;
     const attempts = [

@@ -6,10 +6,9 @@ import { cancelQueuedJob, type JobRow, lockOpenJobs } from "../../platform/jobs.
 import type { Settings } from "../../platform/settings.ts";
 import { releasePublicIp } from "./allocation.ts";
 import { callJob, queuePublicIpJob } from "./jobs.ts";
-import { lockServers } from "./placement.ts";
 import type { PublicIpRow } from "./store.ts";
 
-/** The server as the end of its job has left it. */
+/** The server after the end of its job. */
 export type SettledServer = {
   readonly id: string;
   readonly organisation_id: string;
@@ -19,18 +18,16 @@ export type SettledServer = {
 
 const isPublicIpJob = (job: JobRow) => job.kind === "PublicIpAttach" || job.kind === "PublicIpDetach";
 
-/** Locks the servers that the end of this job may be about, before its own. */
-export async function lockWithCompany(tx: Tx, job: JobRow): Promise<void> {
+/** The servers that the end of this job may concern: those that an address of it moves to or from. */
+export async function relatedServersOf(tx: Tx, job: JobRow): Promise<(string | null)[]> {
   const ips = await ipsOf(tx, job.organisation_id, job.resource_id);
-  await lockServers(tx, job.organisation_id, [
-    job.resource_id,
-    ...ips.flatMap((ip) => [ip.server_id, ip.held_by]),
-  ]);
+  return ips.flatMap((ip) => [ip.server_id, ip.held_by]);
 }
 
 /**
- * Writes what the end of any job of a server means for its public addresses. While a job of a server is open nobody can
- * change which addresses it is to have, but its removal; so a job that succeeds has done all that is wanted.
+ * Records what the end of any job of a server means for its public addresses. While a job of a server is
+ * open, only a delete can change which addresses it should have; so a job that succeeds has applied all that
+ * is wanted.
  */
 export async function settlePublicIps(
   tx: Tx,
@@ -48,7 +45,7 @@ export async function settlePublicIps(
   await catchUp(tx, server, job);
 }
 
-/** Addresses that the server has, is to have, or has not given up yet, under their locks. */
+/** Addresses that the server has, should have, or has not released yet, under their locks. */
 async function ipsOf(tx: Tx, organisationId: string, serverId: string): Promise<PublicIpRow[]> {
   return tx
     .selectFrom("public_ip")
@@ -89,7 +86,7 @@ async function change(tx: Tx, ip: PublicIpRow, changes: Changes): Promise<void> 
 
 const noReason = { status_code: null, status_message: null, status_job_id: null } as const;
 
-/** Jobs that make the VM's interfaces what they are to be. */
+/** Jobs that apply the wanted interfaces to the VM. */
 const applies = new Set(["ServerCreate", "ServerRebuild", "PublicIpAttach", "PublicIpDetach"]);
 /** Jobs after which a guest has booted from its drive, or will when it is on again. */
 const boots = new Set(["ServerCreate", "ServerRebuild", "ServerRestore", "ServerStop"]);
@@ -99,7 +96,7 @@ async function done(tx: Tx, ip: PublicIpRow, server: SettledServer, job: JobRow,
   if (applies.has(job.kind)) {
     if (ip.server_id !== server.id) return leave(tx, ip, job);
     const waitsForBoot = isPublicIpJob(job) && end.publicNetwork === "next_boot";
-    // What was there before and had to wait for a boot still has to, whatever else was attached beside it.
+    // An address that waited for a reboot before still does, whatever else was attached too.
     return change(tx, ip, { ...noReason, is_applied: true, requires_reboot: waitsForBoot });
   }
   const hasBooted =
@@ -108,15 +105,15 @@ async function done(tx: Tx, ip: PublicIpRow, server: SettledServer, job: JobRow,
   if (hasBooted && ip.requires_reboot) await change(tx, ip, { requires_reboot: false });
 }
 
-/** The server's VM has the address no more: it is free, or goes to the server that waits for it. */
+/** The server's VM no longer has the address: it is free, or goes to the server that waits for it. */
 async function leave(tx: Tx, ip: PublicIpRow, job: JobRow): Promise<void> {
   await change(tx, ip, { ...noReason, held_by: ip.server_id, is_applied: false, requires_reboot: false });
   if (ip.server_id === null) return;
   const { queued, running } = await lockOpenJobs(tx, ip.organisation_id, ip.server_id);
   if (queued?.kind === "PublicIpAttach") return callJob(tx, queued);
-  // The end of that job sees to it.
+  // The end of that job handles it.
   if (queued !== null || running !== null) return;
-  // Its own job gave way to a removal that was taken back: there is none that waits.
+  // Its own job was cancelled by a delete, which was cancelled itself: no job waits.
   const { status } = await tx
     .selectFrom("server")
     .select("status")
@@ -138,7 +135,7 @@ async function leave(tx: Tx, ip: PublicIpRow, job: JobRow): Promise<void> {
     });
 }
 
-/** Who asked for a job that another one leads to. */
+/** The requester of a job that follows from another one. */
 const after = (job: JobRow) => ({
   requestedBy: { type: "system" as const, id: null, name: `after ${job.id}` },
   requestId: newId("req"),
@@ -164,7 +161,7 @@ async function notDone(
   const gaveWay = end.status === "cancelled" && server.status === "pending_deletion";
   if (gaveWay) return;
   if (isComing) return change(tx, ip, reason("attach_failed"));
-  // Whoever waited for it gets it another time: where it is, nobody knows better than the server that had it.
+  // The server that waited for it does not get it: the address may still be on the server that had it.
   if (isLeaving && ip.server_id !== null) {
     const { queued } = await lockOpenJobs(tx, ip.organisation_id, ip.server_id);
     if (queued?.kind === "PublicIpAttach")
@@ -174,7 +171,7 @@ async function notDone(
   if (isLeaving) return change(tx, ip, reason("detach_failed"));
 }
 
-/** The server is gone, and with it whatever its VM had. */
+/** The server is gone, and with it everything that its VM had. */
 async function purged(
   tx: Tx,
   ip: PublicIpRow,
@@ -197,8 +194,8 @@ async function purged(
 }
 
 /**
- * A job of the server that gave way to its removal, or that nobody could write while another was open, is written now:
- * an address on its way never stays without one. What no job can bring to a server in error says so.
+ * Queues now a job that a delete has cancelled, or that could not be queued while another was open: a pending
+ * address always has a job. An address that no job can apply to a server in error gets that as its reason.
  */
 export async function catchUp(tx: Tx, server: SettledServer, job: JobRow): Promise<void> {
   const canDetach = ["running", "stopped", "error", "pending_deletion"].includes(server.status);
@@ -226,7 +223,7 @@ export async function catchUp(tx: Tx, server: SettledServer, job: JobRow): Promi
   });
 }
 
-/** A job of the server is tried again: its addresses are on their way once more. */
+/** A job of the server is retried: its addresses are pending again. */
 export async function retryPublicIps(tx: Tx, job: JobRow): Promise<void> {
   await tx
     .updateTable("public_ip")

@@ -10,7 +10,7 @@ import { searchCondition } from "../../platform/search-condition.ts";
 
 export type PublicIpRow = Selectable<PublicIp>;
 
-/** The server that has the address, is to have it, or has not given it up yet. */
+/** The server that has the address, should have it, or has not released it yet. */
 type HolderRow = {
   readonly holder_id: string | null;
   readonly holder_name: string | null;
@@ -28,7 +28,7 @@ type KeeperRow = {
   readonly keeper_locked_reason: string | null;
 };
 
-/** The gateway whose address it is. */
+/** The gateway that has the address. */
 type GatewayRow = {
   readonly gateway_name: string | null;
   readonly gateway_is_deleting: boolean | null;
@@ -41,7 +41,7 @@ export type PublicIpDetails = PublicIpRow &
   KeeperRow &
   GatewayRow & { readonly gateway: string; readonly prefix_length: number; readonly vlan: number | null };
 
-/** The open job of the server that is joined under this name, other than one that gives way. */
+/** The open job of the server that is joined under this name, other than one that can be superseded. */
 const jobOf = (server: "server" | "keeper") => sql<string | null>`(
   select job.id from job
    where job.organisation_id = public_ip.organisation_id and job.resource_id = ${sql.ref(`${server}.id`)}
@@ -125,7 +125,10 @@ export function listPublicIps(
   return fetchPage(rows, inOrder("public-ips", query, "public_ip"));
 }
 
-/** The row under its lock, with what the rules must know. The rows of its servers are locked first, if at all. */
+/**
+ * The row under its lock, with the facts that rules need. The rows of its servers are locked first, if at
+ * all.
+ */
 export async function lockPublicIp(
   tx: Tx,
   organisationId: string,

@@ -19,7 +19,7 @@ export function checkUpdatePublicIp(
   return labelErrors(found.labels, body.labels);
 }
 
-/** Changes what is only in the database: the region has nothing to be told. */
+/** Changes only the database: the region is not affected. */
 export async function updatePublicIp(
   request: ApiRequest<"updatePublicIp">,
   tx: Tx,
@@ -42,7 +42,7 @@ export async function updatePublicIp(
   return { reply: reply(200, viewPublicIp(updated)), resource: ip.id };
 }
 
-/** @throws Forbidden when protection would be taken off by somebody who may not: see updateServer */
+/** @throws Forbidden when a caller without the permission would remove protection: see updateServer */
 function requireUnprotect(
   request: ApiRequest,
   ip: PublicIpDetails,

@@ -1,3 +1,4 @@
-/** What other products may use of quotas. */
+/** What other products may import of quotas. */
+export { mountQuotas } from "./routes.ts";
 export { quotaRefusals, quotaRefusalsUnderLock, takeQuota } from "./take.ts";
 export { quotaOfPackage } from "./used.ts";

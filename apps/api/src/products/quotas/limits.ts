@@ -5,7 +5,9 @@ import type { Database, Tx } from "../../platform/database.ts";
 
 type LimitColumn = Extract<keyof DB["organisation"], `${string}_limit`>;
 
-/** Where each limit is kept: in the organisation's own row, which is what everybody who takes something locks. */
+/**
+ * Where each limit is stored: in the organisation's own row, which every transaction that uses quota locks.
+ */
 export const limitColumns: { readonly [name in QuotaName]: LimitColumn } = {
   servers: "server_limit",
   vcpu: "vcpu_limit",
@@ -37,8 +39,8 @@ export async function readLimits(db: Database | Tx, organisationId: string): Pro
 }
 
 /**
- * The limits under the organisation's row lock. Of those who take something at the same time each sees the ones before
- * it. The lock lets references to the organisation pass.
+ * The limits under the organisation's row lock. Of concurrent transactions that use quota each sees those
+ * before it. The lock does not block references to the organisation.
  */
 export async function lockLimits(tx: Tx, organisationId: string): Promise<QuotaLimits> {
   const row = await tx

@@ -27,7 +27,7 @@ const used = async (owner: ApiCaller): Promise<number> =>
   (await owner.get("/quotas")).body.items.find(({ name }: { name: string }) => name === "members").used;
 
 describe("the quota of members", () => {
-  test("refuses the next invitation, with its figures and a way out", async () => {
+  test("refuses the next invitation, with its figures and a fix", async () => {
     const { id, owner } = await world.world.addOrganisation("full");
     await limit(id, 2);
     await add(owner);
@@ -49,7 +49,7 @@ describe("the quota of members", () => {
     expect((await invite(owner)).status).toBe(201);
   });
 
-  test("says first that somebody belongs to the organisation, or is invited, already", async () => {
+  test("reports first an existing member, or an open invitation", async () => {
     const { id, owner } = await world.world.addOrganisation("twice");
     const [there, invited] = [email(), email()];
     await add(owner, there);
@@ -59,7 +59,7 @@ describe("the quota of members", () => {
     expect((await invite(owner, invited)).body.code).toBe("already_invited");
   });
 
-  test("counts who accepts an invitation once, and lets them in however full it is", async () => {
+  test("counts a person who accepts an invitation once, and admits them however full the organisation is", async () => {
     const { id, owner } = await world.world.addOrganisation("joined");
     const { secret } = (await invite(owner)).body;
     expect(await used(owner)).toBe(1);
@@ -73,7 +73,7 @@ describe("the quota of members", () => {
     expect(await used(owner)).toBe(1);
   });
 
-  test("has room again for whoever is removed, not invited any more, or did not come in time", async () => {
+  test("has a place again after a removal, a withdrawn or an expired invitation", async () => {
     const { id, owner } = await world.world.addOrganisation("left");
     const { member } = await add(owner);
     const withdrawn = (await invite(owner)).body.invitation;

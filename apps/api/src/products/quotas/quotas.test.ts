@@ -94,7 +94,7 @@ describe("quotas", () => {
   const sent = async (owner: ApiCaller, fields: Record<string, unknown> = {}) =>
     owner.post("/servers", world.body(fields));
 
-  test("show limits and what is there, with their units, to everyone of the organisation", async () => {
+  test("show limits and use, with their units, to everyone of the organisation", async () => {
     const { id, owner } = await world.world.addOrganisation("shown");
     const { server } = await world.create({ package: "m" }, owner);
     await world.agent.work();
@@ -120,7 +120,7 @@ describe("quotas", () => {
     });
   });
 
-  test("are set by operators; what is left out stays, null takes a limit away", async () => {
+  test("are set by operators; fields left out stay, null removes a limit", async () => {
     const { id, owner } = await world.world.addOrganisation("set");
     await set(id, { vcpu: 4, disk_gb: 100, servers: 7 });
     const now = await set(id, { vcpu: null });
@@ -208,7 +208,7 @@ describe("quotas", () => {
     });
     await world.agent.work();
 
-    // Another server takes its place: now the cancel has no room, says so, and has a way out of the customer's own.
+    // Another server uses the quota: now the cancel is refused, says so, and names a fix for the customer.
     const second = (await sent(owner, { package: "m" })).body.server;
     await world.agent.work();
     const cancel = `/servers/${server.id}/cancel-deletion`;
@@ -229,7 +229,7 @@ describe("quotas", () => {
     expect(await read(owner)).toMatchObject({ servers: [2, 1], vcpu: [2, 0], disk_gb: [160, 80] });
   });
 
-  test("let a cancel through that takes no more than there is room for, and free everything at the end", async () => {
+  test("allow a cancel that takes no more than is free, and release everything at the end", async () => {
     const { id, owner } = await world.world.addOrganisation("back");
     const { server } = await world.create({ package: "s" }, owner);
     await world.agent.work();

@@ -2,7 +2,7 @@ import { quotaNames } from "@kule/rules/quotas/names";
 import type { Api } from "../../platform/deps.ts";
 import { operation } from "../../platform/operation.ts";
 import { reply } from "../../platform/reply.ts";
-import { findOrganisation } from "../identity/index.ts";
+import { findOrganisation } from "../organisations/index.ts";
 import { readLimits } from "./limits.ts";
 import { setQuotas } from "./set-quotas.ts";
 import { countUse } from "./used.ts";

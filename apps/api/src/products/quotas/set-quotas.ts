@@ -4,12 +4,15 @@ import type { Tx } from "../../platform/database.ts";
 import { NotFound } from "../../platform/errors.ts";
 import type { Outcome } from "../../platform/mutation.ts";
 import { reply } from "../../platform/reply.ts";
-import { lockOrganisation, type OrganisationRow, updateOrganisationRow } from "../identity/index.ts";
+import { lockOrganisation, type OrganisationRow, updateOrganisationRow } from "../organisations/index.ts";
 import { limitColumns, readLimits } from "./limits.ts";
 import { countUse } from "./used.ts";
 import { viewQuotas } from "./view.ts";
 
-/** Sets limits. Taken under the lock of those who take something, so that none of them decides by the old one after it. */
+/**
+ * Sets limits, under the lock that every use of quota takes, so that no transaction decides by the old limit
+ * afterwards.
+ */
 export async function setQuotas(
   request: ApiRequest<"setQuotas">,
   tx: Tx,

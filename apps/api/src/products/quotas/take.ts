@@ -10,13 +10,13 @@ import { Conflict } from "../../platform/errors.ts";
 import { lockLimits, readLimits } from "./limits.ts";
 import { countUse } from "./used.ts";
 
-/** What is asked for; as a function, it is asked once the organisation's row is locked. */
+/** The requested amounts; a function is called once the organisation's row is locked. */
 type Asked = QuotaAmounts | (() => Promise<QuotaAmounts>);
 
 /**
- * Which quotas have no room for what this transaction is about to take. Call it before anything else is locked that
- * others lock behind the organisation: from here on those who take something of it go one after the other. An
- * organisation without a limit takes no lock.
+ * The quotas that do not suffice for what this transaction is about to use. Call it before any lock that
+ * others take after the organisation's: from here on transactions that use its quota run one after the other.
+ * An organisation without a limit takes no lock.
  */
 export async function quotaRefusals(tx: Tx, organisationId: string, asked: Asked): Promise<QuotaRefusal[]> {
   const limits = await readLimits(tx, organisationId);
@@ -25,7 +25,7 @@ export async function quotaRefusals(tx: Tx, organisationId: string, asked: Asked
   return quotaNames.some(concerns) ? quotaRefusalsUnderLock(tx, organisationId, asked) : [];
 }
 
-/** The same for a caller that knows that there are limits. */
+/** The same for a caller that has checked that there are limits. */
 export async function quotaRefusalsUnderLock(
   tx: Tx,
   organisationId: string,

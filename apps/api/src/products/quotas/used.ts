@@ -9,11 +9,10 @@ import {
 } from "@kule/rules/quotas/quotas";
 import { sql } from "kysely";
 import type { Database, Tx } from "../../platform/database.ts";
-import { countOpenInvitations } from "../identity/invitation-store.ts";
 
 export type QuotaUse = {
   readonly used: QuotaAmounts;
-  /** Of that, what servers on their way out still hold. */
+  /** The part of it that servers being deleted still use. */
   readonly reserved: QuotaAmounts;
 };
 
@@ -72,7 +71,10 @@ async function countServers(db: Database | Tx, organisationId: string): Promise<
   return use;
 }
 
-/** A disk may be larger than the package's, and a resize under way takes the larger of what is and what comes. */
+/**
+ * A disk may be larger than the package's, and a server that is being resized counts the larger of both
+ * sizes.
+ */
 function quotaOfServer(server: {
   readonly package: string;
   readonly disk_gb: number | null;
@@ -86,17 +88,29 @@ function quotaOfServer(server: {
   return largerQuota(now, { ...coming, disk_gb: server.resize_disk_gb ?? 0 });
 }
 
-/** What a server of the package takes. */
+/** The quota that a server of the package uses. */
 export function quotaOfPackage(slug: string): QuotaAmounts {
   const found = findPackage(slug);
   if (found === undefined) throw new Error(`there is no package ${slug}`);
   return serverQuota(found);
 }
 
-/** Whoever is invited has a place already: accepting takes none. */
+/** An open invitation has a place already: accepting it takes none. */
 async function countPlaces(db: Database | Tx, organisationId: string): Promise<number> {
   const members = await count(db, "member", organisationId);
   return members + (await countOpenInvitations(db, organisationId));
+}
+
+async function countOpenInvitations(db: Database | Tx, organisationId: string): Promise<number> {
+  const { rows } = await db
+    .selectFrom("invitation")
+    .select(sql<number>`count(*)::integer`.as("rows"))
+    .where("organisation_id", "=", organisationId)
+    .where("accepted_at", "is", null)
+    .where("revoked_at", "is", null)
+    .where("expires_at", ">", sql<Date>`clock_timestamp()`)
+    .executeTakeFirstOrThrow();
+  return rows;
 }
 
 async function count(

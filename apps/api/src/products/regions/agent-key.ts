@@ -31,7 +31,7 @@ export async function approveAgentKey(
   return answer(tx, slug, fingerprint);
 }
 
-/** Forgets the key that waits. */
+/** Deletes the key that waits. */
 export async function refuseAgentKey(
   _request: ApiRequest<"refuseAgentKey">,
   tx: Tx,

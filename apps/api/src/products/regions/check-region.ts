@@ -1,7 +1,7 @@
 import type { FieldError } from "@kule/contract/field-errors";
 import type { ApiRequest } from "../../platform/api-request.ts";
 import { fieldError } from "../../platform/errors.ts";
-import { unknownOrganisations } from "../identity/index.ts";
+import { unknownOrganisations } from "../organisations/index.ts";
 import { maxVmids, type NumberRange } from "./pools.ts";
 
 type RegionFields = {

@@ -3,8 +3,8 @@ import { fieldError } from "../../platform/errors.ts";
 import type { RegionRow } from "./store.ts";
 
 /**
- * The region a request means: the one it names, or the only one its organisation sees. A region that others may use
- * reads like one that does not exist.
+ * The region of a request: the one it names, or the only one its organisation sees. A region of other
+ * organisations reads like one that does not exist.
  */
 export function chooseRegion(
   visible: readonly RegionRow[],

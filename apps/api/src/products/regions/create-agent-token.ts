@@ -4,10 +4,11 @@ import type { Tx } from "../../platform/database.ts";
 import { Conflict } from "../../platform/errors.ts";
 import type { Outcome } from "../../platform/mutation.ts";
 import { reply } from "../../platform/reply.ts";
-import { issueToken, requireProofOfSession, viewToken } from "../identity/index.ts";
+import { requireProofOfSession } from "../account/index.ts";
+import { issueToken, viewToken } from "../tokens/index.ts";
 import type { RegionDetails } from "./store.ts";
 
-/** Does not expire by itself: an agent that is forgotten must not take its region down. Rotate or revoke it. */
+/** Has no expiry: a forgotten agent must not take its region down. Rotate or revoke it. */
 export async function createAgentToken(
   request: ApiRequest<"createAgentToken">,
   tx: Tx,

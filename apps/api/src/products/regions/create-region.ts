@@ -17,7 +17,7 @@ export async function createRegion({ body }: ApiRequest<"createRegion">, tx: Tx)
 }
 
 /**
- * Registers a region with a row for each VM number and VLAN that it may give out.
+ * Registers a region with a row for each VM number and VLAN that it may allocate.
  *
  * @throws Conflict `name_taken`
  */

@@ -1,5 +1,8 @@
-/** What other products and commands may use of regions. */
+/** What other products and commands may import of regions. */
 export { chooseRegion } from "./choose-region.ts";
 export { addRegion } from "./create-region.ts";
+export { registerRegionMetrics } from "./metrics.ts";
+export { regionOf } from "./region-of-path.ts";
+export { mountRegions } from "./routes.ts";
 export { findRegion, listVisibleRegions, lockRegion, type RegionRow } from "./store.ts";
 export { imagesOf, statusOf, statusSince } from "./view.ts";

@@ -2,14 +2,14 @@ import { sql } from "kysely";
 import { Gauge } from "prom-client";
 import type { Deps } from "../../platform/deps.ts";
 
-/** A scrape must not wait for a database that is away. */
+/** A scrape must not wait for an unreachable database. */
 const readTimeoutMs = 1_000;
 
 /** Adds to the process' metrics in which regions another key of an agent waits for an operator. */
 export function registerRegionMetrics({ metrics: { registry }, db, log }: Deps): void {
   new Gauge({
     name: "kule_agent_key_pending",
-    help: "1 while an agent of the region tells a key that no operator has approved",
+    help: "1 while an agent of the region reports a key that no operator has approved",
     labelNames: ["region"],
     registers: [registry],
     async collect() {

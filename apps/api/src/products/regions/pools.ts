@@ -4,8 +4,8 @@ import { type Database, systemQuery, type Tx } from "../../platform/database.ts"
 import { Conflict } from "../../platform/errors.ts";
 
 /*
- * What a region has to give out is in tables with a row for each number, from the day it is registered. Taking one
- * is an update that skips locked rows, and the database, not a calculation, is the judge of what is free.
+ * What a region can allocate is in tables with a row for each number, from its registration on. An allocation
+ * is an update that skips locked rows, so the database, not a calculation, decides what is free.
  */
 
 export type NumberRange = { readonly first: number; readonly last: number };
@@ -14,9 +14,10 @@ export type NumberRange = { readonly first: number; readonly last: number };
 export const maxVmids = 100_000;
 
 /**
- * Makes the region's VM numbers exactly this range.
+ * Sets the region's VM numbers to exactly this range.
  *
- * @throws Conflict `in_use` when a number outside of it is used, or rests after its server was removed
+ * @throws Conflict `in_use` when a number outside of it is used, or in quarantine after its server was
+ * deleted
  */
 export async function setVmidPool(tx: Database | Tx, region: string, range: NumberRange): Promise<void> {
   await sql`
@@ -27,7 +28,7 @@ export async function setVmidPool(tx: Database | Tx, region: string, range: Numb
     delete from region_vmid
      where region = ${region} and not vmid between ${range.first}::integer and ${range.last}::integer
        and (state = 'free' or state = 'tombstone' and free_after <= clock_timestamp())`.execute(tx);
-  // Asked after the delete has waited for allocations under way.
+  // Queried after the delete has waited for concurrent allocations.
   const left = await tx
     .selectFrom("region_vmid")
     .select(["vmid", "state", "server_id"])
@@ -46,7 +47,7 @@ export async function setVmidPool(tx: Database | Tx, region: string, range: Numb
 }
 
 /**
- * Makes the region's VLANs exactly this range.
+ * Sets the region's VLANs to exactly this range.
  *
  * @throws Conflict `in_use` when a VLAN outside of it belongs to a subnet
  */

@@ -34,7 +34,7 @@ async function pool(table: "region_vmid" | "region_vlan", region: string) {
 const ranges = { vmid_range: { first: 1000, last: 1099 }, vlan_range: { first: 10, last: 19 } };
 
 describe("registering", () => {
-  test("a region has a row for every number it may give out", async () => {
+  test("a region has a row for every number it may allocate", async () => {
     const created = await world.operator.post("/regions", {
       slug: "ist1",
       name: "Istanbul 1",
@@ -106,7 +106,7 @@ describe("changing", () => {
     expect(await pool("region_vmid", "wide")).toEqual({ first: 1000, last: 1010, count: 11 });
   });
 
-  test("private VLANs never take in a public pool's, whoever comes first", async () => {
+  test("private VLANs never include a public pool's, whichever is first", async () => {
     const slug = "segments";
     await world.operator.post("/regions", { slug, name: "Segments", ...ranges });
     const pool = (name: string, vlan: number) =>
@@ -130,7 +130,7 @@ describe("changing", () => {
     });
     expect((await widen(29)).status).toBe(200);
     expect((await pool("inside", 29)).status).toBe(422);
-    // At the same instant one of the two gives way, in whatever order they are.
+    // Of two concurrent changes one is refused, in whatever order they run.
     for (let vlan = 31; vlan < 43; vlan += 1) {
       await world.operator.delete(`/ip-pools/${made.body.id}`);
       const [added, widened] = await Promise.all([pool(`p${vlan}`, vlan), widen(vlan)]);
@@ -188,7 +188,7 @@ describe("the catalogue", () => {
     expect(body.images).toHaveLength(images.length);
   });
 
-  test("tells a region's health from its agent's last report", async () => {
+  test("derives a region's health from its agent's last report", async () => {
     const { agent } = await world.addRegion("health");
     const regionIn = async () =>
       (await acme.owner.get("/catalog")).body.regions.find(
@@ -268,7 +268,7 @@ describe("agent tokens", () => {
 });
 
 describe("a region of mode direct", () => {
-  test("stays so, gives out no agent tokens, and queues its jobs under a task of their own", async () => {
+  test("stays so, issues no agent tokens, and queues its jobs under a task of their own", async () => {
     const made = await world.operator.post("/regions", {
       slug: "trusted",
       name: "Trusted",

@@ -1,20 +1,19 @@
 import type { Schemas } from "@kule/contract/schemas";
 import type { ApiRequest } from "../../platform/api-request.ts";
 import type { Api } from "../../platform/deps.ts";
-import { NotFound } from "../../platform/errors.ts";
 import { operation } from "../../platform/operation.ts";
 import { reply } from "../../platform/reply.ts";
-import { endToken, findToken, listTokens, replaceToken, viewToken } from "../identity/index.ts";
-import { findLastPass, readCapacity, viewCapacity } from "../inventory/index.ts";
+import { endToken, findToken, listTokens, replaceToken, viewToken } from "../tokens/index.ts";
 import { approveAgentKey, refuseAgentKey } from "./agent-key.ts";
 import { checkRegion } from "./check-region.ts";
 import { createAgentToken } from "./create-agent-token.ts";
 import { createRegion } from "./create-region.ts";
-import { findRegion, listRegions } from "./store.ts";
+import { regionOf } from "./region-of-path.ts";
+import { listRegions } from "./store.ts";
 import { updateRegion } from "./update-region.ts";
 import { viewRegion } from "./view.ts";
 
-/** How long a rotated agent token goes on working, so that the agent can be restarted in peace. */
+/** How long a rotated agent token stays valid, so that there is time to restart the agent. */
 const defaultOverlapSeconds = 600;
 
 export function mountRegions(api: Api): void {
@@ -33,12 +32,6 @@ export function mountRegions(api: Api): void {
 
   operation(api, "approveAgentKey", { find: regionOf, mutate: approveAgentKey });
   operation(api, "refuseAgentKey", { find: regionOf, mutate: refuseAgentKey });
-
-  operation(api, "getRegionCapacity", {
-    find: regionOf,
-    handle: async ({ db }, { slug }) =>
-      reply(200, viewCapacity(slug, await readCapacity(db, slug), await findLastPass(db, slug))),
-  });
 
   operation(api, "listAgentTokens", {
     find: regionOf,
@@ -62,12 +55,6 @@ export function mountRegions(api: Api): void {
         (request.body as Schemas["AgentTokenRotate"]).overlap_seconds ?? defaultOverlapSeconds,
       ),
   });
-}
-
-async function regionOf(request: ApiRequest) {
-  const slug = request.pathText("region");
-  if (!/^[a-z0-9-]{1,40}$/.test(slug)) throw new NotFound();
-  return findRegion(request.db, slug);
 }
 
 /** The token and its region; null when the token is another region's. */

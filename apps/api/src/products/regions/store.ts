@@ -9,7 +9,7 @@ export type RegionRow = Selectable<Region> & {
   readonly report_age_seconds: number | null;
 };
 
-/** A region with what operators want to see of it. */
+/** A region with the details for operators. */
 export type RegionDetails = RegionRow & {
   readonly restricted_to: string[];
   readonly jobs_queued: number;
@@ -108,7 +108,7 @@ export async function updateRegionRow(
     .execute();
 }
 
-/** Makes these the only organisations that see the region. */
+/** Sets the organisations that see the region to exactly these. */
 export async function replaceRestriction(
   tx: Database | Tx,
   slug: string,
@@ -123,7 +123,7 @@ export async function replaceRestriction(
     .execute();
 }
 
-/** Parked claims look again: jobs are handed out once more. */
+/** Waiting claims check again: jobs can be claimed again. */
 export async function wakeRegion(tx: Tx, slug: string): Promise<void> {
   await sql`select pg_notify('kule_region', ${slug})`.execute(tx);
 }

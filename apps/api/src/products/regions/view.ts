@@ -19,7 +19,7 @@ export function statusSince(row: RegionRow): string | null {
 
 type StoredHealth = Pick<Schemas["HealthReport"], "hypervisor" | "templates">;
 
-/** The images whose template the region's agent found in order. */
+/** The images whose template the region's agent found valid. */
 export function imagesOf(row: RegionRow): string[] {
   const health = row.health as StoredHealth | null;
   return (health?.templates ?? []).filter((template) => template.ok).map((template) => template.image);

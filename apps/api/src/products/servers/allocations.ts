@@ -5,7 +5,7 @@ import type { ServerRow } from "./store.ts";
 /** How long a VM number is not used again: a late destroy of its former VM must never meet a successor. */
 const tombstoneDays = 30;
 
-/** Takes the region's lowest free VM number for the server; null when there is none. */
+/** Allocates the region's lowest free VM number to the server; null when there is none. */
 export async function takeVmid(tx: Tx, region: string, serverId: string): Promise<number | null> {
   const row = await tx
     .updateTable("region_vmid")
@@ -28,8 +28,8 @@ export async function takeVmid(tx: Tx, region: string, serverId: string): Promis
 }
 
 /**
- * Takes this very VM number, if no server has it and none had it lately. One in quarantine may be taken: a stranger's VM
- * is what it was put there for.
+ * Allocates this VM number, if no server has it and none had it recently. A quarantined one may be allocated:
+ * a foreign VM, such as the one to be imported, is the reason for a quarantine.
  */
 export async function takeThisVmid(tx: Tx, region: string, vmid: number, serverId: string): Promise<boolean> {
   const row = await tx
@@ -44,11 +44,12 @@ export async function takeThisVmid(tx: Tx, region: string, vmid: number, serverI
 }
 
 /**
- * Lays the server's VM number to rest: as a tombstone for a time, or in quarantine until an operator has looked.
+ * Takes the server's VM number out of use: as a tombstone for a time, or in quarantine until an operator has
+ * checked it.
  *
  * @returns the number; null when the server had none
  */
-export async function restVmid(
+export async function retireVmid(
   tx: Tx,
   server: ServerRow,
   as: "tombstone" | "quarantined",
@@ -68,7 +69,7 @@ export async function restVmid(
   return row?.vmid ?? null;
 }
 
-/** Gives a server back the number that was laid to rest: with no other one left, it cannot do without. */
+/** Gives a server back its quarantined number: it needs one, and no other is left. */
 export async function useVmidAgain(tx: Tx, server: ServerRow, vmid: number): Promise<void> {
   await tx
     .updateTable("region_vmid")
@@ -80,8 +81,8 @@ export async function useVmidAgain(tx: Tx, server: ServerRow, vmid: number): Pro
 }
 
 /**
- * Takes the server's interfaces away and keeps their addresses from everybody for a while (ARP caches). One that is
- * reserved stays so.
+ * Removes the server's interfaces and quarantines their addresses for a while (ARP caches). A reserved one
+ * stays reserved.
  */
 export async function releaseAddresses(tx: Tx, server: ServerRow, quarantineSeconds: number): Promise<void> {
   await tx

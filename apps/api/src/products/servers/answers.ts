@@ -10,7 +10,7 @@ import { viewWrittenJob } from "../jobs/index.ts";
 import { findServer } from "./store.ts";
 import { viewServer } from "./view.ts";
 
-/** What stands in the way, as a dry run lists it. Nothing was written, so nothing needs undoing. */
+/** The failed preconditions, as a dry run lists them. Nothing was written, so nothing needs to be undone. */
 export function blocked(refusals: readonly Refusal[]): Outcome {
   const blockers: Precondition[] = refusals.map((refusal) => ({ ...refusal }));
   const body: Schemas["DryRun"] = { dry_run: true, would: null, blockers };
@@ -35,7 +35,7 @@ export async function changed(request: ApiRequest, tx: Tx, serverId: string, job
   };
 }
 
-/** What a dry run shows of a server that would be written. */
+/** What a dry run shows of the server that a create would write. */
 export function would(
   server: Schemas["Server"],
   jobKind: JobKind | null,

@@ -4,29 +4,30 @@ import { sql } from "kysely";
 import type { ApiRequest } from "../../platform/api-request.ts";
 import type { Tx } from "../../platform/database.ts";
 import { NotFound } from "../../platform/errors.ts";
-import { askToStop, type JobRow, type NewJob, queueJob, recordDoneJob } from "../../platform/jobs.ts";
+import { type JobRow, type NewJob, queueJob, recordDoneJob, requestCancel } from "../../platform/jobs.ts";
 import type { Outcome } from "../../platform/mutation.ts";
-import { catchUp } from "../public-ips/settle.ts";
 import { quotaOfPackage, quotaRefusals } from "../quotas/index.ts";
 import { blocked, changed, refuseConflicts } from "./answers.ts";
-import { giveWay } from "./give-way.ts";
+import type { ServerHooks } from "./hooks.ts";
+import { preemptQueuedJob } from "./preempt.ts";
 import { lockedState } from "./server-state.ts";
 import { lockServer, type ServerDetails, type ServerRow } from "./store.ts";
 
 /**
- * Takes a server out of the removal buffer. The expiry takes the same row lock: whoever gets it first wins, and the
+ * Takes a server out of the removal buffer. The expiry takes the same row lock: the first one wins, and the
  * other finds the server in a state that refuses it.
  */
 export async function cancelServerDeletion(
   request: ApiRequest<"cancelServerDeletion">,
   tx: Tx,
   found: ServerDetails,
+  hooks: readonly ServerHooks[],
 ): Promise<Outcome> {
   const server = await lockServer(tx, found.organisation_id, found.id);
   if (server === null || server.status === "deleted") throw new NotFound();
   const { state, jobs } = await lockedState(tx, server);
   const wrongState = decideServerAction("cancel_deletion", state);
-  // Its vCPUs and its memory were given up with the delete, and may have been taken by another server since.
+  // Its vCPUs and its memory were released with the delete, and another server may use them since.
   const refusals =
     wrongState.length > 0
       ? wrongState
@@ -35,12 +36,13 @@ export async function cancelServerDeletion(
   refuseConflicts(refusals, server.status);
 
   const { running, queued } = jobs;
-  if (queued !== null) await giveWay(tx, server, queued, "The removal was cancelled");
-  if (running?.kind === "ServerStop") await askToStop(tx, running);
+  if (queued !== null) await preemptQueuedJob(tx, server, queued, "The removal was cancelled");
+  if (running?.kind === "ServerStop") await requestCancel(tx, running);
   const status = await unmark(tx, server, running);
   const job = await restoreJob(request, tx, server);
-  // No job of it ends that would see to the addresses which it was to be made with.
-  if (job.status === "succeeded") await catchUp(tx, { ...server, status }, job);
+  // No end of a job will settle the addresses that its create named.
+  if (job.status === "succeeded")
+    for (const hook of hooks) await hook.restored?.(tx, { ...server, status }, job);
   return changed(request, tx, server.id, job);
 }
 
@@ -49,7 +51,7 @@ const statusAfter = { running: "starting", stopped: "stopped", error: "error" } 
 /** @returns the status that the server has now */
 async function unmark(tx: Tx, server: ServerRow, running: JobRow | null): Promise<string> {
   const restoresTo = (server.restores_to ?? "error") as keyof typeof statusAfter;
-  // A create that was asked to stop and has not yet: what becomes of the server is decided by how it ends.
+  // A create that was asked to stop and still runs: its end decides what becomes of the server.
   const isBeingCreated =
     restoresTo === "error" && (running?.kind === "ServerCreate" || running?.kind === "ServerAdopt");
   const status = isBeingCreated ? "creating" : statusAfter[restoresTo];
@@ -76,7 +78,7 @@ async function unmark(tx: Tx, server: ServerRow, running: JobRow | null): Promis
   return status;
 }
 
-/** A server that was never made has nothing in the region to be restored: its job is over at once. */
+/** A server that was never created has nothing in the region to restore: its job has ended already. */
 function restoreJob(request: ApiRequest, tx: Tx, server: ServerRow): Promise<JobRow> {
   const job: NewJob = {
     kind: "ServerRestore",

@@ -10,7 +10,7 @@ beforeAll(async () => {
 });
 afterAll(() => world.close());
 
-/** Everything of which there may be one: how often there is more. */
+/** Every value that must be unique: how often there is a duplicate. */
 const duplicates = `
   select 'address' as what, subnet_id || ' ' || address::text as which from address group by 1, 2 having count(*) > 1
   union all
@@ -40,7 +40,7 @@ describe("50 creates of one name at the same time", () => {
     return answers.map((answer) => `${answer.status} ${answer.body.code ?? ""}`.trim());
   };
 
-  test("make one server, and the others are told that the name is taken", async () => {
+  test("create one server, and the others get name_taken", async () => {
     const answers = await race();
     expect(answers.filter((answer) => answer === "202")).toHaveLength(1);
     expect(answers.filter((answer) => answer === "409 name_taken")).toHaveLength(49);
@@ -50,7 +50,7 @@ describe("50 creates of one name at the same time", () => {
     ]);
   });
 
-  test("make one network `default` for an organisation that has none", async () => {
+  test("create one network `default` for an organisation that has none", async () => {
     const { id, owner } = await world.world.addOrganisation("herd");
     const answers = await Promise.all(Array.from({ length: 20 }, () => owner.post("/servers", world.body())));
     expect(answers.map((answer) => answer.status)).toEqual(Array(20).fill(202));
@@ -59,7 +59,7 @@ describe("50 creates of one name at the same time", () => {
     expect(networks).toEqual([{ name: "default" }]);
   });
 
-  test("would make several without the unique index: the look before the insert is no defence", async () => {
+  test("would create several without the unique index: the check before the insert does not prevent it", async () => {
     const scratch = await ServerWorld.open();
     try {
       await scratch.owner.query("drop index server_name");
@@ -75,7 +75,7 @@ describe("50 creates of one name at the same time", () => {
 });
 
 describe("2,000 creates by 32 clients", () => {
-  test("give out no address, VM number or MAC twice, in under a minute", { timeout: 120_000 }, async () => {
+  test("share no address, VM number or MAC, and end in under a minute", { timeout: 120_000 }, async () => {
     const owner = (await world.world.addOrganisation("crowd")).owner;
     const { region } = await wideRegion(owner);
     const key = (await owner.post("/ssh-keys", { name: "k", public_key: publicKey })).body.id as string;
@@ -137,7 +137,7 @@ describe("2,000 creates by 32 clients", () => {
 });
 
 describe("a subnet of five addresses", () => {
-  test("gives five servers one each, and tells the others that it is full", async () => {
+  test("gives five servers one each, and refuses the others as full", async () => {
     const owner = (await world.world.addOrganisation("small")).owner;
     const network = (await owner.post("/networks", { name: "small", region: world.region })).body.network;
     const cidr = network.cidr.replace("/16", "/29");

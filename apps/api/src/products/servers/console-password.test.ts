@@ -14,7 +14,7 @@ const openssl = await requirePart(
 );
 
 describe("a console password", () => {
-  test("has 20 characters that nobody mixes up, of each kind at least one", () => {
+  test("has 20 unambiguous characters, of each kind at least one", () => {
     for (let made = 0; made < 500; made += 1) {
       const password = makeConsolePassword();
       expect(password).toMatch(/^[A-HJ-NP-Za-km-np-z2-9]{20}$/);
@@ -25,11 +25,11 @@ describe("a console password", () => {
     }
   });
 
-  test("is never made twice", () => {
+  test("never repeats", () => {
     expect(new Set(Array.from({ length: 1000 }, makeConsolePassword)).size).toBe(1000);
   });
 
-  test.skipIf(openssl.missing)("for Linux becomes the hash that OpenSSL makes of it", () => {
+  test.skipIf(openssl.missing)("for Linux becomes the same hash as with OpenSSL", () => {
     const password = makeConsolePassword();
     const { password_hash, sealed_password } = hashForLinux(password);
     expect(sealed_password).toBeNull();

@@ -2,7 +2,7 @@ import { randomBytes, randomInt } from "node:crypto";
 import { sealSecret } from "@kule/sealed-secret/sealed-secret";
 import { encrypt } from "unixcrypt";
 
-/** Without characters that people take for each other when they copy from a screen. */
+/** Without characters that are mistaken for one another when they are copied from a screen. */
 const groups = ["ABCDEFGHJKLMNPQRSTUVWXYZ", "abcdefghijkmnpqrstuvwxyz", "23456789"] as const;
 const length = 20;
 
@@ -25,8 +25,9 @@ export type StoredPassword = {
 const saltAlphabet = "./0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
 /**
- * The `$6$` crypt hash for a Linux guest. The fewest rounds the format knows: rounds slow down the guessing of words,
- * and there is nothing to guess in 114 random bits, while each 1,000 rounds block this process for over a millisecond.
+ * The `$6$` crypt hash for a Linux guest, with the fewest rounds that the format allows: rounds slow down
+ * guessing of weak passwords, but 114 random bits cannot be guessed, and each 1,000 rounds block this process
+ * for over a millisecond.
  */
 export function hashForLinux(password: string): StoredPassword {
   const salt = Array.from(randomBytes(16), (byte) => saltAlphabet[byte % 64]).join("");

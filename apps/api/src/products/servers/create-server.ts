@@ -1,4 +1,5 @@
 import type { Schemas } from "@kule/contract/schemas";
+import type { Image } from "@kule/rules/catalog/images";
 import { serverNameTaken, vmidExhausted } from "@kule/rules/refusals";
 import { decideCreate } from "@kule/rules/servers/preconditions";
 import type { ApiRequest } from "../../platform/api-request.ts";
@@ -9,15 +10,14 @@ import { newId } from "../../platform/ids.ts";
 import { queueJob } from "../../platform/jobs.ts";
 import type { Outcome } from "../../platform/mutation.ts";
 import { reply } from "../../platform/reply.ts";
-import { attachToNewServer, lockForNewServer } from "../firewalls/index.ts";
 import { placeServer } from "../inventory/index.ts";
 import { viewWrittenJob } from "../jobs/index.ts";
 import { askedBy, type DefaultNetwork, ensureDefaultNetwork, hasDefaultNetwork } from "../networks/index.ts";
-import { giveToNewServer } from "../public-ips/give-to-new-server.ts";
 import { quotaOfPackage, quotaRefusalsUnderLock } from "../quotas/index.ts";
 import { takeVmid } from "./allocations.ts";
 import { blocked, linksTo, refuseConflicts, would, writtenServer } from "./answers.ts";
 import { addFirstInterface } from "./first-interface.ts";
+import type { ServerHooks } from "./hooks.ts";
 import { type Placement, placementOf } from "./placement.ts";
 import { keepNewPassword } from "./server-secret.ts";
 import { findNamesake } from "./store.ts";
@@ -26,18 +26,23 @@ import { findSubnetFacts, readCreateFacts } from "./surroundings.ts";
 type Request = ApiRequest<"createServer">;
 
 /**
- * Takes the name, the VM number, the MAC and the address, writes the server as `creating` and the job that makes it:
- * all of it in this transaction or none.
+ * Allocates the name, the VM number, the MAC and the address, writes the server as `creating` and the job
+ * that creates it: all in this transaction.
  */
-export async function createServer(request: Request, tx: Tx): Promise<Outcome> {
+export async function createServer(
+  request: Request,
+  tx: Tx,
+  hooks: readonly ServerHooks[],
+): Promise<Outcome> {
   const placement = placementOf(request);
   const { refusals, node } = await decide(request, tx, placement);
   if (request.dryRun && refusals.length > 0) return blocked(refusals);
   refuseConflicts(refusals);
   try {
-    return await write(request, tx, { ...placement, node });
+    return await write(request, tx, { ...placement, node }, hooks);
   } catch (error) {
-    // Others were faster between our look and our write. A dry run lists that like any other reason.
+    // Concurrent requests were first, between our check and our write. A dry run lists that like any other
+    // reason.
     if (request.dryRun && error instanceof Conflict) return blocked([error.precondition]);
     throw error;
   }
@@ -64,7 +69,7 @@ async function decide(request: Request, tx: Tx, { region, image, plan, subnet }:
       hasFreeVmid: facts.hasFreeVmid,
       hasAgentKey: facts.agent_public_key !== null,
     },
-    needsSealedPassword: image.osFamily === "windows",
+    needsSealedPassword: getsPassword(body, image) && image.osFamily === "windows",
     name: body.name,
     nameTakenBy: await findNamesake(tx, organisationId, region.slug, body.name),
     subnet:
@@ -80,27 +85,27 @@ async function decide(request: Request, tx: Tx, { region, image, plan, subnet }:
 
 type PlacedServer = Placement & { readonly node: string | null };
 
-async function write(request: Request, tx: Tx, placement: PlacedServer): Promise<Outcome> {
-  const { caller, organisationId } = request;
+async function write(
+  request: Request,
+  tx: Tx,
+  placement: PlacedServer,
+  hooks: readonly ServerHooks[],
+): Promise<Outcome> {
+  const { body, caller, organisationId } = request;
   const { region } = placement;
   const serverId = newId("srv");
-  // The name first: of many who want it, all but one wait here, before they hold anything that others want.
+  const hooked = { id: serverId, organisation_id: organisationId, region: region.slug };
+  // The name first: of many requests for it, all but one wait here, before they hold anything that others
+  // need.
   await insertServer(request, tx, serverId, placement);
-  // Before the subnet: whoever changes a firewall holds it when they come for a subnet that it is to name.
-  await lockForNewServer(tx, organisationId, placement.firewallIds, region.slug);
+  // Before the subnet: a change of a firewall locks the firewall first and a subnet that it names after it.
+  for (const hook of hooks) await hook.lockForCreate?.(tx, hooked, body);
   const created =
     placement.subnet === null
       ? await ensureDefaultNetwork(tx, organisationId, region.slug, askedBy(request))
       : null;
   await insertInterface(request, tx, serverId, placement, created);
-  if (placement.publicIp !== null)
-    await giveToNewServer(tx, organisationId, { id: serverId, region: region.slug }, placement.publicIp);
-  // Last of what it has: the rules are about its addresses.
-  await attachToNewServer(
-    tx,
-    { id: serverId, organisation_id: organisationId, region: region.slug },
-    placement.firewallIds,
-  );
+  for (const hook of hooks) await hook.give?.(tx, hooked, body);
   const password = await writePassword(request, tx, serverId, placement);
   const job = await queueJob(tx, {
     kind: "ServerCreate",
@@ -174,14 +179,19 @@ async function insertInterface(
   await addFirstInterface(tx, { organisationId, region, serverId, subnetId, vmid, wanted: body.private_ip });
 }
 
-/** @returns the password to show once, or null when keys were given */
+/** Without keys, and a Windows only if it is started: its guest agent is who sets the password (ADR 0029). */
+function getsPassword({ ssh_key_ids = [], start = true }: Request["body"], { osFamily }: Image): boolean {
+  return ssh_key_ids.length === 0 && (osFamily === "linux" || start);
+}
+
+/** @returns the password to show once, or null when there is none */
 async function writePassword(
   { body, organisationId }: Request,
   tx: Tx,
   serverId: string,
   { region, image }: Placement,
 ): Promise<string | null> {
-  if ((body.ssh_key_ids ?? []).length > 0) return null;
+  if (!getsPassword(body, image)) return null;
   return keepNewPassword(
     tx,
     { id: serverId, organisation_id: organisationId },

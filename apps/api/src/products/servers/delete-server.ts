@@ -4,19 +4,18 @@ import { sql } from "kysely";
 import type { ApiRequest } from "../../platform/api-request.ts";
 import type { Tx } from "../../platform/database.ts";
 import { NotFound } from "../../platform/errors.ts";
-import { askToStop, queueJob } from "../../platform/jobs.ts";
+import { queueJob, requestCancel } from "../../platform/jobs.ts";
 import type { Outcome } from "../../platform/mutation.ts";
-import { recordUsage } from "../usage/record.ts";
+import { recordUsage, serverUsage } from "../usage/index.ts";
 import { blocked, changed, refuseConflicts } from "./answers.ts";
-import { giveWay } from "./give-way.ts";
+import { preemptQueuedJob } from "./preempt.ts";
 import { queueServerJob } from "./queue-server-job.ts";
 import { lockedState } from "./server-state.ts";
 import { lockServer, type ServerDetails, type ServerRow } from "./store.ts";
-import { serverUsage } from "./usage-note.ts";
 
 /**
- * Marks a server for removal. Whatever was under way for it gives way to the stop: a create that waits is cancelled,
- * one that runs is asked to end and the stop waits behind it.
+ * Marks a server for removal. The delete supersedes its open jobs: a create that waits is cancelled, a
+ * running one is asked to end and the stop is queued behind it.
  */
 export async function deleteServer(
   request: ApiRequest<"deleteServer">,
@@ -33,8 +32,9 @@ export async function deleteServer(
   refuseConflicts(refusals, server.status);
 
   const { running, queued } = jobs;
-  const left = queued === null ? server : await giveWay(tx, server, queued, "The server was deleted");
-  if (running !== null && running.kind !== "ServerStop") await askToStop(tx, running);
+  const left =
+    queued === null ? server : await preemptQueuedJob(tx, server, queued, "The server was deleted");
+  if (running !== null && running.kind !== "ServerStop") await requestCancel(tx, running);
   if (isPurge) return purge(request, tx, left);
   await mark(request, tx, left);
   const job = await queueJob(tx, {
@@ -57,7 +57,7 @@ async function purge(request: ApiRequest<"deleteServer">, tx: Tx, server: Server
     kind: "ServerDestroy",
     status: "deleting",
     set: {
-      // The time of its destruction is now: nothing is destroyed before that.
+      // Its purge time is now: nothing is destroyed before that.
       purge_at: sql<Date>`clock_timestamp()`,
       ...(isMarked
         ? {}

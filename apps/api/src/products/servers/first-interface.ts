@@ -11,14 +11,15 @@ type FirstInterface = {
   readonly serverId: string;
   readonly subnetId: string;
   readonly vmid: number;
-  /** The private address that was asked for; the lowest free one without. */
+  /** The requested private address; without one, the lowest free one. */
   readonly wanted: string | undefined;
 };
 
 /**
- * The interface of a server that has just got its VM number, with its address, under the subnet's lock.
+ * Creates the interface of a server that has just got its VM number, with its address, under the subnet's
+ * lock.
  *
- * @throws Invalid when the subnet has gone meanwhile
+ * @throws Invalid when the subnet was deleted concurrently
  */
 export async function addFirstInterface(
   tx: Tx,

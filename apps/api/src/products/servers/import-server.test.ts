@@ -1,18 +1,18 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { ApiCaller } from "../../testing/api-caller.ts";
 import { ServerWorld } from "../../testing/server-world.ts";
-import { type SeenVm, TestLooker } from "../../testing/test-looker.ts";
+import { type SeenVm, TestScanner } from "../../testing/test-scanner.ts";
 
 let world: ServerWorld;
 let operator: ApiCaller;
 let subnet: string;
-let looker: TestLooker;
+let looker: TestScanner;
 beforeAll(async () => {
   world = await ServerWorld.open();
   operator = world.world.operator.with({ "Kule-Organisation": world.organisation.id });
   const { server } = await world.create();
   subnet = server.interfaces[0].subnet_id;
-  looker = new TestLooker(world.agent.api);
+  looker = new TestScanner(world.agent.api);
   await world.agent.work();
 });
 afterAll(() => world?.close());
@@ -40,7 +40,7 @@ const stranger = (vmid: number, more: Partial<SeenVm> = {}): SeenVm => ({
   ...more,
 });
 
-test("a VM that is there becomes a server with its number, its address and its own MAC", async () => {
+test("an existing VM becomes a server with its number, its address and its own MAC", async () => {
   const answer = await operator.post("/servers/import", body(20_800, { private_ip: "10.0.0.77" }));
   expect(answer.status, JSON.stringify(answer.body)).toBe(202);
   const { server } = answer.body;
@@ -75,7 +75,7 @@ test("only operators import, and only into the region's own numbers", async () =
   ]);
 });
 
-test("a number that a server has, or had lately, is not taken, and neither is a name", async () => {
+test("a number or a name that a server has, or a number that one had recently, is refused", async () => {
   const [{ vmid }] = await world.rows(
     "select vmid from region_vmid where state = 'used' order by vmid limit 1",
   );
@@ -91,7 +91,7 @@ test("a number that a server has, or had lately, is not taken, and neither is a 
   expect(both.body.blockers.map(({ code }: { code: string }) => code)).toEqual(["name_taken", "in_use"]);
 });
 
-test("what the region was seen to have decides at once: marked, a template, a container", async () => {
+test("what the last scan saw decides at once: marked, a template, a container", async () => {
   const marker = { server_id: "srv_x", organisation_id: "org_x", region: world.region };
   await looker.look([
     stranger(20_810),
@@ -107,7 +107,7 @@ test("what the region was seen to have decides at once: marked, a template, a co
   await world.agent.succeed(await world.agent.take("ServerAdopt"), "off");
 });
 
-test("a VM is taken over with the disk that it was seen to have, against the quota of its organisation", async () => {
+test("a VM is adopted with its observed disk, against the quota of its organisation", async () => {
   await looker.look([
     stranger(20_825, { disk_bytes: 100 * 2 ** 30 }),
     stranger(20_826, { disk_bytes: 2 ** 52 }),
@@ -126,7 +126,7 @@ test("a VM is taken over with the disk that it was seen to have, against the quo
   expect((await world.server(impossible.body.server.id)).disk_gb).toBe(40);
 });
 
-test("a number without a VM is refused before there is a job, and taken once its VM was seen", async () => {
+test("a number without a VM is refused before there is a job, and accepted once its VM was seen", async () => {
   await looker.look([stranger(20_815)]);
   const refused = await operator.post("/servers/import", body(20_816));
   expect(refused).toMatchObject({
@@ -141,7 +141,7 @@ test("a number without a VM is refused before there is a job, and taken once its
   await world.rows("delete from region_inventory");
 });
 
-test("an import that failed is deleted without a hand on the VM", async () => {
+test("an import that failed is deleted without a change of the VM", async () => {
   await world.rows("delete from region_vm");
   await world.rows("delete from region_inventory");
   const { server } = (await operator.post("/servers/import", body(20_820))).body;
@@ -158,7 +158,7 @@ test("an import that failed is deleted without a hand on the VM", async () => {
   await world.passBuffer(server.id);
 });
 
-/** Imports a VM with this MAC, up to the end of its job, and answers what that is told. */
+/** Imports a VM with this MAC, up to the end of its job, and returns the answer to its report. */
 async function importWith(vmid: number, mac: string) {
   const { server } = (await operator.post("/servers/import", body(vmid))).body;
   const job = await world.agent.take("ServerAdopt");
@@ -170,7 +170,7 @@ async function importWith(vmid: number, mac: string) {
   };
 }
 
-test("a MAC that another interface has, of whichever organisation, is left to it", async () => {
+test("a MAC that another interface has, of whichever organisation, stays with it", async () => {
   const other = await world.world.addOrganisation("neighbour");
   const { server } = await world.create({}, other.owner);
   await world.agent.work();
@@ -181,7 +181,7 @@ test("a MAC that another interface has, of whichever organisation, is left to it
   expect(await imported.mac()).not.toBe(theirs);
 });
 
-test("of two that bring one MAC at the same moment one gets it, and neither is answered an error", async () => {
+test("of two concurrent imports with one MAC one gets it, and neither is answered an error", async () => {
   const mac = "bc:24:11:00:00:31";
   const [nic] = await world.rows("select id, mac::text as mac from nic order by id limit 1");
   const imported = await importWith(20_831, mac);
@@ -190,7 +190,7 @@ test("of two that bring one MAC at the same moment one gets it, and neither is a
     await rival.query("begin");
     await rival.query("update nic set mac = $1 where id = $2", [mac, nic.id]);
     const ended = imported.end();
-    // It waits for the rival, whose MAC nobody else can see yet.
+    // It waits for the other transaction, whose MAC is not visible yet.
     await expect
       .poll(
         async () => (await world.rows("select count(*)::integer as n from pg_locks where not granted"))[0].n,

@@ -16,6 +16,7 @@ import { quotaOfPackage, quotaRefusalsUnderLock } from "../quotas/index.ts";
 import { takeThisVmid } from "./allocations.ts";
 import { blocked, changed, refuseConflicts } from "./answers.ts";
 import { addFirstInterface } from "./first-interface.ts";
+import type { ServerHooks } from "./hooks.ts";
 import { checkPlace, type Placement } from "./placement.ts";
 import { findNamesake } from "./store.ts";
 
@@ -23,12 +24,13 @@ type Request = ApiRequest<"importServer">;
 
 const placements = new WeakMap<Request, Placement>();
 
-/** What a create's body can have wrong, and the number: only those that Kule gives out can be a server's. */
+/** What can be wrong with a create's body, and the number: it must be one that Kule allocates. */
 export async function checkImportServer(
   request: Request,
   body: Partial<RequestBody<"importServer">>,
+  hooks: readonly ServerHooks[],
 ): Promise<readonly FieldError[]> {
-  const { errors, placement } = await checkPlace(request, body);
+  const { errors, placement } = await checkPlace(request, body, hooks);
   if (body.vmid !== undefined && body.region !== undefined) {
     const range = await request.db
       .selectFrom("region")
@@ -49,7 +51,7 @@ export async function checkImportServer(
   return errors;
 }
 
-/** Writes the server as `creating` around a VM that is there, and the job that marks it as the server's. */
+/** Writes the server as `creating` for an existing VM, and the job that marks it as the server's. */
 export async function importServer(request: Request, tx: Tx): Promise<Outcome> {
   const { body, organisationId, caller } = request;
   const placement = placements.get(request);
@@ -79,7 +81,7 @@ export async function importServer(request: Request, tx: Tx): Promise<Outcome> {
       package: plan.slug,
       disk_gb: diskGb === plan.diskGb ? null : diskGb,
       labels: JSON.stringify(body.labels ?? {}),
-      // A VM that was somebody's and matters enough to be taken over is not deleted by one slip.
+      // A VM that is worth adopting is in use, and must not be deleted by mistake.
       protect_delete: true,
     })
     .execute()
@@ -88,7 +90,7 @@ export async function importServer(request: Request, tx: Tx): Promise<Outcome> {
       throw new Conflict(serverNameTaken(body.name, region.slug, null));
     });
   if (!(await takeThisVmid(tx, region.slug, body.vmid, serverId))) throw new Conflict(numberUsed(body));
-  // Its MAC is a stand-in until the job has said which one the VM has.
+  // Its MAC is provisional until the job has reported which one the VM has.
   await addFirstInterface(tx, {
     organisationId,
     region,

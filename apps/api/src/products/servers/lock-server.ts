@@ -7,7 +7,10 @@ import { reply } from "../../platform/reply.ts";
 import { writtenServer } from "./answers.ts";
 import { lockServer as lockRow, type ServerDetails } from "./store.ts";
 
-/** An operator's lock: from its commit on every change is refused, whatever its caller saw before. */
+/**
+ * An operator's lock: from its commit on every change is refused, including those that were checked before
+ * it.
+ */
 export function lockServer(
   request: ApiRequest<"lockServer">,
   tx: Tx,
@@ -34,7 +37,7 @@ type Lock = {
   readonly locked_reason: string | null;
 };
 
-/** The region is told nothing: what it has applied stays current. */
+/** The region is not affected: its applied state stays current. */
 async function writeLock(tx: Tx, found: ServerDetails, lock: Lock): Promise<Outcome> {
   const server = await lockRow(tx, found.organisation_id, found.id);
   if (server === null || server.status === "deleted") throw new NotFound();

@@ -1,17 +1,21 @@
 import type { JobPayload, PayloadOf } from "@kule/contract/schemas";
-import { findImage } from "@kule/rules/catalog/images";
+import { findImage, osFamilyOf } from "@kule/rules/catalog/images";
 import { sql } from "kysely";
 import type { Tx } from "../../platform/database.ts";
 import type { JobRow } from "../../platform/jobs.ts";
-import { type PayloadFilter, renderFilter, renderWholeFilter } from "../firewalls/index.ts";
-import { leadsOut, publicInterfaceOf } from "../public-ips/payload.ts";
-import { diskOf, osFamilyOf, packageOf } from "./view.ts";
+import { noFilterInPayload, type PayloadFilter } from "../inventory/index.ts";
+import type { PublicInterface, ServerHooks } from "./hooks.ts";
+import { diskOf, packageOf } from "./view.ts";
 
-/** For subnets that name no servers of their own. */
+/** For subnets without DNS servers of their own. */
 const defaultDnsServers = ["9.9.9.9", "1.1.1.1"];
 
-/** Renders what the agent needs from what is wanted now: the newest intent is what gets applied. */
-export async function renderServerPayload(tx: Tx, job: JobRow): Promise<JobPayload> {
+/** Renders the agent's payload from the present intent: the newest intent is what gets applied. */
+export async function renderServerPayload(
+  tx: Tx,
+  job: JobRow,
+  hooks: readonly ServerHooks[],
+): Promise<JobPayload> {
   const server = await loadServer(tx, job);
   const base = {
     server: { id: server.id, organisation_id: server.organisation_id, name: server.name },
@@ -19,7 +23,7 @@ export async function renderServerPayload(tx: Tx, job: JobRow): Promise<JobPaylo
   };
   switch (job.kind) {
     case "ServerCreate":
-      return createPayload(tx, server, base);
+      return createPayload(tx, server, base, hooks);
     case "ServerAdopt":
       return {
         kind: "ServerAdopt",
@@ -38,8 +42,8 @@ export async function renderServerPayload(tx: Tx, job: JobRow): Promise<JobPaylo
       return {
         kind: job.kind,
         ...base,
-        ...(await allInterfacesOf(tx, server)),
-        ...(await filterIn(tx, server)),
+        ...(await allInterfacesOf(tx, server, hooks)),
+        ...(await filterIn(tx, server, hooks)),
         guest_network: findImage(server.image)?.guestNetwork ?? "none",
       };
     case "ServerPower":
@@ -50,7 +54,7 @@ export async function renderServerPayload(tx: Tx, job: JobRow): Promise<JobPaylo
     }
     case "ServerRebuild": {
       const { image, ssh_public_keys } = job.parameters as unknown as RebuildParameters;
-      const made = await createPayload(tx, { ...server, image, ssh_public_keys }, base);
+      const made = await createPayload(tx, { ...server, image, ssh_public_keys }, base, hooks);
       return { ...made, kind: "ServerRebuild", start: true };
     }
     case "ServerPasswordReset":
@@ -66,8 +70,8 @@ export async function renderServerPayload(tx: Tx, job: JobRow): Promise<JobPaylo
       return {
         kind: "FirewallApply",
         ...base,
-        ...(await allInterfacesOf(tx, server)),
-        filter: await renderWholeFilter(tx, server),
+        ...(await allInterfacesOf(tx, server, hooks)),
+        filter: await wholeFilter(tx, server, hooks),
       };
     case "ServerUpdate":
       return { kind: "ServerUpdate", ...base, os_family: osFamilyOf(server.image) };
@@ -77,8 +81,8 @@ export async function renderServerPayload(tx: Tx, job: JobRow): Promise<JobPaylo
         ...base,
         pool: poolOf(server),
         tags: tagsOf(server),
-        ...(await allInterfacesOf(tx, server)),
-        filter: await renderWholeFilter(tx, server),
+        ...(await allInterfacesOf(tx, server, hooks)),
+        filter: await wholeFilter(tx, server, hooks),
       };
     default:
       throw new Error(`${job.kind} is no job of a server`);
@@ -135,7 +139,7 @@ function loadServer(tx: Tx, job: JobRow) {
     .executeTakeFirstOrThrow();
 }
 
-/** In the words of a region whose pools begin with "kule"; its agent knows what they begin with. */
+/** For a region whose pools begin with "kule"; its agent replaces the prefix. */
 const poolOf = ({ organisation_id }: LoadedServer): string => `kule-${organisation_id}`;
 const tagsOf = ({ id, organisation_id }: LoadedServer): string[] => ["kule", organisation_id, id];
 
@@ -143,6 +147,7 @@ async function createPayload(
   tx: Tx,
   server: LoadedServer,
   base: PayloadBase,
+  hooks: readonly ServerHooks[],
 ): Promise<PayloadOf<"ServerCreate">> {
   const image = findImage(server.image);
   if (image === undefined) throw new Error(`image ${server.image} is not in the catalogue`);
@@ -155,8 +160,8 @@ async function createPayload(
     os_family: image.osFamily,
     default_user: image.defaultUser,
     package: { ...packageOf(server.package), disk_gb: diskOf(server) },
-    ...(await allInterfacesOf(tx, server)),
-    ...(await filterIn(tx, server)),
+    ...(await allInterfacesOf(tx, server, hooks)),
+    ...(await filterIn(tx, server, hooks)),
     ssh_public_keys: server.ssh_public_keys,
     password_hash: server.password_hash,
     sealed_password: server.sealed_password,
@@ -168,19 +173,39 @@ async function createPayload(
 }
 
 /** The rules of the firewalls that are attached to the server; nothing when none is. */
-async function filterIn(tx: Tx, server: LoadedServer): Promise<{ filter?: PayloadFilter }> {
-  const filter = await renderFilter(tx, server);
+async function filterIn(
+  tx: Tx,
+  server: LoadedServer,
+  hooks: readonly ServerHooks[],
+): Promise<{ filter?: PayloadFilter }> {
+  const filter = await hooks.find((hook) => hook.filter)?.filter?.(tx, server);
   return filter === undefined ? {} : { filter };
 }
 
+/** For a job that concerns the filter alone: no rules must be said explicitly. */
+async function wholeFilter(
+  tx: Tx,
+  server: LoadedServer,
+  hooks: readonly ServerHooks[],
+): Promise<PayloadFilter> {
+  const { filter } = await filterIn(tx, server, hooks);
+  return filter ?? { id: noFilterInPayload, is_filtered: false, rules: [] };
+}
+
 /** With a public IPv4 address the guest's way out is the public interface: two default routes would be one too many. */
-async function allInterfacesOf(tx: Tx, server: LoadedServer) {
-  const outside = await publicInterfaceOf(tx, server);
+async function allInterfacesOf(tx: Tx, server: LoadedServer, hooks: readonly ServerHooks[]) {
+  const withPublic = hooks.find((hook) => hook.publicInterface);
+  const outside = (await withPublic?.publicInterface?.(tx, server)) ?? null;
   const interfaces = await interfacesOf(tx, server);
   return {
     interfaces: leadsOut(outside) ? interfaces.map((each) => ({ ...each, gateway: null })) : interfaces,
     public_interface: outside,
   };
+}
+
+/** True when the guest's way out over IPv4 is its public interface: two default routes would be one too many. */
+function leadsOut(publicInterface: PublicInterface | null): boolean {
+  return publicInterface?.addresses.some(({ version }) => version === 4) === true;
 }
 
 async function interfacesOf(tx: Tx, server: LoadedServer) {
@@ -223,7 +248,7 @@ async function interfacesOf(tx: Tx, server: LoadedServer) {
   }));
 }
 
-/** A server that was to take a VM over, and whose job has never said that it did. */
+/** A server that was to adopt a VM, and whose job has never confirmed it. */
 export async function wasNeverTakenOver(
   tx: Tx,
   server: Pick<LoadedServer, "id" | "organisation_id" | "observed_generation">,

@@ -8,31 +8,27 @@ import type { ApiRequest } from "../../platform/api-request.ts";
 import { requirePermissions } from "../../platform/authorise.ts";
 import { fieldError } from "../../platform/errors.ts";
 import { isId } from "../../platform/ids.ts";
-import { firewallsOfNewServerErrors } from "../firewalls/index.ts";
-import { findPublicIp } from "../public-ips/store.ts";
 import { findSshKeys } from "../ssh-keys/index.ts";
+import type { ServerHooks } from "./hooks.ts";
 import { findSubnets, findVisibleRegions, type RegionRow, type SubnetRow } from "./surroundings.ts";
 
 type Body = Partial<RequestBody<"createServer">>;
 
-/** Where and of what the server is to be made: everything its body names, found. */
+/** Where the server is created and of what: everything that its body names, resolved. */
 export type Placement = {
   readonly region: RegionRow;
   readonly image: Image;
   readonly plan: ServerPackage;
   /** In the order of the request. */
   readonly sshPublicKeys: readonly string[];
-  /** Null: the default network is made along with the server. */
+  /** Null: the default network is created together with the server. */
   readonly subnet: SubnetRow | null;
-  /** "auto", or the id of one of the organisation's; null for none. */
-  readonly publicIp: string | null;
-  readonly firewallIds: readonly string[];
 };
 
 /** The findings of `check`, for the transaction that follows. */
 const placements = new WeakMap<ApiRequest<"createServer">, Placement>();
 
-/** @throws Error when `checkCreateServer` did not let the request pass */
+/** @throws Error when `checkCreateServer` did not accept the request */
 export function placementOf(request: ApiRequest<"createServer">): Placement {
   const placement = placements.get(request);
   if (placement === undefined) throw new Error("the request was not checked");
@@ -43,19 +39,21 @@ export function placementOf(request: ApiRequest<"createServer">): Placement {
 export async function checkCreateServer(
   request: ApiRequest<"createServer">,
   body: Body,
+  hooks: readonly ServerHooks[],
 ): Promise<readonly FieldError[]> {
   // Attaching changes the firewall.
   if (body.firewall_ids !== undefined && body.firewall_ids.length > 0)
     requirePermissions(request, ["firewall:update"]);
-  const { errors, placement } = await checkPlace(request, body);
+  const { errors, placement } = await checkPlace(request, body, hooks);
   if (placement !== null) placements.set(request, placement);
   return errors;
 }
 
-/** The same for whatever places a server; a placement only when nothing is wrong. */
+/** The same for every request that places a server; a placement only when nothing is wrong. */
 export async function checkPlace(
   request: ApiRequest,
   body: Body,
+  hooks: readonly ServerHooks[],
 ): Promise<{ readonly errors: readonly FieldError[]; readonly placement: Placement | null }> {
   const errors: FieldError[] = [];
   const refuse = (pointer: string, code: FieldError["code"], message: string) => {
@@ -69,17 +67,10 @@ export async function checkPlace(
   const plan = checkPackage(body, image, refuse);
   const sshPublicKeys = await checkSshKeys(request, body, image, refuse);
   const subnet = await checkSubnet(request, body, region, refuse);
-  await checkPublicIp(request, body, region, refuse);
-  const { db, organisationId } = request;
-  const firewallIds = body.firewall_ids ?? [];
-  errors.push(...(await firewallsOfNewServerErrors(db, organisationId, firewallIds, region?.slug ?? null)));
+  for (const hook of hooks) errors.push(...((await hook.check?.(request, body, region?.slug ?? null)) ?? []));
   if (errors.length > 0 || region === null || image === null || plan === null || subnet === null)
     return { errors, placement: null };
-  const publicIp = body.public_ip ?? null;
-  return {
-    errors,
-    placement: { region, image, plan, sshPublicKeys, subnet: subnet.row, publicIp, firewallIds },
-  };
+  return { errors, placement: { region, image, plan, sshPublicKeys, subnet: subnet.row } };
 }
 
 export type Refuse = (pointer: string, code: FieldError["code"], message: string) => void;
@@ -106,7 +97,7 @@ async function checkRegion(
   return null;
 }
 
-/** The image of the catalogue that the body names; null after saying that there is none. */
+/** The image of the catalogue that the body names; null with an error added. */
 export function checkImage(body: { readonly image?: string | undefined }, refuse: Refuse): Image | null {
   if (body.image === undefined) return null;
   const image = findImage(body.image);
@@ -151,20 +142,7 @@ export async function checkSshKeys(
   return lines;
 }
 
-async function checkPublicIp(
-  { db, organisationId }: ApiRequest,
-  { public_ip: wanted }: Body,
-  region: RegionRow | null,
-  refuse: Refuse,
-): Promise<void> {
-  if (wanted === undefined || wanted === "auto") return;
-  const ip = isId("ip", wanted) ? await findPublicIp(db, organisationId, wanted) : null;
-  if (ip === null) refuse("/public_ip", "not_found", "no such public IP");
-  else if (region !== null && ip.region !== region.slug)
-    refuse("/public_ip", "conflicts_with", `is not in region ${region.slug}`);
-}
-
-/** The subnet the server goes to; `row` is null when the default network is to be made. */
+/** The subnet the server goes to; `row` is null when the default network is to be created. */
 async function checkSubnet(
   { db, organisationId }: ApiRequest,
   body: Body,

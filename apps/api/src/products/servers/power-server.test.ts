@@ -17,7 +17,7 @@ const usageOf = async (id: string) =>
   (await world.owned.get(`/usage?resource=${id}`)).body.items.map((event: { kind: string }) => event.kind);
 
 describe("POST /servers/{id}/power", () => {
-  test("takes a server through its statuses, and counts when it runs", async () => {
+  test("moves a server through its statuses, and counts when it runs", async () => {
     const server = await world.createRunning();
     const cases = [
       ["shutdown", "stopping", "stopped", "off"],
@@ -77,7 +77,7 @@ describe("POST /servers/{id}/power", () => {
     });
   });
 
-  test("knows no other action, and no force after what asks no guest", async () => {
+  test("has no other action, and no force_after for actions without the guest", async () => {
     const server = await world.createRunning();
     const wrong = await power(server.id, { action: "explode", timeout_seconds: 1 });
     expect(wrong.body.errors.map((error: { field: string }) => error.field).sort()).toEqual([
@@ -88,7 +88,7 @@ describe("POST /servers/{id}/power", () => {
     expect(senseless.body.errors).toMatchObject([{ field: "force_after", code: "conflicts_with" }]);
   });
 
-  test("stops at once a server whose guest is still asked to shut down", async () => {
+  test("powers off at once a server whose guest is still shutting down", async () => {
     const server = await world.createRunning();
     await power(server.id, { action: "shutdown", timeout_seconds: 600 });
     const asked = await world.agent.take("ServerPower");
@@ -103,7 +103,7 @@ describe("POST /servers/{id}/power", () => {
     expect(await world.server(server.id)).toMatchObject({ status: "stopped", power_state: "off" });
   });
 
-  test("leaves a server where it was last seen when the job gives up", async () => {
+  test("leaves a server in its last observed state when the job fails", async () => {
     const server = await world.createRunning();
     await power(server.id, { action: "shutdown" });
     await world.agent.fail(await world.agent.take("ServerPower"), "guest_ignored");
@@ -112,7 +112,7 @@ describe("POST /servers/{id}/power", () => {
       power_state: "on",
       status_reason: { code: "power_failed", message: expect.stringContaining("did not shut down") },
     });
-    // The next act takes the reason away.
+    // The next action clears the reason.
     const again = await power(server.id, { action: "reboot" });
     expect(again.body.server.status_reason).toBeNull();
     await world.agent.end(await world.agent.take("ServerPower"), {
@@ -124,7 +124,7 @@ describe("POST /servers/{id}/power", () => {
     expect((await usageOf(server.id)).at(-1)).toBe("server.stopped");
   });
 
-  test("can be called off as long as it waits", async () => {
+  test("can be cancelled as long as it waits", async () => {
     const server = await world.createRunning();
     const { body } = await power(server.id, { action: "stop" });
     expect((await world.owned.post(`/jobs/${body.job.id}/cancel`)).status).toBe(202);
@@ -138,7 +138,7 @@ describe("POST /servers/{id}/power", () => {
     expect((await world.owned.post(`/jobs/${held.id}/cancel`)).body.code).toBe("invalid_state");
   });
 
-  test("gives way to a delete, and is not possible on the way out", async () => {
+  test("is superseded by a delete, and is not possible while it is deleted", async () => {
     const server = await world.createRunning();
     await power(server.id, { action: "reboot" });
     const deleted = await world.owned.delete(`/servers/${server.id}`);
@@ -151,7 +151,7 @@ describe("POST /servers/{id}/power", () => {
     expect(await world.server(server.id)).toMatchObject({ status: "pending_deletion", power_state: "off" });
   });
 
-  test("replays an answer under its key, and holds If-Match", async () => {
+  test("replays an answer under its key, and checks If-Match", async () => {
     const server = await world.createRunning();
     const key = { "Idempotency-Key": `power-${server.id}` };
     const first = await world.owned.with(key).post(`/servers/${server.id}/power`, { action: "stop" });

@@ -5,15 +5,15 @@ import { decideServerAction } from "@kule/rules/servers/preconditions";
 import type { ApiRequest } from "../../platform/api-request.ts";
 import type { Tx } from "../../platform/database.ts";
 import { fieldError, NotFound } from "../../platform/errors.ts";
-import { askToStop } from "../../platform/jobs.ts";
+import { requestCancel } from "../../platform/jobs.ts";
 import type { Outcome } from "../../platform/mutation.ts";
 import { blocked, changed, refuseConflicts } from "./answers.ts";
-import { giveWay } from "./give-way.ts";
+import { preemptQueuedJob } from "./preempt.ts";
 import { queueServerJob } from "./queue-server-job.ts";
 import { lockedState } from "./server-state.ts";
 import { lockServer, type ServerDetails } from "./store.ts";
 
-/** Only what asks the guest has something to do after the guest was asked. */
+/** `force_after` is only for actions that ask the guest: the others have nothing to fall back on. */
 export function checkPowerServer(
   _request: ApiRequest<"powerServer">,
   { action, force_after }: Partial<RequestBody<"powerServer">>,
@@ -25,7 +25,7 @@ export function checkPowerServer(
   ];
 }
 
-/** Writes where the server is going and the job that takes it there. */
+/** Writes the server's transition and the job for it. */
 export async function powerServer(
   request: ApiRequest<"powerServer">,
   tx: Tx,
@@ -40,9 +40,9 @@ export async function powerServer(
   if (request.dryRun && refusals.length > 0) return blocked(refusals);
   refuseConflicts(refusals, server.status);
 
-  // A stop takes the place of a shutdown or reboot whose guest does not listen.
-  if (jobs.queued !== null) await giveWay(tx, server, jobs.queued, "The server is stopped at once");
-  if (jobs.running !== null) await askToStop(tx, jobs.running);
+  // A stop supersedes a shutdown or reboot that the guest ignores.
+  if (jobs.queued !== null) await preemptQueuedJob(tx, server, jobs.queued, "The server is stopped at once");
+  if (jobs.running !== null) await requestCancel(tx, jobs.running);
   const job = await queueServerJob(request, tx, server, {
     kind: "ServerPower",
     status: statusDuring(action),

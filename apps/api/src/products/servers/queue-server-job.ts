@@ -8,17 +8,20 @@ import type { ServerRow } from "./store.ts";
 
 export type ServerJob = {
   readonly kind: JobKind;
-  /** Where the server is until the job is over; left out when that does not change what can be done with it. */
+  /**
+   * The server's status until the job has ended; left out when the job does not change which actions are
+   * possible.
+   */
   readonly status?: ServerStatus;
-  /** What was asked for and is not written down anywhere else. Never secrets. */
+  /** Parameters of the request that are stored nowhere else. Never secrets. */
   readonly parameters?: Readonly<Record<string, unknown>>;
-  /** What cannot be undone was done before it, by a job that it is to mend. */
+  /** An earlier job, which this one repairs, has done something that cannot be undone. */
   readonly irreversible?: boolean;
-  /** What else changes in the server's row. */
+  /** Other changes of the server's row. */
   readonly set?: Readonly<Partial<Record<keyof ServerRow, unknown>>>;
 };
 
-/** Writes a job for a server whose row this transaction has locked, and the server's way there. */
+/** Writes a job for a server whose row this transaction has locked, and the server's transition. */
 export async function queueServerJob(
   request: ApiRequest,
   tx: Tx,

@@ -12,9 +12,9 @@ import type { Outcome } from "../../platform/mutation.ts";
 import { reply } from "../../platform/reply.ts";
 import { viewWrittenJob } from "../jobs/index.ts";
 import { blocked, linksTo, refuseConflicts, would, writtenServer } from "./answers.ts";
-import { passWaitingRules } from "./give-way.ts";
 import type { RebuildParameters } from "./payload.ts";
 import { checkImage, checkSshKeys } from "./placement.ts";
+import { passWaitingRules } from "./preempt.ts";
 import { queueServerJob } from "./queue-server-job.ts";
 import { keepNewPassword, wipeSecret } from "./server-secret.ts";
 import { lockedState } from "./server-state.ts";
@@ -23,7 +23,7 @@ import { diskOf } from "./view.ts";
 
 type Request = ApiRequest<"rebuildServer">;
 
-/** What `check` found, for the transaction that follows. */
+/** The result of `check`, for the transaction that follows. */
 const findings = new WeakMap<Request, { readonly image: Image; readonly sshPublicKeys: string[] }>();
 
 export async function checkRebuildServer(
@@ -42,7 +42,10 @@ export async function checkRebuildServer(
   return errors;
 }
 
-/** What of the server itself speaks against it. A job that ends meanwhile may change its name and its size. */
+/**
+ * Reasons in the server itself against the rebuild. A job that ends concurrently may change its name and its
+ * size.
+ */
 function misfits(
   confirmName: string | undefined,
   image: Image | null,
@@ -65,7 +68,10 @@ function misfits(
   return errors;
 }
 
-/** Writes the job that destroys the server's disk and makes it anew; image and keys change when it has. */
+/**
+ * Writes the job that destroys the server's disk and recreates it; image and keys change when it has
+ * succeeded.
+ */
 export async function rebuildServer(request: Request, tx: Tx, found: ServerDetails): Promise<Outcome> {
   const server = await lockServer(tx, found.organisation_id, found.id);
   if (server === null || server.status === "deleted") throw new NotFound();
@@ -97,7 +103,7 @@ export async function rebuildServer(request: Request, tx: Tx, found: ServerDetai
     kind: "ServerRebuild",
     status: "rebuilding",
     parameters,
-    // Its disk may be gone since an earlier rebuild. One that does nothing does not make it whole.
+    // Its disk may be gone since an earlier rebuild. A rebuild that does nothing does not restore it.
     irreversible: server.status === "error",
   });
   let password: string | null = null;

@@ -1,19 +1,19 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import type { ApiCaller } from "../../testing/api-caller.ts";
 import { ServerWorld } from "../../testing/server-world.ts";
-import { type SeenVm, seenAs, TestLooker } from "../../testing/test-looker.ts";
+import { type SeenVm, seenAs, TestScanner } from "../../testing/test-scanner.ts";
 
 let world: ServerWorld;
 let operator: ApiCaller;
-let looker: TestLooker;
+let looker: TestScanner;
 beforeAll(async () => {
   world = await ServerWorld.open();
   operator = world.world.operator.with({ "Kule-Organisation": world.organisation.id });
-  looker = new TestLooker(world.agent.api);
+  looker = new TestScanner(world.agent.api);
 });
 afterAll(() => world?.close());
 
-/** What the servers of earlier tests left in the region. */
+/** VMs of earlier tests that are left in the region. */
 const others: SeenVm[] = [];
 let made: SeenVm[] = [];
 beforeEach(async () => {
@@ -34,7 +34,7 @@ const look = (vms: readonly SeenVm[]) => looker.look([...others, ...vms]);
 const drift = async (id: string): Promise<{ differences: { field: string }[] }[]> =>
   (await world.world.operator.get(`/operator/drift?server_id=${id}`)).body.items;
 
-test("what somebody changed of a VM's interfaces and pool is told, and one operation puts all of it right", async () => {
+test("manual changes of a VM's interfaces and pool are reported, and one operation reconciles them", async () => {
   const { id, vm } = await running();
   const [first] = vm.interfaces ?? [];
   const changed: SeenVm = {
@@ -75,7 +75,7 @@ test("what somebody changed of a VM's interfaces and pool is told, and one opera
   expect(await drift(id)).toEqual([]);
 });
 
-test("of an agent that tells neither pools nor what they begin with, no pool is a difference", async () => {
+test("of an agent that reports neither pools nor their prefix, no pool is a difference", async () => {
   const { id, vm } = await running();
   const { pool: _, ...silent } = vm;
   await look([silent]);
@@ -83,7 +83,7 @@ test("of an agent that tells neither pools nor what they begin with, no pool is 
   expect(await drift(id)).toEqual([]);
 });
 
-test("what cannot be put right is refused before there is a job, and the way out is named", async () => {
+test("what cannot be reconciled is refused before there is a job, with a fix", async () => {
   const { id, vm } = await running();
   const refused = async () => {
     const { status, body } = await operator.post(`/servers/${id}/reconcile`);
@@ -118,7 +118,7 @@ test("what cannot be put right is refused before there is a job, and the way out
   made = [];
 });
 
-test("a VM that was taken out of the agent's reach is told, and refused with the command that brings it back", async () => {
+test("a VM that the agent cannot see any more is reported, and refused with the command that restores access", async () => {
   const { id, vm } = await running();
   for (let looks = 0; looks < 2; looks += 1) {
     const { pass, look_for } = await looker.begin();
@@ -135,7 +135,7 @@ test("a VM that was taken out of the agent's reach is told, and refused with the
   expect(await drift(id)).toEqual([]);
 });
 
-test("a job that could not put a VM right says so, and may be tried again or called off while it waits", async () => {
+test("a job that could not reconcile a VM reports it, and may be retried, or cancelled while it waits", async () => {
   const { id, vm } = await running();
   const { body } = await operator.post(`/servers/${id}/reconcile`);
   expect((await operator.post(`/jobs/${body.job.id}/cancel`)).status).toBe(202);

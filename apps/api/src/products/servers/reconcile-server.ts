@@ -5,12 +5,12 @@ import { NotFound } from "../../platform/errors.ts";
 import type { Outcome } from "../../platform/mutation.ts";
 import { isBrokenByRebuild } from "../jobs/index.ts";
 import { changed, refuseConflicts } from "./answers.ts";
-import { passWaitingRules } from "./give-way.ts";
+import { passWaitingRules } from "./preempt.ts";
 import { queueServerJob } from "./queue-server-job.ts";
 import { lockedState } from "./server-state.ts";
 import { findServer, lockServer, type ServerDetails } from "./store.ts";
 
-/** Writes the job that puts the server's VM right. What was told of it is read again under the lock. */
+/** Writes the job that reconciles the server's VM. Its drift is read again under the lock. */
 export async function reconcileServer(
   request: ApiRequest<"reconcileServer">,
   tx: Tx,

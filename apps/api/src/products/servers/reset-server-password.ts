@@ -1,12 +1,12 @@
 import type { FieldError } from "@kule/contract/field-errors";
 import type { RequestBody, Schemas } from "@kule/contract/schemas";
-import { findImage } from "@kule/rules/catalog/images";
+import { findImage, osFamilyOf } from "@kule/rules/catalog/images";
 import type { Refusal } from "@kule/rules/decision";
-import { decidePasswordReset } from "@kule/rules/servers/password-reset";
+import { decidePasswordReset, nextBootDefect } from "@kule/rules/servers/password-reset";
 import { decideServerAction } from "@kule/rules/servers/preconditions";
 import type { ApiRequest } from "../../platform/api-request.ts";
 import type { Tx } from "../../platform/database.ts";
-import { fieldError, NotFound } from "../../platform/errors.ts";
+import { fieldError, Invalid, NotFound } from "../../platform/errors.ts";
 import type { Outcome } from "../../platform/mutation.ts";
 import { reply } from "../../platform/reply.ts";
 import { viewWrittenJob } from "../jobs/index.ts";
@@ -15,27 +15,34 @@ import { queueServerJob } from "./queue-server-job.ts";
 import { keepNewPassword } from "./server-secret.ts";
 import { agentAnswersOf, lockedState } from "./server-state.ts";
 import { findAgentKey, lockServer, type ServerDetails, type ServerRow } from "./store.ts";
-import { osFamilyOf } from "./view.ts";
 
 type Request = ApiRequest<"resetServerPassword">;
 
-/** At its next start a guest takes a password for the login name that it was made with, and for no other. */
+/**
+ * At its next start a guest accepts a password for the login name that it was created with, and for no other.
+ * Windows accepts none: it would have to be on its drive in clear text (ADR 0029).
+ */
 export function checkResetServerPassword(
   _request: Request,
   { when, username }: Partial<RequestBody<"resetServerPassword">>,
-  found: ServerDetails,
+  found: Pick<ServerDetails, "image">,
 ): FieldError[] {
+  const defect = when === "next_boot" ? nextBootDefect(osFamilyOf(found.image)) : null;
+  if (defect !== null) return [fieldError("/when", "not_one_of", defect)];
   const user = loginNameOf(found);
   if (when !== "next_boot" || username === undefined || username === user) return [];
   return [fieldError("/username", "conflicts_with", `can only be ${user} with when: next_boot`)];
 }
 
-/** Makes the password and the job that sets it. Nothing else of the server changes meanwhile. */
+/** Creates the password and the job that sets it. Nothing else of the server changes. */
 export async function resetServerPassword(request: Request, tx: Tx, found: ServerDetails): Promise<Outcome> {
   const { when = "now" } = request.body;
   const server = await lockServer(tx, found.organisation_id, found.id);
   if (server === null || server.status === "deleted") throw new NotFound();
   request.checkGeneration(server);
+  // It may have been rebuilt with another system since it was found.
+  const changed = checkResetServerPassword(request, request.body, server);
+  if (changed.length > 0) throw new Invalid(changed);
   const username = request.body.username ?? loginNameOf(server);
   const osFamily = osFamilyOf(server.image);
   const agentKey = await findAgentKey(tx, server.region);
@@ -77,7 +84,7 @@ export async function resetServerPassword(request: Request, tx: Tx, found: Serve
   };
 }
 
-/** Who the image's password is for; of one that is no longer offered the usual name of its system. */
+/** The login name of the image; for an image that is no longer offered, the usual name of its system. */
 function loginNameOf(server: Pick<ServerRow, "image">): string {
   return (
     findImage(server.image)?.defaultUser ??

@@ -20,7 +20,7 @@ const usageOf = async (id: string) =>
   );
 
 describe("POST /servers/{id}/resize", () => {
-  test("gives a running server another package once the region has read it back", async () => {
+  test("gives a running server another package once the region has confirmed it", async () => {
     const server = await world.createRunning({ package: "s" });
     const answer = await resize(server.id, { package: "l", allow_restart: true });
     expect(answer.status).toBe(202);
@@ -69,7 +69,7 @@ describe("POST /servers/{id}/resize", () => {
     await world.agent.succeed(await world.agent.take("ServerResize"), "on");
   });
 
-  test("asks for a restart of a running server, unless only the disk grows", async () => {
+  test("needs a restart of a running server, unless only the disk grows", async () => {
     const server = await world.createRunning({ package: "s" });
     const refused = await resize(server.id, { package: "m" });
     expect([refused.status, refused.body.code, refused.body.precondition.name]).toEqual([
@@ -80,14 +80,14 @@ describe("POST /servers/{id}/resize", () => {
     await resize(server.id, { package: "m", allow_restart: true, grow_disk: false });
     await world.agent.work();
     expect(await world.server(server.id)).toMatchObject({ package: { slug: "m", disk_gb: 80 }, disk_gb: 40 });
-    // The same package with its disk: nothing that a guest has to be restarted for.
+    // The same package with its disk: a change that needs no restart of the guest.
     expect((await resize(server.id, { package: "m" })).status).toBe(202);
     await world.agent.work();
     expect(await world.server(server.id)).toMatchObject({ status: "running", disk_gb: 80 });
     expect((await usageOf(server.id)).slice(-2)).toEqual(["server.resized m 2 40", "server.resized m 2 80"]);
   });
 
-  test("takes nothing along any more when it gives way to the server's removal", async () => {
+  test("changes nothing else any more when it is superseded by the server's removal", async () => {
     const server = await world.createRunning({ package: "s" });
     expect((await resize(server.id, { package: "l", allow_restart: true })).status).toBe(202);
     expect((await world.owned.delete(`/servers/${server.id}`)).status).toBe(202);
@@ -119,7 +119,7 @@ describe("POST /servers/{id}/resize", () => {
     });
   });
 
-  test("takes what it adds of the quotas at once, and gives nothing back before its end", async () => {
+  test("adds its growth to the quotas at once, and releases nothing before its end", async () => {
     const limits = (quotas: object) =>
       world.world.operator.put(`/organisations/${world.organisation.id}/quotas`, { limits: quotas });
     const used = async (): Promise<number> =>
@@ -143,7 +143,7 @@ describe("POST /servers/{id}/resize", () => {
     await limits({ vcpu: null });
   });
 
-  test("keeps Windows its minimum, and knows the plans there are", async () => {
+  test("keeps Windows its minimum, and accepts only existing packages", async () => {
     await world.rows("update region set agent_public_key = $1", [Buffer.alloc(32, 9).toString("base64")]);
     const server = await world.createRunning({ image: "windows-2022", package: "l" });
     const small = await resize(server.id, { package: "m", allow_restart: true, grow_disk: false });
@@ -153,7 +153,7 @@ describe("POST /servers/{id}/resize", () => {
     ]);
   });
 
-  test("that failed leaves the package as it was, says why, and goes on when it is tried again", async () => {
+  test("that failed leaves the package as it was, says why, and continues with a retry", async () => {
     const server = await world.createRunning({ package: "s" });
     const { body } = await resize(server.id, { package: "m", allow_restart: true });
     await world.agent.end(await world.agent.take("ServerResize"), {
@@ -182,7 +182,7 @@ describe("POST /servers/{id}/resize", () => {
       const server = await world.createRunning({ package: "s" });
       await resize(server.id, { package: "l", allow_restart: true });
       const job = await world.agent.take("ServerResize");
-      // Only a job that somebody takes the place of can be given up.
+      // Only a job that is superseded can be cancelled.
       if (status === "cancelled") await world.owned.delete(`/servers/${server.id}`);
       await world.agent.end(job, {
         status,
@@ -208,7 +208,7 @@ describe("POST /servers/{id}/resize", () => {
     },
   );
 
-  test("tried again after its disk had grown takes only what is missing, and never calls the disk smaller", async () => {
+  test("retried after its disk had grown takes only what is missing, and never calls the disk smaller", async () => {
     const server = await world.createRunning({ package: "s" });
     const { body } = await resize(server.id, { package: "l", allow_restart: true });
     await world.agent.end(await world.agent.take("ServerResize"), {
@@ -223,7 +223,7 @@ describe("POST /servers/{id}/resize", () => {
   });
 
   test.each(["succeeded", "failed"] as const)(
-    "that has %s makes nobody pay for more than it asked for",
+    "that has %s charges no one for more than was requested",
     async (status) => {
       const server = await world.createRunning({ package: "s" });
       await resize(server.id, { package: "m", allow_restart: true });
@@ -238,7 +238,7 @@ describe("POST /servers/{id}/resize", () => {
     },
   );
 
-  test("that gives way with a disk larger than it asked for leaves the record as it is", async () => {
+  test("that is superseded with a disk larger than requested leaves the record as it is", async () => {
     const server = await world.createRunning({ package: "s" });
     await resize(server.id, { package: "m", allow_restart: true });
     await world.agent.end(await world.agent.take("ServerResize"), {
@@ -266,7 +266,7 @@ describe("POST /servers/{id}/resize", () => {
     expect((await usageOf(server.id)).slice(2)).toEqual(["server.resized s 1 80", "server.resized s 1 120"]);
   });
 
-  test("that waits for another attempt when the server is deleted leaves nothing of itself but the truth", async () => {
+  test("that waits for another attempt when the server is deleted leaves the observed state", async () => {
     const server = await world.createRunning({ package: "s" });
     await resize(server.id, { package: "l", allow_restart: true });
     await world.agent.end(await world.agent.take("ServerResize"), {
@@ -293,7 +293,7 @@ describe("POST /servers/{id}/resize", () => {
     await world.agent.work();
   });
 
-  test("that was never begun when the server is deleted takes nothing of the quotas along", async () => {
+  test("that never began when the server is deleted releases its quotas", async () => {
     const server = await world.createRunning({ package: "s" });
     await resize(server.id, { package: "l", allow_restart: true });
     await world.owned.delete(`/servers/${server.id}`);

@@ -5,13 +5,13 @@ import { findPackage, packages, type ServerPackage } from "@kule/rules/catalog/p
 import type { Refusal } from "@kule/rules/decision";
 import { takenByResize } from "@kule/rules/quotas/quotas";
 import { decideServerAction } from "@kule/rules/servers/preconditions";
-import { decideResize, diskAfterResize, noRoomToGrow, resizeMisfit } from "@kule/rules/servers/resize";
+import { decideResize, diskAfterResize, noCapacityToGrow, resizeMisfit } from "@kule/rules/servers/resize";
 import type { ApiRequest } from "../../platform/api-request.ts";
 import type { Tx } from "../../platform/database.ts";
 import { fieldError, Invalid, NotFound } from "../../platform/errors.ts";
 import type { JobRow } from "../../platform/jobs.ts";
 import type { Outcome } from "../../platform/mutation.ts";
-import { giveBackGrowth, takeRoomToGrow } from "../inventory/index.ts";
+import { releaseGrowth, takeRoomToGrow } from "../inventory/index.ts";
 import { quotaRefusals } from "../quotas/index.ts";
 import { blocked, changed, refuseConflicts } from "./answers.ts";
 import type { ResizeParameters } from "./payload.ts";
@@ -28,7 +28,10 @@ export function checkResizeServer(
   return body.package === undefined ? [] : misfits(body.package, found);
 }
 
-/** What of the server speaks against the package. A job that ends meanwhile may change its image and its disk. */
+/**
+ * Reasons in the server itself against the package. A job that ends concurrently may change its image and its
+ * disk.
+ */
 function misfits(slug: string, found: Pick<ServerRow, "image" | "package" | "disk_gb">): FieldError[] {
   const plan = findPackage(slug);
   if (plan === undefined)
@@ -80,12 +83,15 @@ export async function resizeServer(
     kind: "ServerResize",
     status: "resizing",
     parameters: { package: to.slug, disk_gb: diskGb, run: server.status === "running" },
-    set: takenAlong(to.slug, diskGb),
+    set: additionalQuota(to.slug, diskGb),
   });
   return changed(request, tx, server.id, job);
 }
 
-/** What stands in the way of taking what the server grows by, of the organisation's quotas and of its node. */
+/**
+ * Allocates what the server grows by; returns the organisation's quotas and the node's capacity that do not
+ * suffice.
+ */
 export async function takeGrowth(
   tx: Tx,
   server: ServerRow,
@@ -96,12 +102,12 @@ export async function takeGrowth(
   const comes = { ...to, diskGb };
   const refusals = await quotaRefusals(tx, server.organisation_id, takenByResize(has, comes));
   if (refusals.length > 0) return refusals;
-  return (await takeRoomToGrow(tx, server, has, comes)) ? [] : [noRoomToGrow(server.id, to.slug)];
+  return (await takeRoomToGrow(tx, server, has, comes)) ? [] : [noCapacityToGrow(server.id, to.slug)];
 }
 
 /**
- * A resize that came to nothing: what it took is free again, but for what its disk has grown by all the same. Its quotas
- * are, with what the server's row says.
+ * A resize has failed: its growth is released, except for what its disk has grown by all the same. Its quotas
+ * are released by the server's row.
  *
  * @param left the server as the resize has left it
  */
@@ -109,11 +115,11 @@ export async function returnGrowth(tx: Tx, server: ServerRow, job: JobRow, left:
   const { package: slug, disk_gb } = job.parameters as ResizeParameters;
   const has = { ...planOf(server.package), diskGb: diskOf(server) };
   const keeps = { ...has, diskGb: diskOf(left) };
-  await giveBackGrowth(tx, server, has, { ...planOf(slug), diskGb: disk_gb }, keeps);
+  await releaseGrowth(tx, server, has, { ...planOf(slug), diskGb: disk_gb }, keeps);
 }
 
-/** What a resize takes along until it ends: read by quotas. */
-export function takenAlong(
+/** The additional quota of a resize until it ends. */
+export function additionalQuota(
   slug: string,
   diskGb: number,
 ): Pick<ServerRow, "resize_package" | "resize_disk_gb"> {

@@ -2,13 +2,13 @@ import type { Schemas } from "@kule/contract/schemas";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { ServerWorld } from "../../testing/server-world.ts";
 import type { ClaimedJob } from "../../testing/test-agent.ts";
-import { seenAs, TestLooker } from "../../testing/test-looker.ts";
+import { seenAs, TestScanner } from "../../testing/test-scanner.ts";
 
 let world: ServerWorld;
-let looker: TestLooker;
+let looker: TestScanner;
 beforeEach(async () => {
   world = await ServerWorld.open();
-  looker = new TestLooker(world.agent.api);
+  looker = new TestScanner(world.agent.api);
 });
 afterEach(() => world?.close());
 
@@ -30,11 +30,11 @@ const storage = (gigabytes: number) => ({
   used_bytes: 0,
 });
 
-type Vms = Parameters<TestLooker["look"]>[0];
+type Vms = Parameters<TestScanner["look"]>[0];
 const report = (nodes: readonly Schemas["InventoryNode"][], vms: Vms = [], diskGb = 100_000) =>
   looker.look(vms, { nodes, storages: [storage(diskGb)], images: [] });
 
-/** Servers that run, each with its VM as a look shows it, on pve1. */
+/** Servers that run, each with its VM as a scan reports it, on pve1. */
 async function running(count: number) {
   const made: { readonly id: string; readonly job: ClaimedJob }[] = [];
   for (let n = 0; n < count; n += 1) {
@@ -58,10 +58,11 @@ const fitting = async (slug = "s") =>
   ).body.fits;
 
 describe("a server grows", { timeout: 60_000 }, () => {
-  test("as far as its node has room, and a dry run says so", async () => {
+  test("as far as its node has capacity, and a dry run says so", async () => {
     const made = await running(2);
     const [one, other] = made.map(({ id }) => id);
-    // 11,673 MB to give away on pve1, of which the two have 4,096; the room elsewhere is of no use to them.
+    // 11,673 MB are free on pve1, of which the two have 4,096; the capacity of other nodes does not help
+    // them.
     await report([node("pve1", 12), node("pve2", 500)], asSeen(made));
     const refused = await resize(one ?? "", "xl");
     expect(refused.status).toBe(409);
@@ -72,7 +73,7 @@ describe("a server grows", { timeout: 60_000 }, () => {
     expect(refused.body.detail).not.toContain("pve1");
     const dry = await resize(one ?? "", "xl", "?dry_run=true");
     expect(dry.body).toMatchObject({ would: null, blockers: [{ code: "capacity_unavailable" }] });
-    // What is only tried takes nothing.
+    // A dry run takes nothing.
     expect((await resize(one ?? "", "l", "?dry_run=true")).body.blockers).toEqual([]);
     expect((await resize(one ?? "", "l")).status).toBe(202);
     for (const when of ["while it grows", "when it has grown", "when that was looked at"]) {
@@ -89,7 +90,7 @@ describe("a server grows", { timeout: 60_000 }, () => {
       grow_disk: false,
     });
     expect(smaller.status).toBe(202);
-    // What the smaller one gives back counts when its node was looked at without it.
+    // What the smaller one releases counts once its node was scanned without it.
     await world.agent.work();
     expect((await resize(other ?? "", "l")).status).toBe(409);
     await report([node("pve1", 12), node("pve2", 500)], asSeen(made));
@@ -113,13 +114,13 @@ describe("a server grows", { timeout: 60_000 }, () => {
 
   test("and of many at the same time none is promised what another was", async () => {
     const made = await running(4);
-    // Room for two that grow by 6,144 MB, beside what they have.
+    // Capacity for two that grow by 6,144 MB, in addition to what they have.
     await report([node("pve1", 24)], asSeen(made));
     const answers = await Promise.all(made.map(({ id }) => resize(id, "l")));
     expect(answers.map(({ status }) => status).sort()).toEqual([202, 202, 409, 409]);
   });
 
-  test("what it takes is counted once, whenever the look at the region began", async () => {
+  test("what it uses is counted once, whenever the scan of the region began", async () => {
     const made = await running(1);
     const id = made[0]?.id ?? "";
     const nodes = [node("pve1", 100)];
@@ -128,7 +129,7 @@ describe("a server grows", { timeout: 60_000 }, () => {
     const begun = await looker.begin();
     expect((await resize(id, "l")).status).toBe(202);
     expect(await fitting()).toBe(before - 3);
-    // A look that began before it, and ends while it is under way.
+    // A scan that began before it, and ends while it is under way.
     await looker.batch(begun.pass ?? 0, 0, {
       vms: asSeen(made),
       end: { complete: true, nodes, storages: [storage(100_000)], images: [] },
@@ -141,7 +142,7 @@ describe("a server grows", { timeout: 60_000 }, () => {
     expect(await world.rows("select * from region_growth")).toEqual([]);
   });
 
-  test("what was asked for and called off is free again at once", async () => {
+  test("what was requested and cancelled is free again at once", async () => {
     const made = await running(1);
     const id = made[0]?.id ?? "";
     await report([node("pve1", 100)], asSeen(made));
@@ -157,7 +158,7 @@ describe("a server grows", { timeout: 60_000 }, () => {
     }
   });
 
-  test("again only while there is room and quota for it again", async () => {
+  test("again only while capacity and quota suffice for it again", async () => {
     const made = await running(2);
     const [one, other] = made.map(({ id }) => id);
     await report([node("pve1", 12)], asSeen(made));
@@ -168,7 +169,7 @@ describe("a server grows", { timeout: 60_000 }, () => {
       observed: { power_state: "on" },
     } as const;
     await world.agent.end(await world.agent.take("ServerResize"), failed);
-    // Looked at without the growth that came to nothing, so that another may have the room.
+    // Scanned without the growth that was cancelled, so that another server may use the capacity.
     await report([node("pve1", 12)], asSeen(made));
     expect((await resize(other ?? "", "l")).status).toBe(202);
     const retry = () => world.owned.post(`/jobs/${body.job.id}/retry`);
@@ -193,7 +194,7 @@ describe("a create that is tried again", { timeout: 60_000 }, () => {
     await world.agent.fail(taken);
     return { id: server.id as string, jobId: job.id as string, taken };
   };
-  /** A while ago: a look that begins now is well after it. */
+  /** A while ago: a scan that begins now is well after it. */
   const longAgo = async (jobId: string) => {
     await world.rows("update job set finished_at = finished_at - interval '5 minutes' where id = $1", [
       jobId,
@@ -209,19 +210,19 @@ describe("a create that is tried again", { timeout: 60_000 }, () => {
   };
   const offline = [node("pve1", 100, { online: false }), node("pve2", 50), node("pve3", 60)];
 
-  test("goes elsewhere when its node is away and nothing of it is there", async () => {
+  test("is placed on another node when its node does not answer and nothing of it exists", async () => {
     const { jobId } = await failed();
     await longAgo(jobId);
     await report(offline);
     const before = await fitting();
     expect(await nodeOfRetry(jobId)).toBe("pve3");
-    // Counted where it goes now, before the next look as after it.
+    // Counted where it goes now, before the next scan as after it.
     expect(await fitting()).toBe(before - 1);
     await report(offline);
     expect(await fitting()).toBe(before - 1);
   });
 
-  test("stays where it was to go while that has room for it", async () => {
+  test("stays on its node while that has capacity for it", async () => {
     const { jobId } = await failed();
     await longAgo(jobId);
     await report([node("pve1", 4), node("pve2", 500)]);
@@ -258,13 +259,13 @@ describe("a create that is tried again", { timeout: 60_000 }, () => {
         await looker.look([], { complete: false, nodes: offline, storages: [], images: [] });
       },
     ],
-  ])("never goes elsewhere when there may be a VM of it: %s", async (_why, arrange) => {
+  ])("never moves to another node when there may be a VM of it: %s", async (_why, arrange) => {
     const made = await failed();
     await arrange(made);
     expect(await nodeOfRetry(made.jobId)).toBe("pve1");
   });
 
-  test("is refused when nothing of it is there and no node has room", async () => {
+  test("is refused when nothing of it exists and no node has capacity", async () => {
     const { id, jobId } = await failed();
     await longAgo(jobId);
     await report([node("pve1", 100, { online: false }), node("pve2", 2)]);
@@ -272,7 +273,7 @@ describe("a create that is tried again", { timeout: 60_000 }, () => {
     expect(await world.server(id)).toMatchObject({ status: "error", job_id: null });
   });
 
-  test("that was never handed out is placed anew at once", async () => {
+  test("that was never claimed is placed again at once", async () => {
     await report([node("pve1", 100), node("pve2", 50)]);
     const { job } = await world.create();
     expect((await world.owned.post(`/jobs/${job.id}/cancel`)).status).toBeLessThan(300);

@@ -6,6 +6,7 @@ import { reply } from "../../platform/reply.ts";
 import { cancelServerDeletion } from "./cancel-server-deletion.ts";
 import { createServer } from "./create-server.ts";
 import { deleteServer } from "./delete-server.ts";
+import type { ServerHooks } from "./hooks.ts";
 import { checkImportServer, importServer } from "./import-server.ts";
 import { lockServer, unlockServer } from "./lock-server.ts";
 import { checkCreateServer } from "./placement.ts";
@@ -18,7 +19,7 @@ import { findServer, listServers } from "./store.ts";
 import { checkUpdateServer, updateServer } from "./update-server.ts";
 import { viewServer } from "./view.ts";
 
-export function mountServers(api: Api): void {
+export function mountServers(api: Api, hooks: readonly ServerHooks[]): void {
   const find = (
     request: ApiRequest<
       | "getServer"
@@ -41,19 +42,28 @@ export function mountServers(api: Api): void {
       return reply(200, { items: page.rows.map(viewServer), next_cursor: page.nextCursor });
     },
   });
-  operation(api, "importServer", { check: checkImportServer, mutate: importServer });
-  operation(api, "createServer", { check: checkCreateServer, mutate: createServer });
+  operation(api, "importServer", {
+    check: (request, body) => checkImportServer(request, body, hooks),
+    mutate: importServer,
+  });
+  operation(api, "createServer", {
+    check: (request, body) => checkCreateServer(request, body, hooks),
+    mutate: (request, tx) => createServer(request, tx, hooks),
+  });
   operation(api, "getServer", { find, handle: async (_request, server) => reply(200, viewServer(server)) });
   operation(api, "updateServer", { find, check: checkUpdateServer, mutate: updateServer });
   operation(api, "deleteServer", {
     find: (request) => {
-      // What a request may do is said before whether there is such a server.
+      // The permission is checked before whether the server exists.
       if (request.context.req.query("purge") === "true") requirePermissions(request, ["server:purge"]);
       return find(request);
     },
     mutate: deleteServer,
   });
-  operation(api, "cancelServerDeletion", { find, mutate: cancelServerDeletion });
+  operation(api, "cancelServerDeletion", {
+    find,
+    mutate: (request, tx, server) => cancelServerDeletion(request, tx, server, hooks),
+  });
   operation(api, "powerServer", { find, check: checkPowerServer, mutate: powerServer });
   operation(api, "resizeServer", { find, check: checkResizeServer, mutate: resizeServer });
   operation(api, "rebuildServer", { find, check: checkRebuildServer, mutate: rebuildServer });

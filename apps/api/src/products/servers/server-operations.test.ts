@@ -16,7 +16,7 @@ afterEach(async () => {
   await world.agent.work();
 });
 
-/** Lets a request find the server as it is, and lock it only once it has been changed. */
+/** Lets a request read the server as it is, and lock it only once it has been changed. */
 async function changedMeanwhile<Answer>(
   id: string,
   change: string,
@@ -43,7 +43,7 @@ describe("POST /servers/{id}/rebuild", () => {
   const rebuild = (id: string, body: object, query = "") =>
     world.owned.post(`/servers/${id}/rebuild${query}`, body);
 
-  test("makes the server anew from an image, with all that was given to it", async () => {
+  test("rebuilds the server from an image, with all its allocations", async () => {
     const server = await world.createRunning({ package: "m" });
     const answer = await rebuild(server.id, { image: "ubuntu-24.04", confirm_name: server.name });
     expect(answer.status).toBe(202);
@@ -71,7 +71,7 @@ describe("POST /servers/{id}/rebuild", () => {
     expect(await secrets(server.id)).toEqual([]);
   });
 
-  test("wants the name repeated, an image that fits, and no protection", async () => {
+  test("requires the name repeated, an image that fits, and no protection", async () => {
     const server = await world.createRunning({ package: "s" });
     const wrong = await rebuild(server.id, {
       image: "windows-2022",
@@ -99,7 +99,7 @@ describe("POST /servers/{id}/rebuild", () => {
     expect(await secrets(server.id)).toEqual([]);
   });
 
-  test("that broke off after the disk was gone leaves an error that a retry mends, with the password that was shown", async () => {
+  test("that failed after the disk was destroyed leaves an error that a retry fixes, with the password that was shown", async () => {
     const server = await world.createRunning();
     const { body } = await rebuild(server.id, { image: "debian-12", confirm_name: server.name });
     const first = await world.agent.take("ServerRebuild");
@@ -117,14 +117,14 @@ describe("POST /servers/{id}/rebuild", () => {
     expect(await world.server(server.id)).toMatchObject({ status: "running", image: { slug: "debian-12" } });
   });
 
-  test("that is tried again and fails before it does anything leaves no server that passes for whole", async () => {
+  test("that is retried and fails before it does anything leaves no server that counts as intact", async () => {
     const server = await world.createRunning();
     const { job } = (await rebuild(server.id, { image: "debian-12", confirm_name: server.name })).body;
     const first = await world.agent.take("ServerRebuild");
     await world.agent.report(first, { phase: "apply", irreversible: true });
     await world.agent.fail(first);
     const broken = { status: "error", status_reason: { code: "rebuild_failed" } };
-    // Failed before its first look; given up while it waits.
+    // Failed before its first observation; cancelled while it waits.
     await world.owned.post(`/jobs/${job.id}/retry`);
     await world.agent.fail(await world.agent.take("ServerRebuild"));
     expect(await world.server(server.id)).toMatchObject(broken);
@@ -139,7 +139,7 @@ describe("POST /servers/{id}/rebuild", () => {
     expect(await world.server(server.id)).toMatchObject({ status: "running", image: { slug: "debian-12" } });
   });
 
-  test("of a server without a disk that fails before it does anything leaves it in error, to be tried again", async () => {
+  test("of a server without a disk that fails before it does anything leaves it in error, to be retried", async () => {
     const server = await world.createRunning();
     await rebuild(server.id, { image: "debian-12", confirm_name: server.name });
     const first = await world.agent.take("ServerRebuild");
@@ -161,7 +161,7 @@ describe("POST /servers/{id}/rebuild", () => {
     expect(await world.server(server.id)).toMatchObject({ status: "running" });
   });
 
-  test("that broke its server is forgotten, with its password, once the server was used again", async () => {
+  test("that broke its server cannot be retried, and its password is wiped, once the server was used again", async () => {
     const server = await world.createRunning();
     const { job } = (await rebuild(server.id, { image: "debian-12", confirm_name: server.name })).body;
     const broken = await world.agent.take("ServerRebuild");
@@ -174,14 +174,14 @@ describe("POST /servers/{id}/rebuild", () => {
     await world.agent.succeed(await world.agent.take("ServerPower"), "on");
     expect(await world.server(server.id)).toMatchObject({ status: "running" });
     expect(await secrets(server.id)).toEqual([]);
-    // Even in error again: a retry would destroy the disk that was of use, and set no password.
+    // Even in error again: a retry would destroy a disk in use, and set no password.
     await world.rows("update server set status = 'error' where id = $1", [server.id]);
     expect((await world.owned.get(`/jobs/${job.id}`)).body.retryable).toBe(false);
     expect((await world.owned.post(`/jobs/${job.id}/retry`)).status).toBe(409);
     await world.rows("update server set status = 'running' where id = $1", [server.id]);
   });
 
-  test("that broke its server is not forgotten for an act of power that comes to nothing", async () => {
+  test("that broke its server can be retried after a power action that failed", async () => {
     const server = await world.createRunning();
     const { job } = (await rebuild(server.id, { image: "debian-12", confirm_name: server.name })).body;
     const broken = await world.agent.take("ServerRebuild");
@@ -209,19 +209,19 @@ describe("POST /servers/{id}/rebuild", () => {
     expect(again.payload.password_hash).toBe(broken.payload.password_hash);
     await world.agent.succeed(again, "on");
     expect(await world.server(server.id)).toMatchObject({ status: "running", image: { slug: "debian-12" } });
-    // Whole again: the next act that fails is one of a server like any other.
+    // Intact again: the next failed action is handled as on any other server.
     await world.owned.post(`/servers/${server.id}/power`, { action: "stop" });
     await world.agent.fail(await world.agent.take("ServerPower"), "region_busy");
     expect(await world.server(server.id)).toMatchObject({ status: "running" });
   });
 
-  test("that broke its server is not forgotten for a round of its firewalls", async () => {
+  test("that broke its server can be retried after a firewall job", async () => {
     const server = await world.createRunning();
     const { job } = (await rebuild(server.id, { image: "debian-12", confirm_name: server.name })).body;
     const broken = await world.agent.take("ServerRebuild");
     await world.agent.report(broken, { phase: "apply", irreversible: true });
     await world.agent.fail(broken);
-    // Only servers that are there are told of their firewalls.
+    // Only servers that exist get jobs for their firewalls.
     await world.rows("update server set status = 'running' where id = $1", [server.id]);
     const { body } = await world.owned.post("/firewalls", {
       name: "round",
@@ -240,7 +240,7 @@ describe("POST /servers/{id}/rebuild", () => {
     expect(await world.server(server.id)).toMatchObject({ status: "running", image: { slug: "debian-12" } });
   });
 
-  test("that destroyed nothing is no remedy for what a round of its firewalls has found", async () => {
+  test("that destroyed nothing does not repair what a job of its firewalls has found", async () => {
     const server = await world.createRunning();
     const { job } = (await rebuild(server.id, { image: "debian-12", confirm_name: server.name })).body;
     await world.agent.fail(await world.agent.take("ServerRebuild"));
@@ -252,7 +252,7 @@ describe("POST /servers/{id}/rebuild", () => {
     await world.owned.post(`/firewalls/${body.firewall.id}/attachments`, { server_id: server.id });
     await world.agent.fail(await world.agent.take("FirewallApply"), "vm_missing");
     expect(await world.server(server.id)).toMatchObject({ status: "error" });
-    // It would set no password: nobody was to know the one that it had.
+    // It would set no password: the one that it had was never shown.
     expect((await world.owned.get(`/jobs/${job.id}`)).body.retryable).toBe(false);
     expect((await world.owned.post(`/jobs/${job.id}/retry`)).status).toBe(409);
   });
@@ -329,7 +329,7 @@ describe("POST /servers/{id}/password-reset", () => {
     expect((await world.server(server.id)).status).toBe("running");
   });
 
-  test("needs a guest that runs, or its next start and the image's own login name", async () => {
+  test("needs a running guest, or its next start and the image's own login name", async () => {
     const server = await world.createRunning({ start: false });
     const now = await reset(server.id);
     expect([now.status, now.body.code]).toEqual([409, "guest_agent_unavailable"]);
@@ -346,7 +346,7 @@ describe("POST /servers/{id}/password-reset", () => {
     expect(await secrets(server.id)).toEqual([]);
   });
 
-  test("believes what the region said a moment ago of the guest's agent, and not what it said before", async () => {
+  test("uses the latest report about the guest agent, and no older one", async () => {
     const server = await world.createRunning();
     const seen = (agent: boolean, secondsAgo: number) =>
       world.rows("update server set guest = $2 where id = $1", [
@@ -383,7 +383,7 @@ describe("POST /servers/{id}/password-reset", () => {
     await seen(false, 2);
     expect((await reset(server.id, { when: "next_boot" })).status).toBe(202);
     await world.agent.succeed(await world.agent.take("ServerPasswordReset"), "on");
-    // The job may have changed what answers: nobody knows until the next look.
+    // The job may have changed what answers: that is unknown until the next scan.
     expect((await world.server(server.id)).actions.password_reset_now.allowed).toBe(true);
     await world.rows("update region set health_at = null");
   });
@@ -395,12 +395,37 @@ describe("POST /servers/{id}/password-reset", () => {
     expect(payload).toMatchObject({ os_family: "windows", username: "Administrator", password_hash: null });
     expect(payload.sealed_password).toBeTruthy();
   });
+
+  test("has no next start for a Windows: its password would lie on the drive for everybody to read", async () => {
+    const server = await world.createRunning({ image: "windows-2022", package: "l" });
+    const refused = await reset(server.id, { when: "next_boot" });
+    expect([refused.status, refused.body.errors]).toMatchObject([
+      422,
+      [{ field: "when", code: "not_one_of", message: expect.stringContaining("guest agent") }],
+    ]);
+    expect(await secrets(server.id)).toEqual([]);
+    await world.owned.post(`/servers/${server.id}/power`, { action: "stop" });
+    await world.agent.work();
+    const { actions } = await world.server(server.id);
+    for (const action of [actions.password_reset, actions.password_reset_now])
+      expect(action).toMatchObject({ allowed: false, code: "guest_agent_unavailable" });
+    const stopped = await reset(server.id);
+    expect(stopped.body.precondition.fix).toBe(`POST /servers/${server.id}/power {"action":"start"}`);
+  });
+
+  test("is refused for the next start of a server that was rebuilt as a Windows meanwhile", async () => {
+    const server = await world.createRunning({ package: "l" });
+    const answer = await changedMeanwhile(server.id, "image = 'windows-2022'", () =>
+      reset(server.id, { when: "next_boot" }),
+    );
+    expect([answer.status, answer.body.errors]).toMatchObject([422, [{ field: "when" }]]);
+  });
 });
 
 describe("PATCH /servers/{id}", () => {
   const patch = (id: string, body: object) => world.owned.patch(`/servers/${id}`, body);
 
-  test("renames with a job, and keeps the name free of others at once", async () => {
+  test("renames with a job, and reserves the name at once", async () => {
     const server = await world.createRunning();
     const answer = await patch(server.id, { name: "db-1", labels: { role: "db" } });
     expect([answer.status, answer.body.server.name, answer.body.job.kind]).toEqual([
@@ -456,7 +481,7 @@ describe("an operator's lock", () => {
     expect((await world.owned.delete(`/servers/${server.id}`)).status).toBe(202);
   });
 
-  test("lets the end of a removal buffer wait", async () => {
+  test("defers the end of a removal buffer", async () => {
     const server = await world.createRunning();
     await world.owned.delete(`/servers/${server.id}`);
     await world.agent.work();
@@ -496,7 +521,7 @@ describe("DELETE /servers/{id}?purge=true", () => {
     }
   });
 
-  test("needs server:purge, which is said before whether there is such a server", async () => {
+  test("needs server:purge, which is checked before whether there is such a server", async () => {
     const server = await world.createRunning();
     const member = await world.world.addToken(world.organisation.id, "member");
     for (const id of [server.id, "srv_00000000000000000000000000", "nonsense"]) {

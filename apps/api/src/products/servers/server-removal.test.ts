@@ -20,7 +20,7 @@ const usageOf = async (serverId: string) =>
   );
 
 describe("DELETE /servers/{id}", () => {
-  test("marks the server, stops it, and says until when it can be had back", async () => {
+  test("marks the server, stops it, and says until when it can be restored", async () => {
     const server = await world.createRunning();
     const answer = await world.owned.delete(`/servers/${server.id}`);
     expect(answer.status).toBe(202);
@@ -48,7 +48,7 @@ describe("DELETE /servers/{id}", () => {
     ]);
   });
 
-  test("is refused for a protected server and for one that is on its way out", async () => {
+  test("is refused for a protected server and for one that is being deleted", async () => {
     const server = await world.createRunning({ protection: { delete: true } });
     const guarded = await world.owned.delete(`/servers/${server.id}`);
     expect([guarded.status, guarded.body.code]).toEqual([409, "protected"]);
@@ -70,7 +70,7 @@ describe("DELETE /servers/{id}", () => {
     expect([changed.status, changed.body.code]).toEqual([409, "resource_deleting"]);
   });
 
-  test("minds If-Match before the world", async () => {
+  test("checks If-Match before the preconditions", async () => {
     const server = await world.createRunning({ protection: { delete: true } });
     const answer = await world.owned.delete(`/servers/${server.id}`, { "If-Match": '"g99"' });
     expect([answer.status, answer.body.code]).toEqual([412, "precondition_failed"]);
@@ -86,7 +86,7 @@ describe("DELETE /servers/{id}", () => {
   });
 });
 
-describe("a delete while the server is being made", () => {
+describe("a delete while the server is being created", () => {
   test("cancels a create that waits", async () => {
     const { server, job } = await world.create();
     const answer = await world.owned.delete(`/servers/${server.id}`);
@@ -100,7 +100,7 @@ describe("a delete while the server is being made", () => {
     expect(await usageOf(server.id)).toEqual(["server.purge_scheduled"]);
   });
 
-  test("asks a create that runs to stop, and waits behind it", async () => {
+  test("requests the cancel of a running create, and waits behind it", async () => {
     const { server, job } = await world.create();
     const create = await world.agent.take("ServerCreate");
     const answer = await world.owned.delete(`/servers/${server.id}`);
@@ -112,7 +112,7 @@ describe("a delete while the server is being made", () => {
     expect((await world.agent.take("ServerStop")).payload.server.id).toBe(server.id);
   });
 
-  test("keeps what a create that could not stop has made, for an undo", async () => {
+  test("keeps what a create that could not stop has created, for an undo", async () => {
     const { server } = await world.create();
     const create = await world.agent.take("ServerCreate");
     await world.agent.report(create, { irreversible: true });
@@ -131,7 +131,7 @@ describe("a delete while the server is being made", () => {
     ]);
   });
 
-  test("ends a create that meets trouble: it does not wait beside the stop", async () => {
+  test("ends a create whose attempt fails: it does not wait next to the stop", async () => {
     const { server, job } = await world.create();
     const create = await world.agent.take("ServerCreate");
     await world.owned.delete(`/servers/${server.id}`);
@@ -140,7 +140,7 @@ describe("a delete while the server is being made", () => {
     expect((await world.agent.take("ServerStop")).payload.server.id).toBe(server.id);
   });
 
-  test("is accepted for a server whose create failed, and leaves nothing behind in the end", async () => {
+  test("is accepted for a server whose create failed, and leaves nothing behind", async () => {
     const { server } = await world.create();
     await world.agent.fail(await world.agent.take("ServerCreate"));
     expect((await world.owned.delete(`/servers/${server.id}`)).status).toBe(202);
@@ -160,7 +160,7 @@ describe("a delete while the server is being made", () => {
 });
 
 describe("POST /servers/{id}/cancel-deletion", () => {
-  test("brings a server back that ran, as if nothing had been", async () => {
+  test("restores a running server", async () => {
     const server = await world.createRunning();
     await world.owned.delete(`/servers/${server.id}`);
     await world.agent.succeed(await world.agent.take("ServerStop"), "off");
@@ -219,7 +219,7 @@ describe("POST /servers/{id}/cancel-deletion", () => {
     expect((await world.server(server.id)).status).toBe("running");
   });
 
-  test("of a server that was never made leads to error, and the create can be tried again", async () => {
+  test("of a server that was never created leads to error, and the create can be retried", async () => {
     const { server, job, console_password } = await world.create();
     expect(console_password).not.toBeNull();
     await world.owned.delete(`/servers/${server.id}`);
@@ -257,7 +257,7 @@ describe("POST /servers/{id}/cancel-deletion", () => {
 });
 
 describe("the end of the removal buffer", () => {
-  test("never comes before its time", async () => {
+  test("never happens before its time", async () => {
     const server = await world.createRunning();
     await world.owned.delete(`/servers/${server.id}`);
     expect(await expire(server.id)).toBe(false);
@@ -265,7 +265,7 @@ describe("the end of the removal buffer", () => {
     expect((await world.server(server.id)).status).toBe("pending_deletion");
   });
 
-  test("destroys the server, gives back what it had, and forgets it for callers", async () => {
+  test("destroys the server, releases what it had, and hides it from callers", async () => {
     const server = await world.createRunning();
     const [{ vmid }] = await world.rows("select vmid from region_vmid where server_id = $1", [server.id]);
     await world.owned.delete(`/servers/${server.id}`);
@@ -303,7 +303,7 @@ describe("the end of the removal buffer", () => {
     expect((await world.agent.take("ServerCreate")).payload.vmid).not.toBe(vmid);
   });
 
-  test("supersedes a stop that could not run, and waits for a region that is away", async () => {
+  test("supersedes a stop that could not run, and waits for an unreachable region", async () => {
     const server = await world.createRunning();
     await world.world.operator.patch("/regions/ist1", { maintenance: true });
     const { job } = (await world.owned.delete(`/servers/${server.id}`)).body;
@@ -321,7 +321,7 @@ describe("the end of the removal buffer", () => {
     expect((await world.owned.get(`/servers/${server.id}`)).status).toBe(404);
   });
 
-  test("leaves a destroy that failed to be tried again", async () => {
+  test("leaves a destroy that failed to be retried", async () => {
     const server = await world.createRunning();
     await world.owned.delete(`/servers/${server.id}`);
     await world.agent.work();
@@ -373,7 +373,7 @@ describe("the end of the removal buffer", () => {
     const wins = { cancel: 0, expiry: 0 };
     for (const [trial, { id }] of rows.entries()) {
       const cancel = () => world.owned.post(`/servers/${id}/cancel-deletion`);
-      // Who sets off first changes with the trial, so that both orders and the overlap are met.
+      // Which one starts first changes with the trial, so that both orders and the overlap occur.
       const [cancelled, expired] =
         trial % 2 === 0
           ? await Promise.all([cancel(), expire(id)])

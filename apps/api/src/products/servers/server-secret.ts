@@ -4,8 +4,8 @@ import { hashForLinux, makeConsolePassword, sealForWindows } from "./console-pas
 import type { ServerRow } from "./store.ts";
 
 /**
- * Makes a password and keeps what the region needs of it until a job has set it: its hash, or the password sealed to the
- * region's agent.
+ * Creates a password and stores what the region needs of it until a job has set it: its hash, or the password
+ * sealed to the region's agent.
  *
  * @returns the password, to be shown once
  */
@@ -28,7 +28,7 @@ export async function keepNewPassword(
   return password;
 }
 
-/** Whatever password is kept for the server is of no more use. */
+/** Deletes any password that is stored for the server: it is no longer needed. */
 export async function wipeSecret(tx: Tx, server: Pick<ServerRow, "id" | "organisation_id">): Promise<void> {
   await tx
     .deleteFrom("server_secret")

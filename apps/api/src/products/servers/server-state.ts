@@ -1,13 +1,17 @@
+import { osFamilyOf } from "@kule/rules/catalog/images";
 import { observationOf } from "@kule/rules/inventory/observation";
 import type { ServerState, ServerStatus } from "@kule/rules/servers/lifecycle";
 import type { Tx } from "../../platform/database.ts";
 import { lockOpenJobs, type OpenJobs } from "../../platform/jobs.ts";
-import type { StoredGuest } from "../inventory/stored-guest.ts";
+import type { StoredGuest } from "../inventory/index.ts";
 import type { Ages, ServerRow } from "./store.ts";
 
 type OpenJob = NonNullable<ServerState["openJob"]>;
 
-/** What the rules decide on. Without its ages nobody knows whether what was seen of its guest still holds. */
+/**
+ * The facts that rules decide on. Without its ages it is not known whether the observations of its guest are
+ * still valid.
+ */
 export function stateOf(
   row: ServerRow,
   openJob: OpenJob | null,
@@ -21,11 +25,12 @@ export function stateOf(
     wasCreated: row.observed_generation > 0,
     openJob,
     agentAnswers: ages === null ? null : agentAnswersOf(row, ages),
+    passwordByAgentOnly: osFamilyOf(row.image) === "windows",
     lockedFor: row.locked_reason,
   };
 }
 
-/** Whether its guest's agent answers; null when it was not asked lately, or its region is silent. */
+/** Whether its guest agent answers; null when it was not queried recently, or its region is silent. */
 export function agentAnswersOf(row: Pick<ServerRow, "guest">, ages: Ages): boolean | null {
   const guest = row.guest as StoredGuest | null;
   const observation = observationOf({
@@ -36,7 +41,7 @@ export function agentAnswersOf(row: Pick<ServerRow, "guest">, ages: Ages): boole
   return guest !== null && observation === "fresh" ? guest.agent : null;
 }
 
-/** The same of a server whose row this transaction has locked; its open jobs are locked along. */
+/** The same for a server whose row this transaction has locked; its open jobs are locked too. */
 export async function lockedState(
   tx: Tx,
   row: ServerRow,

@@ -56,7 +56,7 @@ describe("POST /servers", () => {
     expect(found).toEqual({ queued: 1, vmids: 1, addresses: 1, audits: 1 });
   });
 
-  test("makes the network default with the subnet app for an organisation that has none", async () => {
+  test("creates the network default with the subnet app for an organisation that has none", async () => {
     const fresh = await world.world.addOrganisation("fresh");
     const first = await fresh.owner.post("/servers", world.body());
     expect(first.body.created).toMatchObject({
@@ -70,7 +70,7 @@ describe("POST /servers", () => {
     expect(second.body.server.interfaces[0].subnet_id).toBe(first.body.created.subnet.id);
   });
 
-  test("asks for the subnet when there are several and none is the default", async () => {
+  test("requires the subnet when there are several and none is the default", async () => {
     const many = await world.world.addOrganisation("many");
     const network = (await many.owner.post("/networks", { name: "shop", region: "ist1" })).body.network;
     const empty = await many.owner.post("/servers", world.body());
@@ -85,7 +85,7 @@ describe("POST /servers", () => {
     expect(named.body.server.interfaces[0].subnet_id).toBe(two.subnet.id);
   });
 
-  test("takes the lowest free address, or the one that was asked for", async () => {
+  test("gets the lowest free address, or the requested one", async () => {
     const owner = (await world.world.addOrganisation("addresses")).owner;
     const first = (await owner.post("/servers", world.body())).body;
     const prefix = first.created.subnet.cidr.replace(/\.0\/\d+$/, "");
@@ -211,7 +211,7 @@ describe("what is wrong with a request", () => {
   });
 });
 
-describe("a world that is not ready", () => {
+describe("a state that does not allow it", () => {
   test("refuses a name that a live server of the region has", async () => {
     const { server } = await world.create();
     const again = await world.owned.post("/servers", world.body({ name: server.name }));
@@ -228,13 +228,13 @@ describe("a world that is not ready", () => {
     expect([answer.status, answer.body.code]).toEqual([409, "region_unavailable"]);
   });
 
-  test("refuses Windows until the region's agent has told its key", async () => {
+  test("refuses Windows until the region's agent has reported its key", async () => {
     const answer = await world.owned.post("/servers", world.body({ image: "windows-2025", package: "l" }));
     expect([answer.status, answer.body.code]).toEqual([409, "region_unavailable"]);
     expect(answer.body.precondition.name).toBe("region_agent_key_known");
   });
 
-  test("is told in full by a dry run, which changes nothing", async () => {
+  test("is listed in full by a dry run, which changes nothing", async () => {
     const owner = (await world.world.addOrganisation("dry")).owner;
     const { region } = await tinyRegion("dry1");
     const taken = (await owner.post("/servers", world.body({ region, name: "taken" }))).body.server;
@@ -322,7 +322,7 @@ describe("the console password", () => {
     }
   });
 
-  test("is not made when keys are given", async () => {
+  test("is not created when keys are given", async () => {
     const key = (await world.owned.post("/ssh-keys", { name: "mine", public_key: publicKey })).body;
     const { server, console_password } = await world.create({ ssh_key_ids: [key.id] });
     expect(console_password).toBeNull();
@@ -343,6 +343,39 @@ describe("the console password", () => {
     const [secret] = await world.rows("select * from server_secret where server_id = $1", [server.id]);
     expect(secret.password_hash).toBeNull();
     expect(openSecret(agent.privateKey, secret.sealed_password, server.id)).toBe(console_password);
+  });
+
+  test("of Windows outlives a create whose guest agent was silent: a retry sets the one that was shown", async () => {
+    await world.agent.work();
+    const { server, job } = await world.create({ image: "windows-2022", package: "l" });
+    const first = await world.agent.take("ServerCreate");
+    await world.agent.fail(first, "guest_agent_unavailable");
+    const failed = await world.server(server.id);
+    expect(failed).toMatchObject({ status: "error", status_reason: { code: "create_failed" } });
+    expect(failed.status_reason.message).toContain("Try again when the guest has started");
+    expect((await world.owned.post(`/jobs/${job.id}/retry`, {})).status).toBe(202);
+    const again = await world.agent.take("ServerCreate");
+    expect(again.payload.sealed_password).toBe(first.payload.sealed_password);
+    expect(again.payload.sealed_password).toBeTruthy();
+    await world.agent.succeed(again, "on");
+    expect(await world.rows("select 1 from server_secret where server_id = $1", [server.id])).toEqual([]);
+    expect(await world.server(server.id)).toMatchObject({ status: "running" });
+  });
+
+  test("is not created for a Windows that is not started, and needs no key of an agent then", async () => {
+    const [{ agent_public_key: key }] = await world.rows(
+      "select agent_public_key from region where slug = $1",
+      [world.region],
+    );
+    await world.rows("update region set agent_public_key = null where slug = $1", [world.region]);
+    const more = { image: "windows-2022", package: "l", start: false };
+    const { server, console_password } = await world.create(more);
+    await world.rows("update region set agent_public_key = $2 where slug = $1", [world.region, key]);
+    expect(console_password).toBeNull();
+    const job = await world.agent.take("ServerCreate");
+    expect(job.payload).toMatchObject({ start: false, password_hash: null, sealed_password: null });
+    await world.agent.succeed(job, "off");
+    expect(await world.rows("select 1 from server_secret where server_id = $1", [server.id])).toEqual([]);
   });
 });
 
@@ -424,7 +457,7 @@ describe("PATCH /servers/{id}", () => {
     );
   });
 
-  test("lets a member protect a server, and only an admin take that off", async () => {
+  test("lets a member protect a server, and only an admin remove the protection", async () => {
     const { server } = await world.create();
     const path = `/servers/${server.id}`;
     const member = await world.world.addToken(world.organisation.id, "member");
@@ -445,12 +478,12 @@ describe("PATCH /servers/{id}", () => {
       const admin = await world.world.addToken(world.organisation.id, "admin");
       const off = await admin.patch(path, { protection: { [what]: false } });
       expect([off.status, off.body.protection[what]]).toEqual([200, false]);
-      // What is off already may be said to be off by anybody who may change the server.
+      // A protection that is off may be set to off by every caller who may change the server.
       expect((await member.patch(path, { protection: { [what]: false } })).status).toBe(200);
     }
   });
 
-  test("a scope that leaves it out keeps an owner's token from taking protection off", async () => {
+  test("a scope without it keeps an owner's token from removing protection", async () => {
     const { server } = await world.create({ protection: { delete: true } });
     const token = await world.world.addToken(world.organisation.id, "owner", ["server:update"]);
     const off = await token.patch(`/servers/${server.id}`, { protection: { delete: false } });

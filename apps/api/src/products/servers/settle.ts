@@ -13,13 +13,12 @@ import type { Tx } from "../../platform/database.ts";
 import type { JobEnd, JobHandler } from "../../platform/job-handler.ts";
 import type { JobRow } from "../../platform/jobs.ts";
 import type { Settings } from "../../platform/settings.ts";
-import { settleFilter } from "../firewalls/index.ts";
-import { dropForwardsTo } from "../gateways/settle.ts";
 import { isBrokenByRebuild } from "../jobs/index.ts";
-import { lockWithCompany, settlePublicIps } from "../public-ips/settle.ts";
-import { noteKeysUsed } from "../ssh-keys/store.ts";
-import { openUsage, recordUsage } from "../usage/record.ts";
-import { releaseAddresses, restVmid, takeVmid, useVmidAgain } from "./allocations.ts";
+import { noteKeysUsed } from "../ssh-keys/index.ts";
+import { openUsage, recordUsage, serverUsage } from "../usage/index.ts";
+import { releaseAddresses, retireVmid, takeVmid, useVmidAgain } from "./allocations.ts";
+import type { ServerHooks } from "./hooks.ts";
+import { lockServers } from "./lock-servers.ts";
 import {
   type RebuildParameters,
   type ResizeParameters,
@@ -27,15 +26,14 @@ import {
   wasNeverTakenOver,
 } from "./payload.ts";
 import { returnGrowth } from "./resize-server.ts";
-import { makeWay, retried } from "./retried.ts";
+import { preempt, retried } from "./retried.ts";
 import { wipeSecret } from "./server-secret.ts";
 import { lockServer, type ServerRow } from "./store.ts";
 import { takeMacs } from "./take-macs.ts";
-import { serverUsage } from "./usage-note.ts";
 import { diskOf } from "./view.ts";
 
-/** What the queue must know about jobs of servers. */
-export const serverJobs: JobHandler = {
+/** The job handler for jobs of servers. */
+export const serverJobs = (hooks: readonly ServerHooks[]): JobHandler => ({
   kinds: [
     "ServerCreate",
     "ServerAdopt",
@@ -52,16 +50,26 @@ export const serverJobs: JobHandler = {
     "ServerReconcile",
     "FirewallApply",
   ],
-  lockResource: lockWithCompany,
-  renderPayload: renderServerPayload,
-  settle: settleServerJob,
-  makeWay,
-  retried,
+  lockResource: async (tx, job) => {
+    const relatedServers: (string | null)[] = [];
+    for (const hook of hooks) relatedServers.push(...((await hook.relatedServers?.(tx, job)) ?? []));
+    await lockServers(tx, job.organisation_id, [job.resource_id, ...relatedServers]);
+  },
+  renderPayload: (tx, job) => renderServerPayload(tx, job, hooks),
+  settle: (tx, job, end, settings) => settleServerJob(tx, job, end, settings, hooks),
+  preempt,
+  retried: (tx, job, ended) => retried(tx, job, ended, hooks),
   replaceVmid,
-};
+});
 
 /** Writes what the end of a job means for its server; the rules decide, this only writes. */
-export async function settleServerJob(tx: Tx, job: JobRow, end: JobEnd, settings: Settings): Promise<void> {
+async function settleServerJob(
+  tx: Tx,
+  job: JobRow,
+  end: JobEnd,
+  settings: Settings,
+  hooks: readonly ServerHooks[],
+): Promise<void> {
   const server = await lockServer(tx, job.organisation_id, job.resource_id);
   if (server === null || server.status === "deleted")
     throw new Error(`job ${job.id} has no server to settle`);
@@ -85,18 +93,23 @@ export async function settleServerJob(tx: Tx, job: JobRow, end: JobEnd, settings
   if (job.kind === "ServerAdopt" && end.status === "succeeded") await takeMacs(tx, job, server);
   if (settled.releasesAllocations) {
     await releaseAddresses(tx, server, settings.addressQuarantineSeconds);
-    // The VM of an import that never was is still there: nobody is given its number, and it may be imported again.
-    await restVmid(tx, server, (await wasNeverTakenOver(tx, server)) ? "quarantined" : "tombstone");
+    // The VM of an import that failed still exists: its number is not allocated, and it may be imported
+    // again.
+    await retireVmid(tx, server, (await wasNeverTakenOver(tx, server)) ? "quarantined" : "tombstone");
   }
   const resized = { ...server, ...packageAfter(job, end), ...disk };
   await recordUsage(tx, settled.usage, serverUsage(resized, job.id));
-  // After the organisation's row, which a create's usage takes: two servers that are given the same keys take their turns.
+  // After the organisation's row, which a create's usage locks: two servers with the same keys wait for each
+  // other there.
   if (end.status === "succeeded") await noteKeysUsed(tx, server.organisation_id, keysGiven(job, server));
-  await settlePublicIps(tx, { ...server, status: settled.status }, job, end, settings);
-  await settleFilter(tx, { ...server, ...settledFacts(server, settled) }, job, end);
-  // After the organisation's row and before nothing else: it takes the rows of networks.
-  if (settled.releasesAllocations) await dropForwardsTo(tx, server, job);
-  // After the organisation's row, which usage takes: a look at the region takes them in this order, too.
+  const { releasesAllocations } = settled;
+  for (const hook of hooks)
+    await hook.settle?.(
+      tx,
+      { ...server, ...settledFacts(server, settled) },
+      { job, end, settings, releasesAllocations },
+    );
+  // After the organisation's row, which usage locks: a scan of the region takes the locks in this order, too.
   if (job.kind === "ServerResize" && end.status !== "succeeded") await returnGrowth(tx, server, job, resized);
 }
 
@@ -106,7 +119,7 @@ function keysGiven(job: JobRow, server: ServerRow): readonly string[] {
   return job.kind === "ServerRebuild" ? rebuiltAs(job).ssh_key_ids : [];
 }
 
-/** The disk that the server has from now on; nothing when it is as it was. */
+/** The disk that the server has from now on; nothing when it is unchanged. */
 function diskAfter(job: JobRow, server: ServerRow, { status, diskBytes = null }: JobEnd) {
   if (job.kind !== "ServerResize") return {};
   const wanted = (job.parameters as ResizeParameters).disk_gb;
@@ -121,7 +134,7 @@ function packageAfter(job: JobRow, { status }: JobEnd) {
     : {};
 }
 
-/** What the settlement has made of what the server's filter depends on. */
+/** The facts that the server's filter depends on, after the job. */
 function settledFacts(server: ServerRow, { status, isApplied }: Settlement) {
   return { status, observed_generation: isApplied ? server.generation : server.observed_generation };
 }
@@ -137,7 +150,7 @@ async function hasQueuedJob(tx: Tx, server: ServerRow): Promise<boolean> {
   return row !== undefined;
 }
 
-/** What a running server has to be after the job, when the region does not say. */
+/** Whether the server should run after the job, when the region does not report it. */
 function wantsRunning(job: JobRow, server: ServerRow): boolean {
   switch (job.kind) {
     case "ServerCreate":
@@ -206,13 +219,13 @@ function rebuiltAs(job: JobRow): Pick<ServerRow, "image" | "ssh_key_ids" | "ssh_
 }
 
 /**
- * Gives the server another VM number, and the MAC that goes with it: its VM does not exist yet. With none left it keeps
- * the one it has: no job can be handed out for a server without a number, not even the one that removes it.
+ * Gives the server another VM number, and the MAC that belongs to it: its VM does not exist yet. With none
+ * left it keeps the one it has: no job can be claimed for a server without a number, not even its removal.
  */
 async function replaceVmid(tx: Tx, job: JobRow): Promise<boolean> {
   const server = await lockServer(tx, job.organisation_id, job.resource_id);
   if (server === null) throw new Error(`job ${job.id} has no server`);
-  const former = await restVmid(tx, server, "quarantined");
+  const former = await retireVmid(tx, server, "quarantined");
   const vmid = await takeVmid(tx, server.region, server.id);
   if (vmid === null) {
     if (former !== null) await useVmidAgain(tx, server, former);

@@ -5,11 +5,11 @@ import type { Database, Tx } from "../../platform/database.ts";
 import { labelCondition } from "../../platform/label-filter.ts";
 import { fetchPage, inOrder, type Page } from "../../platform/pagination.ts";
 import { searchCondition } from "../../platform/search-condition.ts";
-import { sightingsToTell } from "../inventory/drift-notes.ts";
+import { sightingsToReport } from "../inventory/index.ts";
 
 export type ServerRow = Selectable<DB["server"]>;
 
-/** An interface as the API shows it; made of three tables in one go. */
+/** An interface as the API shows it; joined from three tables. */
 export type InterfaceRow = {
   readonly id: string;
   readonly subnet_id: string;
@@ -30,18 +30,18 @@ export type DriftOfServer = {
   }[];
 };
 
-/** How old what is known of it is, by Postgres' clock. */
+/** The age of what is known of it, by Postgres' clock. */
 export type Ages = {
   readonly observed: number | null;
   /** Since its region's agent last reported its health. */
   readonly report: number | null;
-  /** Since its guest's agent was last asked. */
+  /** Since its guest agent was last queried. */
   readonly agent: number | null;
-  /** How often that agent looks. */
+  /** The interval of that agent's scans. */
   readonly every: number;
 };
 
-/** A public address of the server, with what its status is made of. */
+/** A public address of the server, with the facts that its status is computed from. */
 export type PublicIpOfServer = {
   readonly id: string;
   readonly address: string;
@@ -93,7 +93,7 @@ const drift = sql<DriftOfServer | null>`(
   select json_build_object('kind', drift.kind, 'since', drift.first_seen_at, 'differences', drift.differences)
     from drift
    where drift.organisation_id = server.organisation_id and drift.server_id = server.id
-     and drift.sightings >= ${sql.lit(sightingsToTell)} and drift.kind in ('changed', 'missing')
+     and drift.sightings >= ${sql.lit(sightingsToReport)} and drift.kind in ('changed', 'missing')
    limit 1)`;
 
 const ages = sql<Ages>`(
@@ -182,7 +182,8 @@ export function listServers(
       searchCondition(query.q, {
         texts: ["server.name"],
         labels: "server.labels",
-        // Nothing else is part of an address, and who types a name has no server's addresses looked at.
+        // Only these characters occur in an address, so a search for a name does not read the servers'
+        // addresses.
         also: /^[0-9.]+$/.test(query.q) ? [hasPrivateAddress(query.q)] : [],
       }),
     );
@@ -193,7 +194,7 @@ export function listServers(
   return fetchPage(rows, inOrder("servers", query, "server"));
 }
 
-/** The key that secrets for the region are sealed to; null when its agent has not told one. */
+/** The key that secrets for the region are sealed to; null when its agent has not reported one. */
 export async function findAgentKey(tx: Tx, region: string): Promise<string | null> {
   const row = await tx
     .selectFrom("region")

@@ -3,7 +3,7 @@ import type { CreateFacts } from "@kule/rules/servers/preconditions";
 import { sql } from "kysely";
 import type { Database, Tx } from "../../platform/database.ts";
 
-/** What a server is placed in: regions and subnets, as far as placing needs to know them. */
+/** What a server is placed in: the facts about regions and subnets that placement needs. */
 
 export type RegionRow = {
   readonly slug: string;
@@ -72,7 +72,7 @@ export async function findSubnets(
     .where((is) => (named === undefined ? is("network.region", "=", region) : is("subnet.id", "=", named)))
     .orderBy("is_default", "desc")
     .orderBy("subnet.id")
-    // The default one and whether there are others is all that is asked.
+    // Only the default one matters, and whether there are others.
     .limit(3)
     .execute();
   const subnets = rows.flatMap(({ id, cidr, status, ...row }) =>
@@ -81,9 +81,9 @@ export async function findSubnets(
   return { subnets, hasNetwork: rows.some((row) => row.region === region) };
 }
 
-/** What of the world may stand in the way, read in the transaction that is about to write. */
+/** Facts that may refuse a create, read in the transaction that is about to write. */
 export type CreateFactsRow = {
-  /** The organisation has some quota: what it takes is counted under its lock. */
+  /** The organisation has some quota: what it uses is counted under its lock. */
   readonly isLimited: boolean;
   readonly maintenance: boolean;
   readonly agent_public_key: string | null;
@@ -115,10 +115,10 @@ export function readCreateFacts(tx: Tx, organisationId: string, region: string):
 type SubnetFacts = NonNullable<CreateFacts["subnet"]>;
 
 /**
- * Whether the subnet has room, and whose the wanted address is. An address whose quarantine is over counts as free, a
- * reserved one for whoever names it.
+ * Whether the subnet has a free address, and the state of the requested one. An address whose quarantine is
+ * over counts as free, and so does a reserved one that is named.
  *
- * @param counts false leaves room to the allocation, which finds out under the subnet's lock anyway
+ * @param counts false leaves the count to the allocation, which checks under the subnet's lock anyway
  */
 export async function findSubnetFacts(
   tx: Tx,
@@ -131,16 +131,16 @@ export async function findSubnetFacts(
     id: subnet.id,
     networkId: subnet.network_id,
     deleting: subnet.status === "deleting",
-    // One that is asked for by name is free or not, however many others are.
+    // A named address is free or not, however many others are.
     hasFreeAddress: counts && wanted === undefined ? await hasFreeAddress(tx, organisationId, subnet) : true,
     taken: wanted === undefined ? null : await findTaken(tx, organisationId, subnet.id, wanted),
   };
 }
 
-/** Not free for whoever names none. */
+/** Not free for a request that names none. */
 const isTaken = sql<boolean>`(address.state <> 'quarantined' or address.free_after > clock_timestamp()
   or address.reservation_id is not null)`;
-/** Nor for whoever names it: an address that is reserved is theirs. */
+/** Nor for a request that names it; a reserved address is free for it. */
 const isTakenByName = sql<boolean>`case address.state when 'quarantined' then address.free_after > clock_timestamp()
   when 'reserved' then address.reservation_id is null else true end`;
 
@@ -183,10 +183,11 @@ async function findTaken(
 }
 
 /**
- * Takes the subnet's row lock. An interface refers to its subnet, and that reference is a lock of its own: two creates
- * that inserted their interfaces first would each wait for the other's to allocate an address.
+ * Takes the subnet's row lock. An interface references its subnet, and the reference takes a lock too: two
+ * creates that inserted their interfaces first would each wait for the other one when they allocate an
+ * address.
  *
- * @returns false when the subnet is gone, or is going
+ * @returns false when the subnet is gone, or is being deleted
  */
 export async function lockSubnetRow(tx: Tx, organisationId: string, subnetId: string): Promise<boolean> {
   const row = await tx

@@ -7,8 +7,8 @@ import type { ServerRow } from "./store.ts";
 const macPattern = /^[0-9a-f]{2}(:[0-9a-f]{2}){5}$/i;
 
 /**
- * A VM that was taken over keeps the MACs that it came with: its guest's network depends on them. One that another
- * interface of the region has stays what it is in the VM, and is told as drift.
+ * An adopted VM keeps its MACs: its guest's network depends on them. A MAC that another interface of the
+ * region has stays unchanged in the VM, and is reported as drift.
  */
 export async function takeMacs(tx: Tx, job: JobRow, server: ServerRow): Promise<void> {
   const { result } = await tx
@@ -27,8 +27,9 @@ export async function takeMacs(tx: Tx, job: JobRow, server: ServerRow): Promise<
 }
 
 /**
- * Only the index knows who was first: another organisation's interface cannot be seen from here, and one that is being
- * written now can be seen by nobody yet. Whoever comes second waits for the first, and keeps the MAC of its number.
+ * Only the index decides which one is first: another organisation's interface is not visible here, and an
+ * uncommitted one is visible to no other transaction. The second waits for the first, and keeps the MAC of
+ * its number.
  */
 async function takeMac(
   tx: Tx,

@@ -10,10 +10,10 @@ import { requirePermissions } from "../../platform/authorise.ts";
 import type { Tx } from "../../platform/database.ts";
 import { violatedConstraint } from "../../platform/database-errors.ts";
 import { Conflict, fieldError, NotFound } from "../../platform/errors.ts";
+import { queueFilterRefresh } from "../../platform/filter-refresh.ts";
 import { changedLabels, labelErrors } from "../../platform/labels.ts";
 import type { Outcome } from "../../platform/mutation.ts";
 import { reply } from "../../platform/reply.ts";
-import { askForRefresh } from "../firewalls/index.ts";
 import { changed, refuseConflicts, writtenServer } from "./answers.ts";
 import { queueServerJob } from "./queue-server-job.ts";
 import { lockedState } from "./server-state.ts";
@@ -35,8 +35,8 @@ export function checkUpdateServer(
 }
 
 /**
- * Changes what is only in the database at once: the region has nothing to be told, so what it has applied stays current.
- * A new name goes to the region by a job.
+ * Changes only the database: the region is not affected, so its applied state stays current. A new name is
+ * applied to the region by a job.
  */
 export async function updateServer(
   request: ApiRequest<"updateServer">,
@@ -46,7 +46,7 @@ export async function updateServer(
   const { body, organisationId } = request;
   const server = await lockServer(tx, organisationId, found.id);
   if (server === null || server.status === "deleted") throw new NotFound();
-  // Again under the lock: somebody may have protected it since.
+  // Again under the lock: it may have been protected since.
   requireUnprotect(request, server, body.protection);
   const labels = body.labels === undefined ? {} : { labels: changedLabels(server.labels, body.labels) };
   request.checkGeneration(server);
@@ -62,7 +62,7 @@ export async function updateServer(
   );
   if (isRenamed && body.name !== undefined) {
     const set = { name: body.name, ...labels, ...protectionOf(body.protection) };
-    if (body.labels !== undefined) await askForRefresh(tx, organisationId, server.region);
+    if (body.labels !== undefined) await queueFilterRefresh(tx, organisationId, server.region);
     const job = await queueServerJob(request, tx, server, { kind: "ServerUpdate", set }).catch(
       (error: unknown) => {
         if (violatedConstraint(error) !== "server_name") throw error;
@@ -83,14 +83,14 @@ export async function updateServer(
     .where("organisation_id", "=", organisationId)
     .where("id", "=", server.id)
     .execute();
-  if (body.labels !== undefined) await askForRefresh(tx, organisationId, server.region);
+  if (body.labels !== undefined) await queueFilterRefresh(tx, organisationId, server.region);
   return { reply: reply(200, await writtenServer(tx, organisationId, server.id)), resource: server.id };
 }
 
 /**
- * Protection keeps those from deleting a server who may delete servers: they can put it on, and not take it off.
+ * Protection is for callers who may delete servers: they can set it, and not remove it.
  *
- * @throws Forbidden when it would be taken off by somebody who may not
+ * @throws Forbidden when a caller without the permission would remove it
  */
 function requireUnprotect(request: ApiRequest, server: ServerRow, change: Protection): void {
   const isLowered =

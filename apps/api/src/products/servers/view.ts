@@ -1,14 +1,14 @@
 import type { Schemas } from "@kule/contract/schemas";
-import { findImage, type OsFamily } from "@kule/rules/catalog/images";
+import { findImage, type OsFamily, osFamilyOf } from "@kule/rules/catalog/images";
 import { findPackage } from "@kule/rules/catalog/packages";
 import { decideConsole, defaultConsole } from "@kule/rules/consoles/console";
 import { observationOf } from "@kule/rules/inventory/observation";
-import { seenInOurWords } from "@kule/rules/inventory/seen-words";
+import { knownSeenText } from "@kule/rules/inventory/seen-words";
 import { publicIpStatus } from "@kule/rules/public-ips/lifecycle";
 import type { ActionDecision } from "@kule/rules/servers/action-decision";
 import { actionsOf, type ServerAction } from "@kule/rules/servers/lifecycle";
 import { viewPackage } from "../catalog/index.ts";
-import type { StoredGuest } from "../inventory/stored-guest.ts";
+import type { StoredGuest } from "../inventory/index.ts";
 import { stateOf } from "./server-state.ts";
 import type { DriftOfServer, ServerDetails, ServerRow } from "./store.ts";
 
@@ -68,7 +68,7 @@ export function viewServer(row: ServerDetails): Schemas["Server"] {
   };
 }
 
-/** What of a server decides about its console. */
+/** The facts about a server that decide about its console. */
 export function consoleFactsOf(row: Pick<ServerRow, "id" | "status" | "power_state" | "locked_reason">) {
   return {
     id: row.id,
@@ -78,18 +78,12 @@ export function consoleFactsOf(row: Pick<ServerRow, "id" | "status" | "power_sta
   };
 }
 
-export function osFamilyOf(slug: string): OsFamily {
-  return viewImage(slug).os_family;
-}
-
 /** Servers outlive catalogue entries: an image that is no longer offered keeps its slug. */
 function viewImage(slug: string): { slug: string; name: string; os_family: OsFamily } {
-  const image = findImage(slug);
-  if (image !== undefined) return { slug, name: image.name, os_family: image.osFamily };
-  return { slug, name: slug, os_family: slug.startsWith("windows") ? "windows" : "linux" };
+  return { slug, name: findImage(slug)?.name ?? slug, os_family: osFamilyOf(slug) };
 }
 
-/** @throws Error for a slug that no plan has: plans are never taken away */
+/** @throws Error for a slug that no package has: packages are never removed */
 export function packageOf(slug: string): Schemas["Package"] {
   const plan = findPackage(slug);
   if (plan === undefined) throw new Error(`no package ${slug}`);
@@ -99,12 +93,6 @@ export function packageOf(slug: string): Schemas["Package"] {
 /** The size of its disk: a resize to a smaller package leaves it as it was. */
 export function diskOf(row: Pick<ServerRow, "disk_gb" | "package">): number {
   return row.disk_gb ?? packageOf(row.package).disk_gb;
-}
-
-/** What a server takes, as its usage is counted. */
-export function quantityOf(row: Pick<ServerRow, "disk_gb" | "package">) {
-  const { vcpu, memory_mb } = packageOf(row.package);
-  return { vcpu, memory_mb, disk_gb: diskOf(row) };
 }
 
 function viewLock(row: ServerDetails): Schemas["Server"]["locked"] {
@@ -148,6 +136,6 @@ function viewDriftOf(drift: DriftOfServer | null): Schemas["Server"]["drift"] {
   return {
     kind: drift.kind,
     since: new Date(drift.since).toISOString(),
-    differences: drift.differences.map((each) => ({ ...each, seen: seenInOurWords(each.seen) })),
+    differences: drift.differences.map((each) => ({ ...each, seen: knownSeenText(each.seen) })),
   };
 }

@@ -48,7 +48,7 @@ export async function createSshKey(request: ApiRequest<"createSshKey">, tx: Tx):
     labels: JSON.stringify(body.labels ?? {}),
     created_by: JSON.stringify(request.caller.actor),
   }).catch((error: unknown) => {
-    // Somebody else was faster between our look and our insert.
+    // A concurrent create inserted it between our check and our insert.
     const constraint = violatedConstraint(error);
     if (constraint === "ssh_key_name") throw keyNameTaken(body.name, null);
     if (constraint === "ssh_key_fingerprint") throw keyKnown(null);

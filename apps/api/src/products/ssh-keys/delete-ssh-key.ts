@@ -5,7 +5,7 @@ import type { Outcome } from "../../platform/mutation.ts";
 import { noContent } from "../../platform/reply.ts";
 import { deleteSshKeyRow, lockSshKey, type SshKeyRow } from "./store.ts";
 
-/** Servers that already hold the key keep it: they were given a copy when they were created. */
+/** Servers that have the key keep it: it was copied to them when they were created. */
 export async function deleteSshKey(
   request: ApiRequest<"deleteSshKey">,
   tx: Tx,

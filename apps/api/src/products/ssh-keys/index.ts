@@ -1,2 +1,3 @@
-/** What other products may use of the SSH keys. */
-export { findSshKeys } from "./store.ts";
+/** What other products may import of the SSH keys. */
+export { mountSshKeys } from "./routes.ts";
+export { findSshKeys, noteKeysUsed } from "./store.ts";

@@ -71,7 +71,7 @@ test("a name and a key are each in an organisation once", async () => {
   expect((await other.owner.post("/ssh-keys", { name: "once", public_key: line })).status).toBe(201);
 });
 
-test("of many who add the same name at once, one gets it and the others are told so", async () => {
+test("of many concurrent creates with the same name one succeeds, and the others get name_taken", async () => {
   const answers = await Promise.all(
     Array.from({ length: 20 }, () =>
       acme.owner.post("/ssh-keys", { name: "race", public_key: ed25519Line() }),
@@ -80,7 +80,7 @@ test("of many who add the same name at once, one gets it and the others are told
   expect(answers.map((answer) => answer.status).sort()).toEqual([201, ...Array(19).fill(409)]);
 });
 
-test("labels are merged: a value sets, null removes, what is not named stays", async () => {
+test("labels are merged: a value sets, null removes, other labels stay", async () => {
   const body = { name: "labels", public_key: ed25519Line(), labels: { a: "1", b: "2" } };
   const { body: key } = await acme.owner.post("/ssh-keys", body);
   const changed = await acme.owner.patch(`/ssh-keys/${key.id}`, { labels: { b: null, c: "3" } });
@@ -92,7 +92,7 @@ test("labels are merged: a value sets, null removes, what is not named stays", a
   expect([...fields].sort()).toEqual(["labels", "name"]);
 });
 
-test("a key names the servers that were given it, to those who may see servers", async () => {
+test("a key names the servers that were given it, to callers who may see servers", async () => {
   await world.addRegion("keys");
   const { body: key } = await acme.owner.post("/ssh-keys", { name: "used", public_key: ed25519Line() });
   expect(key).toMatchObject({ used_by_servers: [], used_by_server_count: 0 });
@@ -116,7 +116,7 @@ test("a key names the servers that were given it, to those who may see servers",
   expect((await acme.owner.get(`/servers/${made[0]}`)).body.ssh_key_ids).toEqual([key.id]);
 });
 
-test("a key knows when a server was last given it: when one was made, or rebuilt, with it", async () => {
+test("a key shows when it was last put on a server: when one was created, or rebuilt, with it", async () => {
   const servers = await ServerWorld.open();
   try {
     const { owned, agent } = servers;
@@ -126,7 +126,7 @@ test("a key knows when a server was last given it: when one was made, or rebuilt
     const usedAt = async (id: string) => (await owned.get(`/ssh-keys/${id}`)).body.last_used_at;
     const { server } = await servers.create({ ssh_key_ids: [one] });
     const created = await agent.take("ServerCreate");
-    // Asked for is not given: the create may fail.
+    // A request is not a use: the create may fail.
     expect(await usedAt(one)).toBeNull();
     await agent.succeed(created);
     const first = await usedAt(one);
@@ -141,7 +141,7 @@ test("a key knows when a server was last given it: when one was made, or rebuilt
     await agent.work();
     expect(await usedAt(other)).not.toBeNull();
     expect(await usedAt(one)).toBe(first);
-    // It is nothing that somebody who changes the key would have to have seen.
+    // A use does not change the version that a caller who changes the key must have seen.
     expect((await owned.get(`/ssh-keys/${other}`)).body).toMatchObject({ generation: 1 });
     await owned.post(`/servers/${server.id}/power`, { action: "reboot" });
     const before = await usedAt(other);
@@ -152,7 +152,7 @@ test("a key knows when a server was last given it: when one was made, or rebuilt
   }
 });
 
-test("a forgotten key is gone", async () => {
+test("a deleted key does not exist", async () => {
   const { body } = await acme.owner.post("/ssh-keys", { name: "gone", public_key: ed25519Line() });
   expect((await acme.owner.delete(`/ssh-keys/${body.id}`)).status).toBe(204);
   expect((await acme.owner.get(`/ssh-keys/${body.id}`)).status).toBe(404);

@@ -22,7 +22,7 @@ export async function findSshKey(
   return row ?? null;
 }
 
-/** The key under its row lock, or null when it went away meanwhile. */
+/** The key under its row lock, or null when it was deleted concurrently. */
 export async function lockSshKey(tx: Tx, organisationId: string, id: string): Promise<SshKeyRow | null> {
   const row = await tx
     .selectFrom("ssh_key")
@@ -103,8 +103,8 @@ export async function deleteSshKeyRow(tx: Tx, organisationId: string, id: string
 }
 
 /**
- * A server was given these keys now; those that were deleted meanwhile are no more. It changes nothing that anybody
- * would have to see before they change the key.
+ * A server was given these keys now; those that were deleted concurrently are skipped. It does not change the
+ * version that a caller who changes the key must have seen.
  */
 export async function noteKeysUsed(tx: Tx, organisationId: string, ids: readonly string[]): Promise<void> {
   if (ids.length === 0) return;

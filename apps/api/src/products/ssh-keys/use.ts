@@ -10,7 +10,8 @@ export const noUse: KeyUse = { servers: [], count: 0 };
 const shown = 100;
 
 /**
- * Who was given each of the keys, in one look at the organisation's servers. Who may not see servers is told of none.
+ * The servers that were given each of the keys, in one query of the organisation's servers. A caller who may
+ * not see servers gets none.
  */
 export async function useOfKeys(
   request: Pick<ApiRequest, "organisationId" | "caller">,

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { ServerWorld } from "../../testing/server-world.ts";
-import { seenAs, TestLooker } from "../../testing/test-looker.ts";
+import { seenAs, TestScanner } from "../../testing/test-scanner.ts";
 
 let world: ServerWorld;
 beforeAll(async () => {
@@ -10,12 +10,12 @@ afterAll(() => world.close());
 
 type Segment = { id: string; kind: string; end: string | null; quantity: Record<string, number> };
 
-test("a disk that a region reported too large is put right by an operator, for then and for later", async () => {
+test("a disk that a region reported too large is corrected by an operator, for the past and the future", async () => {
   const { server } = await world.create();
   const job = await world.agent.take("ServerCreate");
   await world.agent.succeed(job, "on");
   const vm = seenAs(job);
-  const looker = new TestLooker(world.agent.api);
+  const looker = new TestScanner(world.agent.api);
   await world.owned.post(`/servers/${server.id}/resize`, { package: "xxl", allow_restart: true });
   await world.agent.fail(await world.agent.take("ServerResize"));
   await looker.look([{ ...vm, disk_bytes: 400 * 2 ** 30 }]);
@@ -34,7 +34,8 @@ test("a disk that a region reported too large is put right by an operator, for t
     { kind: "usage.corrected", source: "correction", corrects: inflated?.id, quantity: { disk_gb: 40 } },
   ]);
 
-  // The segments add up to what is right, the events still say what was counted before, and the record is right again.
+  // The segments add up to the correct quantity, the events still show what was counted before, and the
+  // record is correct again.
   expect((await disks()).map(({ quantity }) => quantity)).toEqual([{ disk_gb: 40 }, { disk_gb: 40 }]);
   const [sum] = (await world.owned.get(`/usage/summary?resource=${server.id}`)).body.items;
   expect(sum.disk_gb_seconds).toBeCloseTo(sum.disk_seconds * 40, 2);

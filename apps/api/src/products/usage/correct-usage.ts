@@ -8,17 +8,17 @@ import { newId } from "../../platform/ids.ts";
 import type { Outcome } from "../../platform/mutation.ts";
 import { actAs } from "../../platform/mutation.ts";
 import { reply } from "../../platform/reply.ts";
-import { lockOrganisation, type OrganisationRow } from "../identity/index.ts";
+import { lockOrganisation, type OrganisationRow } from "../organisations/index.ts";
 import { viewUsage } from "./view.ts";
 
-/** What a segment of a kind is counted in. */
+/** The unit of each kind of segment. */
 const measures = {
   compute: ["vcpu", "memory_mb"],
   disk: ["disk_gb"],
   public_ip: ["count"],
 } as const satisfies Readonly<Record<Schemas["UsageSegmentKind"], readonly string[]>>;
 
-/** A correction says a number for something, and why. */
+/** A correction needs a quantity and a reason. */
 export function checkCorrection(
   _request: ApiRequest,
   { quantity }: Partial<RequestBody<"correctUsage">>,
@@ -29,9 +29,9 @@ export function checkCorrection(
 }
 
 /**
- * Gives a segment another quantity by an event of its own: what was counted wrongly stays to be read, and the segments
- * add up to what is right. Of a disk that is still there the server's record is put right as well, since what it is
- * counted as from its next change on comes from there.
+ * Corrects a segment's quantity by an event of its own: the wrong count stays readable, and the segments add
+ * up to the correct quantity. For a disk that still exists the server's record is corrected as well, because
+ * its next change is counted from there.
  */
 export async function correctUsage(
   request: ApiRequest<"correctUsage">,

@@ -9,7 +9,10 @@ type Request = ApiRequest<"exportUsageCsv" | "exportUsageNdjson">;
 type Page = { readonly items: readonly Item[]; readonly nextCursor: string | null };
 type Item = Schemas["UsageEvent"] | Schemas["UsageSegment"];
 
-/** Rows that are in memory at a time, whatever the export's length: the next ones are read when these are gone. */
+/**
+ * How many rows are in memory at a time, whatever the export's length: the next ones are read when these are
+ * sent.
+ */
 const rowsAtOnce = 500;
 
 export type Format = {
@@ -68,8 +71,8 @@ export const csv: Format = {
 };
 
 /**
- * All of it in one answer, as fast as it is read and no faster. What breaks on the way breaks the connection: a file
- * that is not whole must not look as if it were.
+ * All of it in one answer, no faster than it is read. An error on the way breaks the connection: an
+ * incomplete file must not look complete.
  */
 export async function exportUsage(request: Request, format: Format): Promise<Response> {
   const of = request.query.of ?? "segments";

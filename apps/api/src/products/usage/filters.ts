@@ -4,7 +4,7 @@ import { fieldError, Invalid } from "../../platform/errors.ts";
 import { labelCondition } from "../../platform/label-filter.ts";
 import { timeOf } from "../../platform/time-parameter.ts";
 
-/** What usage of any form can be cut down to. */
+/** The filters of every form of usage. */
 export type UsageFilters = {
   readonly resource?: string;
   readonly region?: string;
@@ -12,7 +12,7 @@ export type UsageFilters = {
   readonly kind?: readonly string[];
 };
 
-/** As a condition on the rows of the table; nothing is asked for is true. */
+/** As a condition on the rows of the table; true without filters. */
 export function usageCondition(
   table: "usage_event" | "usage_segment",
   { resource, region, kind, label_selector }: UsageFilters,
@@ -33,8 +33,8 @@ export type Window = { readonly from: string; readonly to: string };
 const longestDays = 400;
 
 /**
- * The window that is asked for. Left out, it begins with the current month (UTC) and ends now; a later end is now, for
- * nobody knows what will have run by then.
+ * The requested window. Left out, it begins with the current month (UTC) and ends now; a later end becomes
+ * now, because future use is unknown.
  *
  * @throws Invalid when it ends before it begins or is too long
  */

@@ -17,12 +17,12 @@ export type UsageNote = {
 };
 
 /**
- * Appends usage events in the order given; the database derives the segments from them in this transaction. The
- * organisation's row hands out the numbers, so they have no gaps and are in the order of the commits; it is locked until
- * then, so call this late in the transaction.
+ * Appends usage events in the order given; the database derives the segments from them in this transaction.
+ * The organisation's row provides the numbers, so they have no gaps and are in the order of the commits; it
+ * is locked until then, so call this late in the transaction.
  *
- * All happen when the transaction began, by Postgres' clock: not when it got the lock, which many may wait for. Of one
- * resource none is before the last, even if that clock is set back.
+ * Their time is the beginning of the transaction, by Postgres' clock, and not the moment when it got the
+ * lock, which many may wait for. Of one resource no event is before the last, even if that clock is set back.
  */
 export async function recordUsage(tx: Tx, kinds: readonly UsageKind[], note: UsageNote): Promise<void> {
   if (kinds.length === 0) return;

@@ -1,7 +1,7 @@
 import type { Api } from "../../platform/deps.ts";
 import { operation } from "../../platform/operation.ts";
 import { reply } from "../../platform/reply.ts";
-import { findOrganisation } from "../identity/index.ts";
+import { findOrganisation } from "../organisations/index.ts";
 import { checkCorrection, correctUsage } from "./correct-usage.ts";
 import { csv, exportUsage, ndjson } from "./export.ts";
 import { listEvents, listSegments } from "./lists.ts";

@@ -8,7 +8,10 @@ import { usageCondition, type Window, windowOf } from "./filters.ts";
 
 type Row = Omit<Schemas["UsageSummaryItem"], "group"> & { readonly group_key: string | null };
 
-/** What was used in the window, by group. Every segment counts with the part of it that is inside, to the microsecond. */
+/**
+ * The usage in the window, by group. Every segment counts with the part of it that is inside, to the
+ * microsecond.
+ */
 export async function summariseUsage(request: ApiRequest<"summariseUsage">): Promise<Reply> {
   const { db, query, organisationId } = request;
   const groupBy = query.group_by ?? "resource";
@@ -40,9 +43,9 @@ export async function summariseUsage(request: ApiRequest<"summariseUsage">): Pro
     .selectFrom(parts.as("part"))
     .select([
       "part.group_key",
-      // What has no group comes first, and apart from the empty label.
+      // Rows without a group come first, and separate from the empty label.
       sql<string>`coalesce('=' || part.group_key, '')`.as("position"),
-      // A resource that was renamed goes by its last name.
+      // A resource that was renamed is shown with its last name.
       sql<string | null>`(array_agg(part.name order by part.started_at desc))[1]`.as("name"),
       sql<string | null>`max(part.type)`.as("type"),
       seconds("compute").as("compute_seconds"),
@@ -84,7 +87,7 @@ function viewItem(group: string | null, row: Omit<Row, "group_key">): Schemas["U
   };
 }
 
-/** @throws Invalid for what nothing can be grouped by */
+/** @throws Invalid for a key that is not supported */
 function groupOf(groupBy: string): RawBuilder<string | null> {
   if (groupBy === "resource") return sql`resource_id`;
   if (groupBy === "package") return sql`package`;

@@ -19,7 +19,7 @@ beforeAll(async () => {
 });
 afterAll(() => world.close());
 
-/** Twenty days ago, at midnight UTC: all that is drawn lies in the past. */
+/** Twenty days ago, at midnight UTC: all random times are in the past. */
 async function firstDay(): Promise<Date> {
   const [{ day }] = await world.rows("select date_trunc('day', now(), 'UTC') - interval '40 days' as day");
   return day;

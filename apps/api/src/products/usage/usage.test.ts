@@ -63,7 +63,7 @@ describe("usage of a server", () => {
     expect([disk?.start, disk?.end]).toEqual([events[0].at, events[7].at]);
   });
 
-  test("is none before it is made, and none of a create that failed", async () => {
+  test("is none before it is created, and none of a create that failed", async () => {
     const { server } = await world.create();
     const job = await world.agent.take("ServerCreate");
     expect(await segments(server.id)).toEqual([]);
@@ -71,11 +71,11 @@ describe("usage of a server", () => {
     expect(await segments(server.id)).toEqual([]);
   });
 
-  test("goes on in time when Postgres' clock is set back", async () => {
+  test("keeps its interval when Postgres' clock is set back", async () => {
     const { id: organisation, owner } = await world.world.addOrganisation("clock");
     const { server } = await world.create({}, owner);
     await world.agent.work();
-    // As if it had been made an hour later than it is now.
+    // As if it had been created an hour later than it is now.
     for (const later of [
       "update usage_event set at = at + interval '1 hour' where organisation_id = $1",
       "update usage_segment set started_at = started_at + interval '1 hour' where organisation_id = $1",
@@ -159,7 +159,7 @@ describe("what is listed", () => {
     expect(seen).toHaveLength(6);
   });
 
-  test("sums up by resource with its name, and refuses what nothing can be grouped by", async () => {
+  test("sums up by resource with its name, and refuses an unsupported grouping", async () => {
     const { body } = await owner.get(`/usage/summary?resource=${ids[0]}`);
     expect(body).toMatchObject({ group_by: "resource", next_cursor: null });
     const [item] = body.items;
@@ -174,11 +174,11 @@ describe("what is listed", () => {
       "from=1990-12-31T23:59:60Z",
     ])
       expect([bad, (await owner.get(`/usage/summary?${bad}`)).status]).toEqual([bad, 422]);
-    // A window that has not begun has nothing in it.
+    // A window that has not begun is empty.
     expect((await owner.get("/usage/summary?from=2100-01-01T00:00:00Z")).body.items).toEqual([]);
   });
 
-  test("is nobody else's", async () => {
+  test("is visible to its own organisation only", async () => {
     const stranger = (await world.world.addOrganisation("stranger")).owner;
     for (const path of ["/usage", "/usage/segments", "/usage/summary"])
       expect((await stranger.get(`${path}?resource=${ids[0]}`)).body.items).toEqual([]);

@@ -14,15 +14,15 @@ const routes: readonly Route[] = Object.values(operations).map((info) => ({
 }));
 
 /**
- * Listens to APIs in this process and keeps which operation has answered with which status, and every answer that the
- * contract does not have.
+ * Listens to APIs in this process and records which operation has answered with which status, and every
+ * answer that is not in the contract.
  */
 export class ContractPairs {
   readonly #seen = new Set<string>();
   readonly #undocumented = new Map<string, string>();
   answers = 0;
 
-  /** From here on all answers of the app are noted, whoever calls it. */
+  /** From here on all answers of the app are recorded, for every caller. */
   listenTo(app: Hono): void {
     const original = app.request.bind(app);
     app.request = async (...args: Parameters<Hono["request"]>) => {

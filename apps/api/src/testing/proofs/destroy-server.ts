@@ -4,7 +4,7 @@ import type { ApiWorld } from "../api-world.ts";
 import { runJob } from "./region-agent.ts";
 import type { Tenant } from "./tenant.ts";
 
-/** Lets a marked server's buffer end now, as the worker would, and the region destroy it. */
+/** Ends a marked server's buffer now, as the worker would, and lets the region destroy it. */
 export async function destroyNow(world: ApiWorld, tenant: Tenant, serverId: string): Promise<void> {
   await turnClock(world, serverId);
   const { db } = world.replica.deps;

@@ -21,11 +21,11 @@ export type PathChoice =
 export type FuzzBody =
   | { readonly kind: "none" }
   | { readonly kind: "valid"; readonly value: unknown }
-  /** The body that is known to succeed, as long as the world lets it. */
+  /** The body that is known to succeed, as long as the state allows it. */
   | { readonly kind: "recipe" }
-  /** Wrong at these places, each of which the answer must name. */
+  /** Wrong at these pointers, each of which the answer must name. */
   | { readonly kind: "defects"; readonly value: unknown; readonly pointers: readonly string[] }
-  /** JSON that may be anything. */
+  /** Any JSON. */
   | { readonly kind: "json"; readonly text: string }
   | { readonly kind: "broken"; readonly bytes: Uint8Array<ArrayBuffer> };
 
@@ -50,7 +50,7 @@ export function fuzzCases(pools: FuzzPools): fc.Arbitrary<FuzzCase> {
 }
 
 function casesOf(operation: OperationInfo, pools: FuzzPools): fc.Arbitrary<FuzzCase> {
-  // Whoever signs out, or goes on as another session, is gone for the rest of the run.
+  // An actor who has signed out, or switched to another session, takes no further part in the run.
   const present = pools.actors.filter(
     (actor) => !needsNewPerson(operation.id) || !actor.name.startsWith("session"),
   );
@@ -107,7 +107,7 @@ function casesOf(operation: OperationInfo, pools: FuzzPools): fc.Arbitrary<FuzzC
   );
 }
 
-/** Usually the plain value, so that one odd thing at a time reaches the checks behind it. */
+/** Usually the plain value, so that one unusual value at a time reaches the checks behind it. */
 function rarely<Value>(usual: Value, odd: fc.Arbitrary<Value>): fc.Arbitrary<Value> {
   return fc.oneof({ weight: 24, arbitrary: fc.constant(usual) }, { weight: 1, arbitrary: odd });
 }
@@ -146,13 +146,13 @@ function queryOf(operation: OperationInfo): fc.Arbitrary<[string, string][]> {
       },
     );
   const pairs = known
-    // A wait is real time; that it is bounded has tests of its own.
+    // A wait takes real time; that it is bounded has tests of its own.
     .filter((parameter) => parameter.name !== "wait" && parameter.name !== "fresh")
     .map((parameter) => value(parameter.schema).map((text): [string, string] => [parameter.name, text]));
   const unknown = fc
     .constantFrom("x_unknown", "__proto__", "organisation_id", "limit ", "LIMIT", "")
     .map((name): [string, string] => [name, "1"]);
-  // Where there is nothing to ask for, whatever is asked hides all that comes after it.
+  // For an operation without query parameters, any parameter would hide all later checks.
   if (pairs.length === 0)
     return rarely(
       [],
@@ -243,7 +243,7 @@ const repeated = (count: number, text: (index: number) => string) =>
   Array.from({ length: count }, (_, index) => text(index)).join(",");
 const longName = "n".repeat(300_000);
 
-/** Much of everything: wrong fields, items, values that no column holds, under names that are long themselves. */
+/** Bulk input: wrong fields, items, values that no column can store, under long names. */
 const bulk: readonly string[] = [
   `{${repeated(15_000, (index) => `"unknown_field_that_nobody_has_ever_heard_of_${index}":1`)}}`,
   `{${repeated(300, (index) => `"${"n".repeat(2_000)}${index}":1`)}}`,

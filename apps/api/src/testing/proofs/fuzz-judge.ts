@@ -14,7 +14,7 @@ export type FuzzRequest = {
   readonly body: string | Uint8Array<ArrayBuffer> | null;
 };
 
-/** Makes the request of a case, with objects that exist now where it asks for own ones. */
+/** Builds the request of a case, with existing objects where it uses the actor's own. */
 export async function requestOf(fuzz: FuzzCase, actor: FuzzActor, pools: FuzzPools): Promise<FuzzRequest> {
   const { operation } = fuzz;
   const asksForOwn = Object.values(fuzz.path).find((choice) => choice.from === "own");
@@ -76,7 +76,7 @@ const transport = new Set([405, 413, 415]);
 /** A hundred fields with the longest texts that name one; whatever is sent, a refusal is not longer. */
 const longestRefusal = 200_000;
 
-/** What is wrong with the answer; nothing when it is as the contract promises. */
+/** What is wrong with the answer; nothing when it is as the contract says. */
 export function judgeFuzz(fuzz: FuzzCase, actor: FuzzActor, answer: RawAnswer): string[] {
   const { operation } = fuzz;
   const defects: string[] = [];
@@ -90,7 +90,7 @@ export function judgeFuzz(fuzz: FuzzCase, actor: FuzzActor, answer: RawAnswer): 
     defects.push(`a refusal of ${answer.text.length} characters`);
   if (!isPlain) return defects;
   if (!transport.has(status)) {
-    // What is not JSON fits only operations whose answer the contract describes as something else.
+    // An answer that is not JSON fits only operations whose answer the contract describes as something else.
     const isJson = /^application\/(problem\+)?json\b/.test(answer.headers.get("Content-Type") ?? "");
     const body: unknown = answer.text === "" || !isJson ? null : JSON.parse(answer.text);
     const defect = responseDefect(operation.id, status, body);
@@ -113,7 +113,7 @@ function problemDefects(answer: RawAnswer): string[] {
   return defects;
 }
 
-/** 401 before 403 before 404 before 422, each only when it is its turn. */
+/** 401 before 403 before 404 before 422, each only when its condition is met. */
 function orderDefects(fuzz: FuzzCase, actor: FuzzActor, { status, text }: RawAnswer): string[] {
   const { operation, body } = fuzz;
   if (operation.permission === "public") return [];
@@ -143,30 +143,33 @@ function orderDefects(fuzz: FuzzCase, actor: FuzzActor, { status, text }: RawAns
   return missing.length === 0 ? [] : [`does not name ${missing.join(" and ")}`];
 }
 
-/** What ways of using an operation ask for beyond its own permission. */
+/** Permissions that some uses of an operation need beyond its own. */
 const askedInside: Partial<Record<OperationId, (fuzz: FuzzCase) => Permission | null>> = {
   deleteServer: ({ query }) =>
     query.some(([name, value]) => name === "purge" && value === "true") ? "server:purge" : null,
 };
 
-/** Null unless the request asks for more than the operation does, and the caller lacks it: then only 403 will do. */
+/**
+ * Null unless the request needs more than the operation's permission, and the caller lacks it: then only 403
+ * is right.
+ */
 function lacksMore(fuzz: FuzzCase, actor: FuzzActor, status: number, text: string): string[] | null {
   const more = askedInside[fuzz.operation.id]?.(fuzz) ?? null;
   if (more === null || actor.permissions.has(more)) return null;
-  // Of a parameter that is sent twice only one is looked at: whichever it is, purge is not what happens.
+  // Of a parameter that is sent twice only one is read: whichever it is, there is no purge.
   const isTwice = fuzz.query.filter(([name]) => name === "purge").length > 1;
   if (status !== 403) return isTwice ? null : [`expected 403 for want of ${more}, got ${status}`];
   const { required } = JSON.parse(text) as { required?: readonly string[] };
   return required?.includes(more) ? [] : [`403 that does not name ${more}`];
 }
 
-/** Asked for when protection comes off; whether it is on depends on what the requests before this one did. */
+/** Needed to remove protection; whether it is set depends on the requests before this one. */
 const askedToUnprotect: Partial<Record<OperationId, Permission>> = {
   updateServer: "server:unprotect",
   updatePublicIp: "public_ip:unprotect",
 };
 
-/** Whether a 403 is the one of a caller who would take protection off and may not. */
+/** Whether a 403 is the one for a caller who would remove protection and may not. */
 function isUnprotectRefused({ operation, body }: FuzzCase, actor: FuzzActor, text: string): boolean {
   const permission = askedToUnprotect[operation.id];
   if (permission === undefined || actor.permissions.has(permission)) return false;
@@ -181,5 +184,5 @@ function isUnprotectRefused({ operation, body }: FuzzCase, actor: FuzzActor, tex
   return Object.values(protection ?? {}).includes(false) && required?.join() === permission;
 }
 
-/** Operations that look at the role that is given or taken, too. */
+/** Operations that also check the role that is granted or revoked. */
 const isPrivilege = (id: string) => /Member$|Token$|Invitation$/.test(id);

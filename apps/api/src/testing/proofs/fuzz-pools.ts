@@ -63,10 +63,10 @@ export function fuzzPools(all: TwoOrganisations, spareRegion: string, spareOrgan
     async own(who, operation, pick) {
       if (operation.includes("Region") || operation.includes("AgentToken"))
         return regionIds(all, spareRegion, operation);
-      // Nor may limits that are drawn by chance make the others' requests fail.
+      // Nor may random limits make the others' requests fail.
       if (operation === "setQuotas" || /Organisation(ById)?$/.test(operation))
         return { organisation_id: spareOrganisation };
-      // A few objects each, met again and again in whatever state the requests before have left them.
+      // A few objects each, used again and again in whatever state the requests before have left them.
       const key = `${operation} ${who.side.tenant.id}`;
       const known = used.get(key) ?? [];
       used.set(key, known);
@@ -85,7 +85,7 @@ async function regionIds(all: TwoOrganisations, region: string, operation: Opera
   return { region, token_id: minted.body.token.id as string };
 }
 
-/** What the places of a body mean, where the schema cannot tell. */
+/** The meaning of the fields of a body, where the schema cannot express it. */
 export function bodyMeaning(operation: OperationId, pools: FuzzPools): Meaning {
   const { a, b } = pools.all;
   const id = (kind: "ssh_key" | "subnet" | "network" | "server" | "firewall") =>
@@ -133,7 +133,7 @@ export function bodyMeaning(operation: OperationId, pools: FuzzPools): Meaning {
     "createPortForward /listen_port": fc.integer({ min: 0, max: 70 }),
     "createNetwork /cidr": fc.constantFrom("10.30.0.0/16", "192.168.0.0/20", "172.16.0.0/28", "8.8.8.0/24"),
     "createSubnet /cidr": fc.constantFrom("10.20.7.0/24", "10.20.0.0/16", "10.20.9.0/29", "10.21.0.0/24"),
-    // A slug that hostile paths ask for would turn their 404 into something that is there.
+    // A slug that hostile paths use would make their 404 a hit.
     "createRegion /slug": names,
     "createServer /image": words("ubuntu-24.04", "debian-12", "windows-2022"),
     "createServer /package": words("s", "m", "l", "xxxl"),
@@ -175,7 +175,7 @@ export function bodyMeaning(operation: OperationId, pools: FuzzPools): Meaning {
   return (pointer) => meanings[`${operation} ${pointer}`];
 }
 
-/** Free ones mostly: a name that is taken hides everything behind it. */
+/** Mostly free ones: a used name hides everything behind it. */
 const names = fc.nat({ max: 1_000_000 }).map((number) => `fuzz-${number}`);
 
 const shortHostile = fc

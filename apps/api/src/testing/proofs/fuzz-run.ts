@@ -3,7 +3,7 @@ import { judgeFuzz, requestOf } from "./fuzz-judge.ts";
 import type { FuzzPools } from "./fuzz-pools.ts";
 import type { RawAnswer } from "./operation-call.ts";
 
-/** What came back, so that a run can show that it reached what it was to test. */
+/** Counts of the answers, so that a run can show that it reached what it was to test. */
 export class FuzzTally {
   readonly #statuses = new Map<string, number>();
   readonly #pairs = new Set<string>();
@@ -48,9 +48,9 @@ export class FuzzTally {
 }
 
 /**
- * Sends one request and holds its answer against the contract.
+ * Sends one request and checks its answer against the contract.
  *
- * @throws Error saying what is wrong, with the request as it was sent
+ * @throws Error with what is wrong, and with the request as it was sent
  */
 export async function fuzzOnce(
   app: { request(target: string, init: RequestInit): Response | Promise<Response> },
@@ -78,7 +78,7 @@ export async function fuzzOnce(
   );
 }
 
-/** The whole text; of an event stream nothing, since it lasts as long as its job. */
+/** The whole text; nothing of an event stream, because it lasts as long as its job. */
 async function textOf(response: Response): Promise<string> {
   if (!response.headers.get("Content-Type")?.startsWith("text/event-stream")) return response.text();
   await response.body?.cancel();

@@ -2,24 +2,25 @@ import type { OperationId } from "@kule/contract/schemas";
 import { organisationRoles } from "@kule/rules/identity/permissions";
 import { allOperations } from "@kule/testing/contract/contract-schema";
 import { newId } from "../../platform/ids.ts";
-import { insertMember, insertUser } from "../../products/identity/member-store.ts";
-import { issueToken } from "../../products/identity/token-store.ts";
+import { insertUser } from "../../products/account/index.ts";
+import { insertMember } from "../../products/members/index.ts";
+import { issueToken } from "../../products/tokens/index.ts";
 import { type Answer, ApiCaller } from "../api-caller.ts";
 import { type ApiWorld, firstOperatorToken, type TestOrganisation } from "../api-world.ts";
 import type { Findings } from "./isolation-answers.ts";
 
 type Role = (typeof organisationRoles)[number];
 
-/** What is handed on, or taken from who has it. */
+/** What is granted, or revoked. */
 type Wanted = { readonly role: Role; readonly scopes: readonly string[] };
 
 type Grants = { readonly world: ApiWorld; readonly organisation: TestOrganisation };
 
 type GrantingOperation = {
   readonly operation: OperationId;
-  /** Whether it hands on tokens, which have scopes. */
+  /** Whether it issues tokens, which have scopes. */
   readonly hasScopes: boolean;
-  /** Makes what the call needs, and the call. */
+  /** Creates what the call needs, and the call. */
   readonly call: (grants: Grants, caller: ApiCaller, wanted: Wanted) => Promise<Answer>;
 };
 
@@ -60,10 +61,10 @@ const granting: readonly GrantingOperation[] = [
   },
 ];
 
-/** Operators have to say one. */
+/** Operators have to give a reason. */
 const reason = "the matrix of grants";
 
-/** Of the same permissions; they end what somebody has and give nobody anything. */
+/** They need the same permissions, but revoke access and grant none. */
 const givingNothing: ReadonlySet<OperationId> = new Set(["revokeInvitation", "revokeToken"]);
 
 const scopeLists = {
@@ -84,8 +85,9 @@ const scopeLists = {
 const wantedScopes = [[], ["catalog:read"], ["*:read"]] as const;
 
 /**
- * Every operation that hands on access, by tokens of every role and many scopes: it is refused exactly when the role is
- * above the caller's, or when who gets it may what the caller may not. What somebody may is asked of `GET /me`.
+ * Every operation that grants access, with tokens of every role and many scopes: it is refused exactly when
+ * the role is above the caller's, or when the grant has a permission that the caller lacks. Permissions are
+ * read from `GET /me`.
  */
 export async function grantFindings(
   world: ApiWorld,
@@ -109,14 +111,15 @@ export async function grantFindings(
 
   for (const granter of [...organisationRoles, "operator"] as const)
     for (const scopes of scopeLists[scale]) {
-      // Who manages nobody is refused whatever their scopes.
+      // A caller who manages no members is refused whatever their scopes.
       if (["billing", "viewer", "member"].includes(granter) && scopes.length > 0) continue;
       const caller =
         granter === "operator"
           ? await operatorCaller(world, organisation, scopes)
           : (await mint(world, organisation, granter, scopes)).caller;
       const may = await permissionsNow(caller);
-      // Operators let an organisation's people do what they may not do themselves, as far as their scopes reach.
+      // Operators grant people of an organisation what they may not do themselves, as far as their scopes
+      // reach.
       const own = granter === "operator" ? new Set([...may, ...(await permissionsOf("owner", scopes))]) : may;
       const highest = granter === "operator" ? "owner" : granter;
       for (const { operation, hasScopes, call } of granting)
@@ -139,7 +142,7 @@ export async function grantFindings(
   return { cases, violations };
 }
 
-/** Operations by which somebody could hand on access and that are not tried here. */
+/** Operations that could grant access and are not tried here. */
 function unlisted(): string[] {
   const listed = new Set(granting.map(({ operation }) => operation));
   return allOperations()

@@ -63,7 +63,7 @@ export const guardedShapes: Shapes = {
   "a table of no organisation": db.selectFrom("region").selectAll(),
 };
 
-/** Queries that a forgotten organisation leaves open: the guard must refuse them. */
+/** Queries without the organisation's condition: the guard must refuse them. */
 export const openShapes: Shapes = {
   "no filter": keys,
   "only another filter": keys.where("id", "=", "key_1"),
@@ -104,5 +104,5 @@ export const openShapes: Shapes = {
   "raw SQL that does not name the column": { execute: () => sql`select * from ssh_key`.execute(db) },
 };
 
-/** Says why it names no organisation, so the guard must let it pass. */
+/** Gives a reason why it names no organisation, so the guard must let it pass. */
 export const excusedShape = systemQuery(db, "this test").selectFrom("ssh_key").selectAll();

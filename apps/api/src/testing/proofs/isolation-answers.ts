@@ -7,8 +7,8 @@ import type { TwoOrganisations } from "./two-organisations.ts";
 /** How often something was put to the test, and what was found. */
 export type Findings = { readonly cases: number; readonly violations: readonly string[] };
 
-/** No list, filter or count of one organisation may tell that the other has grown. */
-export async function listsWhileTheOtherGrows({ a, b }: TwoOrganisations): Promise<Findings> {
+/** No list, filter or count of one organisation may reveal that the other has grown. */
+export async function listsDuringForeignGrowth({ a, b }: TwoOrganisations): Promise<Findings> {
   const paths = Object.values(operations)
     .filter((info) => info.method === "get" && info.headerParameters.includes("Kule-Organisation"))
     .filter((info) => info.id.startsWith("list") || info.id === "getNetwork" || info.id === "getSubnet")
@@ -24,7 +24,7 @@ export async function listsWhileTheOtherGrows({ a, b }: TwoOrganisations): Promi
       const path = `/servers?label_selector=of%3D${side.tenant.mark}&limit=200`;
       seen.set(path, (await a.tenant.owner.get(path)).body);
     }
-    // What changes with time alone: on a slow machine an observation has grown old between the two looks.
+    // Differences of time alone: on a slow machine an observation has become old between the two reads.
     const text = JSON.stringify([...seen])
       .replaceAll(/"(last_used_at|request_id)":"[^"]*"/g, '"$1":""')
       .replaceAll(/"observation":"(fresh|stale)"/g, '"observation":"fresh"');
@@ -68,7 +68,7 @@ export async function loginsAtForeignOrganisations(all: TwoOrganisations): Promi
   return { cases: foreign.length + 2, violations };
 }
 
-/** An identifier that is left empty must reach no single resource. */
+/** An empty identifier must reach no single resource. */
 export async function emptyIdentifiers({ a }: TwoOrganisations): Promise<Findings> {
   let cases = 0;
   const violations: string[] = [];

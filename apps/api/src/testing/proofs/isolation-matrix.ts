@@ -19,7 +19,7 @@ export type MatrixReport = {
   readonly cellsInSpec: number;
   readonly unsorted: readonly string[];
   readonly failures: string[];
-  /** Kinds of the places where something was wrong. */
+  /** Kinds of the parameters where something was wrong. */
   readonly failedKinds: ReadonlySet<ReferenceKind>;
 };
 
@@ -32,9 +32,9 @@ export type MatrixSelection = {
 type Cell = { readonly actor: Actor; readonly place: ReferencePlace; readonly state: ObjectState };
 
 /**
- * Calls every operation at every place that can name a resource, as everybody, with objects of everybody.
- * What belongs to others must answer byte for byte like what never was, apart from the request's id and the id that
- * was asked for.
+ * Calls every operation with every parameter that can name a resource, as every actor, with objects of every
+ * owner. Others' objects must answer byte for byte like absent ones, apart from the request's id and the
+ * requested id.
  */
 export async function runIsolationMatrix(
   all: TwoOrganisations,
@@ -42,13 +42,13 @@ export async function runIsolationMatrix(
 ): Promise<MatrixReport> {
   const { places, unsorted } = referencePlaces();
   const chosen = places.filter(
-    // A sign-in is no call of anybody, and only sessions are switched; they have tests of their own.
+    // A sign-in has no caller, and only sessions are switched; both have tests of their own.
     (place) =>
       !signIns.has(place.operation) &&
       place.operation !== "switchOrganisation" &&
       (selection.place?.(place) ?? true),
   );
-  // Filters first: later refusals leave what was asked for in one's own audit trail.
+  // Filters first: later refusals leave the requested id in one's own audit trail.
   chosen.sort((one, other) => Number(other.where === "query") - Number(one.where === "query"));
   const ledger = new LeakLedger();
   const failures: string[] = [];
@@ -109,13 +109,13 @@ async function buildCall({ place, actor, state }: Cell, all: TwoOrganisations): 
     const id = (willSucceed && (await unusedObject(place, actor, body))) || state.id;
     body = withValueAt(bodySchema(place.operation) ?? {}, body, place.name, id);
   }
-  // A region that belongs to somebody decides alone; a subnet of another region would be one more mistake.
+  // A foreign region alone decides the answer; a subnet of another region would be one more error.
   if (place.kind === "region" && place.where === "body" && state.name !== "own")
     for (const name of ["subnet_id", "ssh_key_ids"]) Reflect.deleteProperty(body as object, name);
   return { operation: place.operation, path, query, headers, body };
 }
 
-/** What a body's place uses up when the call succeeds, so that every such call needs its own. */
+/** An object for a parameter that a successful call uses up, so that every such call needs its own. */
 async function unusedObject(
   { kind, operation }: ReferencePlace,
   { side }: Actor,
@@ -128,7 +128,7 @@ async function unusedObject(
   if (kind === "subnet" && operation === "attachGatewaySubnet")
     return side.tenant.addSpareSubnet(side.standing.network);
   if (kind === "server" && operation === "createPortForward") return server ?? null;
-  // Whoever is in the subnet is told of the firewall, and has a job under way from then on.
+  // A server in the subnet is affected by the firewall, and has an open job from then on.
   if (kind === "subnet" && operation === "attachFirewall")
     return side.tenant.addSubnet(side.standing.network);
   if (kind === "public_ip") return side.tenant.addPublicIp();
@@ -168,7 +168,7 @@ const expect409 = ({ status }: RawAnswer) => (status === 409 ? null : "expected 
 
 function judgeQuery(place: ReferencePlace, state: ObjectState, answer: RawAnswer, same: () => string | null) {
   if (place.kind === "cursor") {
-    // A position in time says nothing; what comes after it is the ledger's business.
+    // A position in time reveals nothing; the rows after it are checked by the ledger.
     if (state.name === "foreign" || state.name === "absent")
       return answer.status === 200 || answer.status === 422 ? null : "expected 200 or 422";
     return answer.status === 422 ? null : "expected 422";
@@ -178,7 +178,10 @@ function judgeQuery(place: ReferencePlace, state: ObjectState, answer: RawAnswer
   return state.name.startsWith("malformed") ? null : same();
 }
 
-/** A filter for one's own must find something, or the test would not notice that it finds nothing of others. */
+/**
+ * A filter for one's own objects must find something, or the test would not notice that it finds nothing of
+ * others.
+ */
 function emptiness(place: ReferencePlace, answer: RawAnswer): string | null {
   if (place.kind !== "resource" && place.kind !== "cursor") return null;
   const isJson = answer.headers.get("Content-Type")?.startsWith("application/json");
@@ -199,7 +202,7 @@ const noise = new Set(["x-request-id", "date", "content-length"]);
 /** All of an answer but what must differ. */
 function normalised({ status, headers, text }: RawAnswer, sent: readonly string[]): string {
   const kept = [...headers].filter(([name]) => !noise.has(name) && !name.startsWith("ratelimit"));
-  // A summary says up to when it counted: until now.
+  // A summary names the time until which it counted: now.
   let rest = `${status} ${JSON.stringify(kept)} ${text}`.replaceAll(/"(request_id|to)":"[^"]*"/g, '"$1":""');
   const spellings = sent.flatMap((id) => [encodeURIComponent(id), id, JSON.stringify(id).slice(1, -1)]);
   for (const id of spellings.sort((one, other) => other.length - one.length))
@@ -209,14 +212,14 @@ function normalised({ status, headers, text }: RawAnswer, sent: readonly string[
 
 function pointsAt(answer: RawAnswer, pointer: string): boolean {
   const { errors = [] } = JSON.parse(answer.text) as { errors?: { pointer: string }[] };
-  // A list that was refused as a whole, or its first item, which is the one that was put there.
+  // A list that was refused as a whole, or its first item, which is the one that was inserted.
   const wanted = [pointer.replace(/\/\*$/, ""), pointer].map((each) => each.replaceAll("/*", "/0"));
   return errors.some((error) =>
     wanted.some((each) => error.pointer === each || error.pointer.startsWith(`${each}/`)),
   );
 }
 
-/** The body with the id at the pointer. An object that may have one property only loses the one that it had. */
+/** The body with the id at the pointer. An object that may have only one property loses its other one. */
 function withValueAt(schema: JsonSchema, body: unknown, pointer: string, id: string): unknown {
   const [, name, ...more] = pointer.split("/");
   if (name === undefined) return id;

@@ -6,8 +6,8 @@ const identifiers = /\b(?:org|usr|mem|tok|key|net|sub|srv|nic|job|use|aud)_[0-9a
 type Sighting = { readonly actor: Actor; readonly where: string; readonly ids: readonly string[] };
 
 /**
- * Remembers which identifiers each organisation was shown. An identifier that both were shown, or that somebody was
- * told in a refusal, has leaked; whatever the operation, the field or the header.
+ * Records which identifiers each organisation was shown. An identifier that both were shown, or that occurred
+ * in a refusal, has leaked; whatever the operation, the field or the header.
  */
 export class LeakLedger {
   readonly #sightings: Sighting[] = [];

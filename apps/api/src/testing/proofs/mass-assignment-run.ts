@@ -9,10 +9,12 @@ import { personalCall } from "./person.ts";
 import { recipes } from "./recipes.ts";
 import type { TwoOrganisations } from "./two-organisations.ts";
 
-/** What is written into fields that a body does not have; nobody may store it, nobody may show it. */
+/** Written into fields that a body does not have; it must neither be stored nor shown. */
 const canary = "canary-that-nobody-may-store";
 
-/** Bodies that agents send: an agent may be newer than the API, so what it adds is ignored and not refused. */
+/**
+ * Bodies that agents send: an agent may be newer than the API, so its additions are ignored and not refused.
+ */
 const agentsBodies = ["claimJob", "claimConsole", "reportHealth", "reportInventory", "reportStep"];
 
 export type MassAssignment = Findings & { readonly fields: number; readonly answers: number };
@@ -105,7 +107,7 @@ async function call(all: TwoOrganisations, info: OperationInfo, more: object): P
       : isOperators
         ? world.operator.with({ "Kule-Organisation": a.tenant.id })
         : a.tenant.callers.owner);
-  // In this order: what the path makes, the body may name.
+  // In this order: what the path creates, the body may name.
   const path = (await recipe.path?.(a, all)) ?? {};
   const body = personal?.body ?? (await recipe.body?.(a, all));
   return callOperation(caller, {
@@ -120,7 +122,7 @@ function errorsOf(answer: RawAnswer): { pointer: string; code: string }[] {
   return (JSON.parse(answer.text) as { errors?: { pointer: string; code: string }[] }).errors ?? [];
 }
 
-/** Names of the tables that hold the text somewhere, graphile-worker's included. */
+/** Names of the tables that contain the text, graphile-worker's included. */
 async function tablesWith(all: TwoOrganisations, text: string): Promise<string[]> {
   const owner = new pg.Client({ connectionString: all.world.database.ownerUrl });
   await owner.connect();

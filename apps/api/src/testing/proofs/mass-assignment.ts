@@ -7,7 +7,7 @@ import {
   successStatus,
 } from "@kule/testing/contract/contract-schema";
 
-/** What nobody may set from outside, whether any answer shows it or not. */
+/** Fields that no caller may set, whether any answer shows them or not. */
 const internals = [
   "id",
   "organisation_id",
@@ -42,7 +42,7 @@ const internals = [
   "generation",
 ];
 
-/** Fields that the operation's body does not have, though its answer or the row behind it does. */
+/** Fields that the operation's body does not have, but its answer or the row behind it does. */
 export function foreignFields(operation: OperationId): string[] {
   const schema = bodySchema(operation);
   if (schema === null) return [];
@@ -52,7 +52,7 @@ export function foreignFields(operation: OperationId): string[] {
   return [...new Set([...shown, ...internals])].filter((name) => !own.has(name)).sort();
 }
 
-/** Whether the body refuses fields that it does not know. Agents may be newer than we are: theirs do not. */
+/** Whether the body refuses unknown fields. Agents may be newer than the API: their bodies do not. */
 export function isClosed(operation: OperationId): boolean {
   const schema = bodySchema(operation);
   return schema !== null && resolved(schema).additionalProperties === false;

@@ -5,14 +5,14 @@ import type { Side, TwoOrganisations } from "./two-organisations.ts";
 export type Actor = {
   readonly name: string;
   readonly caller: ApiCaller;
-  /** Whose objects are its own; for those who are nobody, the organisation they knock at. */
+  /** The side whose objects are its own; for an actor without one, the organisation that it tries. */
   readonly side: Side;
   readonly other: Side;
   readonly kind: "nobody" | "organisation" | "operator" | "agent";
   readonly permissions: ReadonlySet<string>;
 };
 
-/** Everybody who could come by, from both sides. */
+/** Every kind of actor, from both sides. */
 export function actorsOf(all: TwoOrganisations): Actor[] {
   const { a, b, callers, regions } = all;
   const actor = (

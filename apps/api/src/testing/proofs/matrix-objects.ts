@@ -4,7 +4,7 @@ import type { ReferencePlace } from "@kule/testing/contract/reference-places";
 import type { Actor } from "./matrix-actors.ts";
 import type { Side, TwoOrganisations } from "./two-organisations.ts";
 
-/** What a request names at a place. */
+/** The object that a request names in a parameter. */
 export type ObjectState = {
   readonly name: string;
   readonly id: string;
@@ -20,7 +20,7 @@ const malformed: readonly (readonly [name: string, id: string])[] = [
   ["of another kind", "aud_01hzzzzzzzzzzzzzzzzzzzzzzz"],
 ];
 
-/** Everything that this actor could name at this place. */
+/** Every object that this actor could name in this parameter. */
 export function objectStates(place: ReferencePlace, actor: Actor, all: TwoOrganisations): ObjectState[] {
   const states: ObjectState[] = [];
   const add = (name: string, id: string | undefined, network?: string) => {

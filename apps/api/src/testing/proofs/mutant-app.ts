@@ -21,10 +21,10 @@ export type MutantApp = {
   close(): Promise<void>;
 };
 
-/** The same API over the same database with defences taken away: what a proof of them must notice. */
+/** The same API over the same database with defences removed: a proof of them must detect it. */
 export async function openMutantApp(world: ApiWorld, defences: Defences): Promise<MutantApp> {
   const { apiUrl, ownerUrl } = world.database;
-  // The owner of the tables has a policy of its own that lets everything pass.
+  // The owner of the tables has a policy of its own that allows everything.
   const url = defences.rowLevelSecurity ? apiUrl : ownerUrl;
   const open = await openDeps({ ...testSettings(url), testBuild: false }, createLog("silent"));
   let stripped = 0;

@@ -10,7 +10,7 @@ import { emptyEdgeQueue } from "./region-agent.ts";
 import { made } from "./tenant.ts";
 import type { Side, TwoOrganisations } from "./two-organisations.ts";
 
-/** A call that changes something, and who makes it. */
+/** A call that changes something, and its caller. */
 export type MutationCall = OperationCall & { readonly caller: ApiCaller };
 
 /** A way to use a mutating operation. Prepared again it changes something again, in rows of the same shape. */
@@ -18,7 +18,7 @@ export type MutationCase = {
   /** The operation's id; after a colon what is special about it. */
   readonly name: string;
   readonly operation: OperationId;
-  /** Makes what the call needs, so that the next thing that happens is the call itself. */
+  /** Creates what the call needs, so that the call itself is the next change. */
   prepare(side: Side, all: TwoOrganisations): Promise<MutationCall>;
 };
 
@@ -48,9 +48,9 @@ const again: { readonly [id in OperationId]?: Make } = {
     made(await world.operator.patch("/regions/r1", { name: `Before ${count}` }));
     return { path: { region: "r1" }, body: { name: `Called ${count}` } };
   },
-  // A batch of a look that is under way: whoever asks for a look anew is given another one.
+  // A batch of a running scan: an agent that begins again gets another scan.
   reportInventory: async ({ tenant }) => {
-    const { body, pass } = await lookUnderWay(tenant.region.agent);
+    const { body, pass } = await runningScan(tenant.region.agent);
     return { path: {}, body: { ...body, pass, batch: 0, vms: [], absent: [] } };
   },
   updateSshKey: async ({ tenant }, _all, count) => ({
@@ -123,7 +123,7 @@ const again: { readonly [id in OperationId]?: Make } = {
   claimConsole: async ({ tenant, standing }, { world }) => {
     const console = `/servers/${standing.server}/console`;
     const { session_id: session } = made(await tenant.owner.post(console, { take_over: true }));
-    // As if the browser had come with its ticket.
+    // As if the browser had presented its ticket.
     await world.replica.deps.db
       .updateTable("console_session")
       .set({ state: "waiting", ticket_hash: null, replica_id: newId("rep"), redeemed_at: new Date() })
@@ -135,7 +135,7 @@ const again: { readonly [id in OperationId]?: Make } = {
   reportHealth: ({ tenant }) => health(tenant.region.agent),
 };
 
-/** More ways that an operation writes in, each with rows of its own. */
+/** Further ways in which an operation writes, each with rows of its own. */
 const more: readonly (readonly [OperationId, string, Make])[] = [
   [
     "createServer",
@@ -199,13 +199,13 @@ const more: readonly (readonly [OperationId, string, Make])[] = [
   ],
 ];
 
-/** Asked with a body, and change nothing. */
+/** They have a body, and change nothing. */
 const questions: ReadonlySet<OperationId> = new Set([
   "checkCatalog",
   "explainNetwork",
   "readInvitation",
   "testFirewall",
-  // What the browser is to sign is sealed into the answer.
+  // The options for the browser are sealed into the answer.
   "beginPasskey",
   "beginPasskeyLogin",
   "beginIdentity",
@@ -234,7 +234,8 @@ function mutationCase(operation: OperationId, name: string, make: Make): Mutatio
       await health(side.tenant.region.agent);
       const call = await make(side, all, count);
       const personal = await personalCall(operations[operation], side, all.world);
-      // What waits for the edge brings the next change too, and the call would queue no job of its own.
+      // A job that waits for the edge would apply the next change too, and the call would queue no job of its
+      // own.
       await emptyEdgeQueue(side.tenant.region.agent);
       return { operation, caller: callerOf(operation, side, all), ...call, ...personal };
     },
@@ -251,12 +252,12 @@ function byRecipe(id: OperationId): Make {
 
 function callerOf(id: OperationId, { tenant }: Side, { world }: TwoOrganisations): ApiCaller {
   const { permission } = operations[id];
-  // Most of operators' work is of no organisation, and says nothing to this.
+  // Most operators' operations belong to no organisation, and cannot be compared.
   if (permission.startsWith("operator:")) return world.operator.with({ "Kule-Organisation": tenant.id });
   return permission.startsWith("agent:") ? tenant.region.agent : tenant.owner;
 }
 
-/** Ends whatever waits in the side's region, so that what comes next is claimed first. */
+/** Ends everything that waits in the side's region, so that the next job is claimed first. */
 async function emptyQueue({ tenant }: Side): Promise<void> {
   await new TestAgent(tenant.region.agent).work();
 }
@@ -274,8 +275,8 @@ async function health(agent: ApiCaller): Promise<Made> {
   return { path: {}, body };
 }
 
-/** By the looker that was there last, whatever it was: another one may have to wait for its turn. */
-async function lookUnderWay(agent: ApiCaller): Promise<{ readonly body: object; readonly pass: number }> {
+/** As the agent that scanned last, whichever it was: another one may have to wait. */
+async function runningScan(agent: ApiCaller): Promise<{ readonly body: object; readonly pass: number }> {
   const body = { agent_version: "0.0.0", agent_run: "looker-of-the-proofs" };
   const { pass } = made(await agent.post("/agent/inventory", body)) as { readonly pass: number | null };
   if (pass === null) throw new Error("another agent looks at the region");

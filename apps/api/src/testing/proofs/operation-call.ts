@@ -3,7 +3,7 @@ import type { OperationId } from "@kule/contract/schemas";
 import type { ApiCaller } from "../api-caller.ts";
 import type { PathIds } from "./recipes.ts";
 
-/** A call of an operation, before somebody makes it. */
+/** A call of an operation, before it is sent. */
 export type OperationCall = {
   readonly operation: OperationId;
   readonly path: PathIds;
@@ -29,7 +29,7 @@ export function targetOf({ operation, path, query }: OperationCall): string {
   return search === "" ? filled : `${filled}?${search}`;
 }
 
-/** Makes the call; an event stream is read only if it ends by itself. */
+/** Sends the call; an event stream is read only if it ends by itself. */
 export async function callOperation(caller: ApiCaller, call: OperationCall): Promise<RawAnswer> {
   const { method } = operations[call.operation];
   const response = await caller.app.request(`/api/v1${targetOf(call)}`, {
@@ -45,7 +45,7 @@ export async function callOperation(caller: ApiCaller, call: OperationCall): Pro
   return { status: response.status, headers: response.headers, text: await response.text() };
 }
 
-/** An audit trail repeats what one asked for and was refused: that is no news to anybody. */
+/** An audit trail repeats the caller's own refused requests: that leaks nothing. */
 export function withoutOwnAttempts(answer: RawAnswer): RawAnswer {
   if (answer.status !== 200 || !answer.text.includes('"outcome":"refused"')) return answer;
   const { items } = JSON.parse(answer.text) as { items: { outcome?: string }[] };

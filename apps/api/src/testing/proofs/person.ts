@@ -9,7 +9,7 @@ import { SoftPasskey } from "../soft-passkey.ts";
 import { answerOf, newSoftPerson, ownAnswer, sharedProvider } from "../soft-sign-ins.ts";
 import { type MemberOfTenant, made, type Role, type Tenant } from "./tenant.ts";
 
-/** Somebody who is signed in. */
+/** A person who is signed in. */
 export type Person = {
   readonly member: MemberOfTenant;
   readonly userId: string;
@@ -22,9 +22,9 @@ export async function addPerson(world: ApiWorld, tenant: Tenant, role: Role = "a
   return { member, userId: made(await caller.get("/me")).user.id, caller };
 }
 
-/** One more session of the person, which nobody needs. */
+/** One more session of the person, which may be used up. */
 export async function addSession(world: ApiWorld, tenant: Tenant, person: Person): Promise<string> {
-  // Past the sign-in, which asks whoever has a passkey for it.
+  // Without the sign-in, which requires the passkey of a person who has one.
   const { id } = await openedSession(world.database.ownerUrl, {
     organisationId: tenant.id,
     userId: person.userId,
@@ -40,7 +40,7 @@ const held = new Map<string, SoftPasskey>();
 
 type Make = (world: ApiWorld, person: Person) => Promise<PersonalCall> | PersonalCall;
 
-/** Puts an app beside the person's password. */
+/** Adds an authenticator app to the person's account. */
 export async function enrol(person: Person): Promise<Authenticator> {
   const app = await begin(person);
   made(await person.caller.post("/me/totp/confirm", { code: app.next() }));
@@ -61,8 +61,8 @@ async function asOperator(
 }
 
 /**
- * These change how somebody signs in or end sessions that others lean on, so each call is made by a person who is
- * needed for nothing else.
+ * These change how a person signs in or end sessions that other calls depend on, so each call is made by a
+ * person of its own.
  */
 const byNewPerson: { readonly [id in OperationId]?: Make } = {
   logout: (_world, { caller }) => ({ caller }),
@@ -127,12 +127,12 @@ const byNewPerson: { readonly [id in OperationId]?: Make } = {
   },
 };
 
-/** What nobody else may do with a session that others lean on. */
+/** Whether the operation ends or changes what other calls with the same session depend on. */
 export function needsNewPerson(id: OperationId): boolean {
   return byNewPerson[id] !== undefined;
 }
 
-/** Who makes a call that only a person can make, and what they say; null for calls that tokens make as well. */
+/** The caller and body of a call that only a person can make; null for calls that tokens make as well. */
 export async function personalCall(
   { id, permission }: Pick<OperationInfo, "id" | "permission">,
   side: { readonly tenant: Tenant; readonly person: Person },
@@ -143,7 +143,7 @@ export async function personalCall(
   return permission === "session" ? { caller: side.person.caller } : null;
 }
 
-/** A sign-in is no call of anybody. */
+/** A sign-in has no caller. */
 export const signIns: ReadonlySet<OperationId> = new Set([
   "login",
   "completeLogin",
@@ -151,7 +151,7 @@ export const signIns: ReadonlySet<OperationId> = new Set([
   "loginWithOidc",
 ]);
 
-/** Operations that any token may ask for and only sessions have a use for: other tokens answer 409. */
+/** Operations that any token may call and that only work for sessions: other tokens get 409. */
 export const ofSessions: ReadonlySet<OperationId> = new Set([
   "logout",
   "joinOrganisation",
@@ -160,13 +160,13 @@ export const ofSessions: ReadonlySet<OperationId> = new Set([
   "createPasswordReset",
 ]);
 
-/** What registers the passkey by this session. */
+/** The body that registers the passkey with this session. */
 export async function newPasskey(caller: ApiCaller, passkey: SoftPasskey) {
   const { ceremony, options } = made(await caller.post("/me/passkey-options", { purpose: "register" }));
   return { ceremony, name: "a passkey", response: passkey.register(options) };
 }
 
-/** One more passkey of the person, who has shown a moment ago who they are. */
+/** One more passkey of the person, who has just proven who they are. */
 export async function addPasskey(world: ApiWorld, { caller, userId }: Person): Promise<string> {
   await setProof(world, userId, "now()");
   const passkey = new SoftPasskey();
@@ -174,7 +174,7 @@ export async function addPasskey(world: ApiWorld, { caller, userId }: Person): P
   return made(await caller.post("/me/passkeys", await newPasskey(caller, passkey))).passkey.id;
 }
 
-/** One more account of the person at the provider, who has shown a moment ago who they are. */
+/** One more account of the person at the provider, who has just proven who they are. */
 export async function addIdentity(world: ApiWorld, { caller, userId }: Person): Promise<string> {
   await setProof(world, userId, "now()");
   const answer = await ownAnswer(caller, await sharedProvider(), newSoftPerson(), "link");

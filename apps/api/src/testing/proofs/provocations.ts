@@ -23,7 +23,7 @@ export class Provocations {
     this.#actors = actorsOf(all);
   }
 
-  /** Right, with objects of its own; and as a dry run, where there is one. */
+  /** A valid call, with objects of its own; and as a dry run, where there is one. */
   async succeed(info: OperationInfo): Promise<void> {
     if (info.queryParameters.includes("dry_run"))
       await this.call(info, this.#permitted(info).caller, await this.#fresh(info), {
@@ -34,7 +34,7 @@ export class Provocations {
     await this.call(info, caller, await this.#fresh(info), more);
   }
 
-  /** Wrong in one way, which the status says. */
+  /** A call with one error, the one of the status. */
   async refuse(info: OperationInfo, status: 400 | 401 | 403 | 404 | 412 | 422): Promise<void> {
     const { caller } = this.#permitted(info);
     const standing = this.#standing(info);
@@ -73,7 +73,7 @@ export class Provocations {
     return this.call(info, this.#permitted(info).caller.at(replica.app), this.#standing(info));
   }
 
-  /** As somebody of the side, with its standing objects. */
+  /** As an actor of the side, with its standing objects. */
   async as(side: Side, caller: ApiCaller, info: OperationInfo, more: More = {}): Promise<RawAnswer> {
     return this.call(info, caller, standingPath(info, side, this.#all), more, side);
   }
@@ -106,7 +106,7 @@ export class Provocations {
     });
   }
 
-  /** Operators say in which organisation they act. */
+  /** Operators name the organisation that they act in. */
   #actingIn(info: OperationInfo, caller: ApiCaller, side: Side): Readonly<Record<string, string>> {
     const isOperator = caller.token === this.#all.world.operator.token;
     return isOperator && info.headerParameters.includes("Kule-Organisation")
@@ -123,7 +123,7 @@ export class Provocations {
     return { ...(made ?? this.#standing(info)) };
   }
 
-  /** Somebody of A who may call the operation; a person rather than an operator. */
+  /** An actor of A who may call the operation; a person rather than an operator. */
   #permitted(info: OperationInfo): Actor {
     const found = this.#actors.find(
       (actor) =>

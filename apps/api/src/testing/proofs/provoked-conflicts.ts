@@ -4,7 +4,8 @@ import pg from "pg";
 import { newId } from "../../platform/ids.ts";
 import { hashPassword } from "../../platform/passwords.ts";
 import { parseToken } from "../../platform/tokens.ts";
-import { insertMember, insertUser } from "../../products/identity/member-store.ts";
+import { insertUser } from "../../products/account/index.ts";
+import { insertMember } from "../../products/members/index.ts";
 import { addMember } from "../add-member.ts";
 import { ApiCaller } from "../api-caller.ts";
 import { openReplica, type Replica } from "../api-world.ts";
@@ -89,7 +90,7 @@ export async function provokeConflicts(all: TwoOrganisations, provoke: Provocati
   const writes = allOperations().filter(
     (info) => info.audit !== null && info.headerParameters.includes("Kule-Organisation"),
   );
-  // What the bodies name has to be made before.
+  // The resources that the bodies name are created first.
   const bodies = new Map<string, unknown>();
   for (const { id } of writes) bodies.set(id, await recipes[id].body?.(b, all));
   made(await world.operator.patch(`/organisations/${b.tenant.id}`, { status: "suspended" }));
@@ -126,7 +127,7 @@ async function provokeFirewallConflicts({ a }: TwoOrganisations): Promise<void> 
   await provokeFirewallJobs(a, first.rules[0].id, `/firewalls/${first.id}`, attachments[0].id);
 }
 
-/** Where no edge has to be told of it, what is deleted is gone at once. */
+/** Without an edge, what is deleted is gone at once. */
 async function provokeWithoutEdge({ a: { tenant } }: TwoOrganisations): Promise<void> {
   await tenant.setEdge(false);
   const network = await tenant.addNetwork();
@@ -156,7 +157,7 @@ async function provokeGatewayConflicts({ a: { tenant, standing } }: TwoOrganisat
   for (let times = 0; times < 2; times += 1) await owner.delete(`${path}/port-forwards/${forward.id}`);
 }
 
-/** The same changes of a firewall that filters nobody, and of one whose server has to be told. */
+/** The same changes of a firewall without servers, and of one whose server needs a job. */
 async function provokeFirewallJobs(
   { tenant, standing }: TwoOrganisations["a"],
   rule: string,
@@ -205,7 +206,7 @@ async function provokeJoining({ world, a: { tenant } }: TwoOrganisations): Promi
   // A token is no session.
   await owner.post("/me/organisations", { secret: invited.secret });
   await owner.post("/auth/switch-organisation", { organisation_id: tenant.id });
-  // The person has an account by now, and is here by another way: a provider that lets people sign up.
+  // The person has an account by now, and signs in otherwise: with a provider that admits new people.
   const password = "a phrase of somebody faster";
   const { db } = world.replica.deps;
   const user = await insertUser(db, {
@@ -227,7 +228,7 @@ async function provokeJoining({ world, a: { tenant } }: TwoOrganisations): Promi
   await accept(password);
 }
 
-/** A sign-in that asks for more, and changes that need a proof or something that is there. */
+/** A sign-in that requires more, and changes that need a proof or an existing method. */
 async function provokePersonalConflicts({ world, a }: TwoOrganisations): Promise<void> {
   const person = await addPerson(world, a.tenant);
   const { caller, member } = person;
@@ -259,7 +260,7 @@ async function provokePersonalConflicts({ world, a }: TwoOrganisations): Promise
   });
 }
 
-/** An organisation with one owner who is a person, and nobody else who could be it. */
+/** An organisation with one owner who is a person, and no one else who could become one. */
 async function provokeLastOwner({ world }: TwoOrganisations): Promise<void> {
   const { owner } = await world.addOrganisation(`lonely-${Date.now()}`);
   const email = "lonely@example.org";
@@ -271,8 +272,8 @@ async function provokeLastOwner({ world }: TwoOrganisations): Promise<void> {
 }
 
 /**
- * Requests that find their Idempotency-Key in the hands of another one, which does not come to an end. Each waits for
- * as long as the API waits for a row, on a connection of its own, so there may only be a few of them.
+ * Requests whose Idempotency-Key is held by another one that does not end. Each waits for as long as the API
+ * waits for a row, on a connection of its own, so there may only be a few of them.
  */
 export async function provokeBusyKeys(
   all: TwoOrganisations,
@@ -337,10 +338,10 @@ export function openBareReplica({ world }: TwoOrganisations): Promise<Replica> {
   return openReplica(world.database, { consoleOrigins: [], mailFile: null });
 }
 
-/** A replica whose database is not there. */
+/** A replica whose database is unreachable. */
 export function openLostReplica({ world }: TwoOrganisations): Promise<Replica> {
   const nowhere = new URL(world.database.apiUrl);
-  // The port of tcpmux, which nobody serves.
+  // The port of tcpmux, which no program uses.
   nowhere.port = "1";
   nowhere.hostname = "127.0.0.1";
   return openReplica({ ...world.database, apiUrl: nowhere.href });

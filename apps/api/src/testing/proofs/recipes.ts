@@ -19,7 +19,7 @@ export type PathIds = Readonly<Record<string, string>>;
 
 /** How to call an operation so that it succeeds. */
 export type Recipe = {
-  /** What the path names, all of it the side's own; made anew by operations that use it up. */
+  /** What the path names, all of it the side's own; recreated by operations that use it up. */
   readonly path?: (side: Side, all: TwoOrganisations) => PathIds | Promise<PathIds>;
   /** A body that is right. */
   readonly body?: (side: Side, all: TwoOrganisations) => unknown | Promise<unknown>;
@@ -61,7 +61,7 @@ const anyRule = (port: number) => ({ protocol: "tcp", ports: [String(port)], pee
 const regionR1 = (): PathIds => ({ region: "r1" });
 let regions = 0;
 let imported = 20_999;
-/** From the other end of the region's numbers than creates take them. */
+/** From the upper end of the region's numbers, which creates reach last. */
 const nextImported = () => imported--;
 /** A network of 256 addresses that no other call has: public addresses are unique in the whole installation. */
 const ownNetwork = (() => {
@@ -73,7 +73,7 @@ const ownNetwork = (() => {
 })();
 /** The last server that a tenant has put behind a gateway of its own. */
 const reachable = new WeakMap<Tenant, string>();
-/** The name of the last server that a side has made to be rebuilt: it has to be repeated. */
+/** The name of the last server that a side has created for a rebuild: the body repeats it. */
 const rebuilt = new WeakMap<Side, string>();
 
 /**
@@ -424,7 +424,7 @@ export const recipes: { readonly [id in OperationId]: Recipe } = {
   },
   openServerConsole: {
     path: async (side) => {
-      // Its region has been heard of, and must not have been silent since.
+      // Its region has reported, and must not have been silent since.
       await side.tenant.setEdge(true);
       return standing("server")(side);
     },
@@ -527,7 +527,7 @@ async function addAgentToken(world: TwoOrganisations["world"], region: string): 
 const firstKey = Buffer.alloc(32, 9).toString("base64");
 const pendingKey = Buffer.alloc(32, 10).toString("base64");
 
-/** A region whose agent has told another key than its first. */
+/** A region whose agent has reported another key than its first. */
 async function regionWithTwoKeys(world: TwoOrganisations["world"]): Promise<string> {
   const { slug, agent } = await world.addRegion(`keys-${newIdBody()}`);
   for (const public_key of [firstKey, pendingKey])

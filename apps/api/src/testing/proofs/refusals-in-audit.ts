@@ -1,6 +1,8 @@
 import pg from "pg";
 
-/** Request ids of the given refusals that the audit trail does not know, with what was sent; twenty at most. */
+/**
+ * Request ids of the given refusals that are missing in the audit trail, with what was sent; twenty at most.
+ */
 export async function missingInAudit(
   ownerUrl: string,
   refused: ReadonlyMap<string, string>,

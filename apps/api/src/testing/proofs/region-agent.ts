@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import type { Schemas } from "@kule/contract/schemas";
 import type { ApiCaller } from "../api-caller.ts";
-import { capabilities, type Outcome, withWhatItBrought } from "../test-agent.ts";
+import { capabilities, type Outcome, withObservedResult } from "../test-agent.ts";
 
 export type ClaimedJob = {
   readonly id: string;
@@ -11,8 +11,8 @@ export type ClaimedJob = {
 };
 
 /**
- * Takes this very job as the region's agent would; jobs that come first go back to the queue, but for networks: those go to
- * the edge.
+ * Claims this job as the region's agent would; earlier jobs are released to the queue, except those that apply
+ * networks and firewalls: they are ended as done.
  *
  * @throws Error when the region does not offer it
  */
@@ -28,8 +28,9 @@ export async function claimThis(
       if (claimed.status !== 200) throw new Error(`no claim of ${jobId}: ${JSON.stringify(claimed)}`);
       const job = claimed.body.job as ClaimedJob;
       if (job.id === jobId) return job;
-      // There may be hundreds of these, and nobody waits for one that is not named.
-      if (job.kind === "NetworkApply") await bringToEdge(agent, job);
+      // There may be hundreds of these, and no test waits for one that it does not name. Each one that is released
+      // is in the way of every later claim.
+      if (job.kind === "NetworkApply" || job.kind === "FirewallApply") await endAsDone(agent, job);
       else inTheWay.push(job);
     }
   } finally {
@@ -37,7 +38,7 @@ export async function claimThis(
   }
 }
 
-/** Claims the job and ends it without having done anything: only what the API makes of it matters here. */
+/** Claims the job and ends it without having done anything: only the API's handling of it matters here. */
 export async function runJob(
   agent: ApiCaller,
   jobId: string,
@@ -45,7 +46,7 @@ export async function runJob(
   kinds: readonly string[] = capabilities,
 ): Promise<void> {
   const job = await claimThis(agent, jobId, kinds);
-  await end(agent, job, withWhatItBrought(job.payload, outcome as Outcome));
+  await end(agent, job, withObservedResult(job.payload, outcome as Outcome));
 }
 
 /** Brings all that waits for the region's edge. */
@@ -54,7 +55,7 @@ export async function emptyEdgeQueue(agent: ApiCaller): Promise<void> {
     const claimed = await claimNext(agent, ["NetworkApply"]);
     if (claimed.status === 204) return;
     if (claimed.status !== 200) throw new Error(`no claim for the edge: ${JSON.stringify(claimed)}`);
-    await bringToEdge(agent, claimed.body.job as ClaimedJob);
+    await endAsDone(agent, claimed.body.job as ClaimedJob);
   }
 }
 
@@ -67,8 +68,8 @@ function claimNext(agent: ApiCaller, kinds: readonly string[]) {
   });
 }
 
-async function bringToEdge(agent: ApiCaller, job: ClaimedJob): Promise<void> {
-  await end(agent, job, withWhatItBrought(job.payload, { status: "succeeded" }));
+async function endAsDone(agent: ApiCaller, job: ClaimedJob): Promise<void> {
+  await end(agent, job, withObservedResult(job.payload, { status: "succeeded" }));
 }
 
 async function end(agent: ApiCaller, job: ClaimedJob, outcome: object): Promise<void> {

@@ -12,13 +12,15 @@ import { ofSessions, personalCall, signIns } from "./person.ts";
 import { recipes } from "./recipes.ts";
 import type { Side, TwoOrganisations } from "./two-organisations.ts";
 
-/** A sign-in is no call of anybody; it has tests of its own. */
+/** A sign-in has no caller; it has tests of its own. */
 const callable = allOperations().filter((info) => !signIns.has(info.id));
 
-/** What is asked of a caller beside permissions: nothing, any valid token, or a person's session. */
+/** Operations that need no permission of a role: none at all, any valid token, or a person's session. */
 const ofNoRole: ReadonlySet<string> = new Set(["public", "authenticated", "session"]);
 
-/** Every operation as everybody: who has the permission succeeds, everybody else is refused by its name. */
+/**
+ * Every operation as every actor: those with the permission succeed, all others are refused with its name.
+ */
 export async function runRoleMatrix(all: TwoOrganisations, actorNames = /./): Promise<Findings> {
   const violations: string[] = [];
   let cases = 0;
@@ -49,11 +51,11 @@ async function roleDefect(all: TwoOrganisations, actor: Actor, info: OperationIn
   return expected(status < 300, "a success");
 }
 
-/** Calls it right, with objects of its own; what is of sessions gets one that nobody else needs. */
+/** Calls it correctly, with objects of its own; an operation of sessions gets a session of its own. */
 async function callAs(all: TwoOrganisations, actor: Actor, info: OperationInfo, mayDo: boolean) {
   const recipe = recipes[info.id];
   const personal =
-    // Who may not do it asks themselves, and not by somebody who may.
+    // An actor without the permission makes the call itself, and not through a permitted one.
     mayDo && actor.name === "a console session in A" ? await personalCall(info, actor.side, all.world) : null;
   const caller = personal?.caller ?? actor.caller;
   const path = mayDo ? await recipe.path?.(actor.side, all) : undefined;
@@ -68,7 +70,7 @@ async function callAs(all: TwoOrganisations, actor: Actor, info: OperationInfo, 
   });
 }
 
-/** Ways to use an operation that ask for a permission beside the operation's own. */
+/** Uses of an operation that need a permission in addition to the operation's own. */
 const usesThatAskMore: readonly {
   readonly operation: OperationId;
   readonly permission: Permission;
@@ -105,7 +107,10 @@ const usesThatAskMore: readonly {
 ];
 const askedInside: ReadonlySet<string> = new Set(usesThatAskMore.map(({ permission }) => permission));
 
-/** The same for those: who has the operation's permission alone is refused by the name of the other one. */
+/**
+ * The same for those: an actor with only the operation's permission is refused with the name of the other
+ * one.
+ */
 export async function runAskedInside(all: TwoOrganisations, actorNames = /./): Promise<Findings> {
   const violations: string[] = [];
   let cases = 0;
@@ -135,8 +140,9 @@ export async function runAskedInside(all: TwoOrganisations, actorNames = /./): P
 }
 
 /**
- * What must hold of the table of permissions whatever it says: those who only look change nothing, agents and people
- * have nothing in common, operators' work is nobody else's, and no permission is without use.
+ * What must hold for every version of the table of permissions: read-only roles change nothing, agents and
+ * people have no permission in common, operators' permissions belong to operators only, and every permission
+ * is used.
  */
 export function permissionTableFindings(all: TwoOrganisations): Findings {
   const violations: string[] = [];

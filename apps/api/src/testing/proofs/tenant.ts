@@ -14,7 +14,7 @@ export type MemberOfTenant = { readonly id: string; readonly email: string; read
 /** An organisation has at most 100 firewalls in a region, and a proof makes more servers than that. */
 const USES_OF_A_FIREWALL = 20;
 
-/** An organisation with makers for everything it can own; all of it made through the public API. */
+/** An organisation with a method for everything it can own; all of it created through the public API. */
 export class Tenant {
   readonly id: string;
   readonly slug: string;
@@ -22,7 +22,10 @@ export class Tenant {
   readonly region: TenantRegion;
   /** In every name of this tenant, so that it can be recognised wherever it should not be. */
   readonly mark: string;
-  /** A pool of the region with ranges of 16 addresses, and more of them allocated to this tenant than any proof takes. */
+  /**
+   * A pool of the region with ranges of 16 addresses, and more of them allocated to this tenant than any
+   * proof uses.
+   */
   #publicNetwork = "";
   #publicBlocks = 0;
   #spareSubnets = 0;
@@ -161,9 +164,9 @@ export class Tenant {
   }
 
   /**
-   * Makes a pool for this tenant alone and allocates addresses of it.
+   * Creates a pool for this tenant alone and allocates addresses of it.
    *
-   * @param network the first two numbers of its /16, which nobody else may have
+   * @param network the first two numbers of its /16, which must be unique
    */
   async openPublicNetwork(world: ApiWorld, network: string): Promise<string> {
     this.#publicNetwork = network;
@@ -196,12 +199,12 @@ export class Tenant {
     return made(await this.owner.post("/public-ips", body)).id;
   }
 
-  /** A ticket for the server's console; one that has the serial line gives way. */
+  /** A ticket for the server's console; one that has the serial line is superseded. */
   async addConsoleTicket(serverId: string, type: "serial" | "vnc" = "serial"): Promise<string> {
     const ask = () => this.owner.post(`/servers/${serverId}/console`, { type, take_over: true });
     const answer = await ask();
     if (answer.body.code !== "region_unavailable") return made(answer).session_id;
-    // Somebody has let the region's agent report, and it has been silent since.
+    // A caller has let the region's agent report, and it has been silent since.
     const hypervisor = { kind: "proxmox", reachable: true };
     made(await this.region.agent.post("/agent/health", { agent_version: "0.0.0", hypervisor }));
     return made(await ask()).session_id;
@@ -222,7 +225,7 @@ export class Tenant {
     return made(await this.owner.post("/firewalls", this.firewallBody())).firewall.id;
   }
 
-  /** For a server that is to be made with it; the next ones get the same. */
+  /** For a server that is to be created with it; the next ones get the same. */
   async firewallForServers(): Promise<string> {
     if (this.#usesLeft === 0) {
       this.#forServers = await this.addFirewall();
@@ -254,7 +257,7 @@ export class Tenant {
     };
   }
 
-  /** Whether the region has an edge from here on, as its agent says. */
+  /** Whether the region has an edge from here on, by its agent's report. */
   async setEdge(isThere: boolean): Promise<void> {
     const hypervisor = { kind: "proxmox", reachable: true };
     const edge = isThere ? { reachable: true } : null;
@@ -280,12 +283,12 @@ export class Tenant {
     const ask = () => this.owner.post("/gateways", this.gatewayBody(network, subnet));
     let answer = await ask();
     if (answer.body.code === "region_unavailable") {
-      // Somebody has let the region's agent report that it has no edge.
+      // A caller has let the region's agent report that it has no edge.
       await this.setEdge(true);
       answer = await ask();
     }
     const { gateway, job } = made(answer);
-    await this.tellEdge(job.id);
+    await this.applyToEdge(job.id);
     return gateway.id;
   }
 
@@ -295,12 +298,12 @@ export class Tenant {
     const { port_forward: forward, job } = made(
       await this.owner.post(`/gateways/${gateway}/port-forwards`, wanted),
     );
-    await this.tellEdge(job.id);
+    await this.applyToEdge(job.id);
     return forward.id;
   }
 
-  /** Lets the region's edge take what it has been told, with success. */
-  async tellEdge(jobId: string): Promise<void> {
+  /** Lets the region's edge apply its jobs, with success. */
+  async applyToEdge(jobId: string): Promise<void> {
     await runJob(this.region.agent, jobId, { status: "succeeded" }, ["NetworkApply"]);
   }
 
@@ -310,7 +313,7 @@ export class Tenant {
     return { id: member.id, email, password };
   }
 
-  /** Somebody who is new to the installation. */
+  /** A person who is new to the installation. */
   async addInvitation(role: Role = "viewer"): Promise<{ id: string; email: string; secret: string }> {
     const email = `${this.mark}-${randomUUID()}@example.org`;
     const { invitation, secret } = made(await this.owner.post("/invitations", { email, role }));

@@ -1,7 +1,10 @@
-/** A call whose time somebody could measure. */
+/** A call whose time an attacker could measure. */
 export type TimedCall = () => Promise<unknown>;
 
-/** Calls that are made in turn: what others could tell apart, and two of a kind to see what the machine does by itself. */
+/**
+ * Calls that are made in turn: a pair that must not be distinguishable, and two of a kind to measure the
+ * machine's noise.
+ */
 export type TimedCalls = {
   readonly foreign: TimedCall;
   readonly absent: TimedCall;
@@ -9,12 +12,13 @@ export type TimedCalls = {
 };
 
 /**
- * The probability that one call takes longer than another (Mann-Whitney): 0.5 when nobody can tell them apart.
+ * The probability that one call takes longer than another (Mann-Whitney): 0.5 when they are
+ * indistinguishable.
  */
 export type Separation = {
-  /** What is of others against what never was. */
+  /** Others' objects against absent ones. */
   readonly seen: number;
-  /** What never was against itself. */
+  /** Absent objects against absent objects. */
   readonly control: number;
 };
 

@@ -38,7 +38,7 @@ export async function rowLevelSecurityAlone(all: TwoOrganisations): Promise<Find
       const before = await look();
       const { cellsRun } = await runIsolationMatrix(all, {
         actors,
-        // Tokens hold rows of no organisation too and are under the first line only.
+        // The table of tokens holds rows of no organisation too and is under the first line only.
         place: (place) => operations[place.operation].audit !== null && place.kind !== "token",
         state: (state) => state.name.startsWith("foreign"),
       });
@@ -64,8 +64,8 @@ const ownedKinds: readonly ReferenceKind[] = [
 ];
 
 /**
- * Neither line: the matrix must find every kind of resource open, or its silence means nothing. It lets the
- * organisations change each other, so it comes last.
+ * Neither line: the matrix must find every kind of resource open, or its silence proves nothing. It lets the
+ * organisations change each other, so it runs last.
  */
 export async function neitherLine(all: TwoOrganisations): Promise<Findings> {
   const defences = { filters: false, rowLevelSecurity: false };

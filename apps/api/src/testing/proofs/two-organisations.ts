@@ -1,11 +1,11 @@
 import { operations } from "@kule/contract/generated/operations";
 import { newId } from "../../platform/ids.ts";
 import { withChecksum } from "../../platform/tokens.ts";
-import { auditSession } from "../../products/consoles/session-audit.ts";
-import { issueToken } from "../../products/identity/token-store.ts";
+import { auditSession } from "../../products/consoles/index.ts";
+import { issueToken } from "../../products/tokens/index.ts";
 import { ApiCaller } from "../api-caller.ts";
 import { ApiWorld } from "../api-world.ts";
-import { TestLooker } from "../test-looker.ts";
+import { TestScanner } from "../test-scanner.ts";
 import { addIdentity, addPasskey, addPerson, addSession, type Person } from "./person.ts";
 import { runJob } from "./region-agent.ts";
 import { made, Tenant, type TenantRegion } from "./tenant.ts";
@@ -36,11 +36,11 @@ export type Standing = {
   /** A pool that only this organisation has addresses of. */
   readonly ip_pool: string;
   readonly ip_pool_range: string;
-  /** An address of it that is allocated and not taken. */
+  /** An address of it that is allocated and not reserved. */
   readonly ip_pool_address: string;
-  /** A session that looks at the server's screen, held by a process that is never taken for gone. */
+  /** A session that shows the server's screen, held by a process that never counts as gone. */
   readonly console_session: string;
-  /** A session of the side's person beside the one that calls. */
+  /** A session of the side's person, other than the one that calls. */
   readonly login_session: string;
   readonly passkey: string;
   readonly identity: string;
@@ -48,7 +48,7 @@ export type Standing = {
   readonly region: string;
 };
 
-/** What was there and is gone: must read like what never was. */
+/** Objects that existed and are gone: they must read like ones that never existed. */
 export type Removed = Pick<
   Standing,
   | "member"
@@ -78,7 +78,7 @@ export type Side = {
   readonly person: Person;
 };
 
-/** Two organisations that have the same, side by side, and everybody who could come by. */
+/** Two organisations with the same resources, and every kind of actor. */
 export type TwoOrganisations = {
   readonly world: ApiWorld;
   readonly a: Side;
@@ -89,12 +89,12 @@ export type TwoOrganisations = {
     readonly none: ApiCaller;
     readonly garbage: ApiCaller;
     readonly wrongChecksum: ApiCaller;
-    /** An organisation's token that says it is an operator's; its checksum fits. */
+    /** An organisation's token with the prefix of an operator's; its checksum is right. */
     readonly wrongPrefix: ApiCaller;
     readonly expired: ApiCaller;
     readonly revoked: ApiCaller;
     readonly session: ApiCaller;
-    /** A session as a browser would bring it: the API takes no cookies. */
+    /** A session as a browser would send it: the API accepts no cookies. */
     readonly cookie: ApiCaller;
     readonly operator: ApiCaller;
   };
@@ -115,7 +115,7 @@ async function fillWorld(
   world: ApiWorld,
   destroyServer: (world: ApiWorld, tenant: Tenant, serverId: string) => Promise<void>,
 ): Promise<TwoOrganisations> {
-  // Recipes are called for hundreds of times, and a subnet of each keeps its VLAN.
+  // Recipes are called hundreds of times, and a subnet of each keeps its VLAN.
   const vlan_range = { first: 100, last: 3999 };
   const r1 = await world.addRegion("r1", { vlan_range });
   const r2 = await world.addRegion("r2", { vlan_range });
@@ -169,9 +169,9 @@ async function fillWorld(
   };
 }
 
-/** Guests that are nobody's servers, seen twice: the region drifts. */
+/** Guests that are not Kule's servers, seen twice: the region drifts. */
 async function addStrangers({ agent }: TenantRegion): Promise<void> {
-  const looker = new TestLooker(agent, "looker-of-the-proofs");
+  const looker = new TestScanner(agent, "looker-of-the-proofs");
   const strangers = [20_998, 20_999].map((vmid) => ({
     vmid,
     node: "pve1",
@@ -362,7 +362,7 @@ async function removeGateway(tenant: Tenant): Promise<Pick<Removed, "gateway" | 
   const forward = await tenant.addPortForward(gateway, server, 443);
   for (const path of [`/gateways/${gateway}/port-forwards/${forward}`, `/gateways/${gateway}`]) {
     const { job } = made(await tenant.owner.delete(path));
-    await tenant.tellEdge(job.id);
+    await tenant.applyToEdge(job.id);
   }
   return { gateway, port_forward: forward };
 }

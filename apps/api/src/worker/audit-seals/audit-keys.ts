@@ -28,7 +28,7 @@ export function readAuditKeys(environment: Readonly<Record<string, string | unde
   return { currentId, byId };
 }
 
-/** What a seal says of a row, and of what was sealed before it. */
+/** What a seal states of a row, and of the seals before it. */
 export type Seal = {
   readonly position: string;
   readonly auditId: string;

@@ -1,6 +1,6 @@
 /**
- * SQL: all that a row `a` of the audit trail says, as one text that is the same whenever it is asked for. It is written
- * out here and is no function of the database, where whoever changes rows could change it too.
+ * SQL: the whole content of a row `a` of the audit trail, as one text that never varies. It is written out
+ * here and is no function of the database, where an attacker who changes rows could change it too.
  */
 export const auditRowText = `jsonb_build_array(
   a.id, (extract(epoch from a.at) * 1000000)::bigint, a.organisation_id, a.region, a.actor_type, a.actor_id,
@@ -12,7 +12,8 @@ export const exactTime = (expression: string) =>
   `to_char(${expression} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`;
 
 /**
- * How long after an entry's time its transaction may commit; statements, waits and idle transactions of the API all end
- * earlier. An entry without a seal that is older than the seals by more than this was not written when it says.
+ * How long after an entry's time its transaction may commit; statements, waits and idle transactions of the
+ * API all end earlier. An unsealed entry that is older than the seals by more than this was not written at
+ * its stated time.
  */
 export const longestTransaction = "interval '10 minutes'";

@@ -69,7 +69,7 @@ const idOf = async (organisation: TestOrganisation) => {
 const broken = async () =>
   (await findViolations(owner)).filter(({ invariant }) => invariant === "I12").map(({ subject }) => subject);
 
-test("a trail that nobody touched is whole, up to its last sealed entry", async () => {
+test("an unchanged trail is intact, up to its last sealed entry", async () => {
   expect(await said()).toMatchObject({ whole: null, checked_at: null, stale: true });
   await verify();
   const { rows } = await owner.query("select max(at) as last, count(*)::integer as count from audit");
@@ -86,13 +86,13 @@ test("a trail that nobody touched is whole, up to its last sealed entry", async 
   expect(await broken()).toEqual([]);
 });
 
-describe("behind the back of the API, by the owner of the tables,", () => {
+describe("without the API, by the owner of the tables,", () => {
   test.each([
     ["a changed actor", "update audit set actor_name = 'Somebody else' where id = $1"],
     ["a changed time", "update audit set at = at + interval '1 microsecond' where id = $1"],
     ["a changed detail", `update audit set details = details || '{"x": 1}' where id = $1`],
     ["a row given to nobody", "update audit set organisation_id = null where id = $1"],
-  ])("%s is noticed", async (_what, sql) => {
+  ])("%s is detected", async (_what, sql) => {
     const id = await idOf(acme);
     await owner.query(sql, [id]);
     await verify();
@@ -109,7 +109,7 @@ describe("behind the back of the API, by the owner of the tables,", () => {
     expect(await broken()).toEqual([expect.stringContaining(`row_changed ${id}`)]);
   });
 
-  test("a removed row is noticed, and so is one that is removed with its seal", async () => {
+  test("a removed row is detected, and so is one that is removed with its seal", async () => {
     const id = await idOf(acme);
     await owner.query("delete from audit where id = $1", [id]);
     await verify();
@@ -124,7 +124,7 @@ describe("behind the back of the API, by the owner of the tables,", () => {
       expect(await said(caller)).toMatchObject({ whole: false, first_break: { reason: "seals_removed" } });
   });
 
-  test("the end of the trail, cut off with its seals, is noticed", async () => {
+  test("the end of the trail, cut off with its seals, is detected", async () => {
     await owner.query(
       "delete from audit where id = (select audit_id from audit_seal order by position desc limit 1)",
     );
@@ -141,7 +141,7 @@ describe("behind the back of the API, by the owner of the tables,", () => {
     await expect(verify()).resolves.toMatchObject({ breaks: [{ reason: "seals_removed" }] });
   });
 
-  test("a row that was added to the past is noticed, and never sealed", async () => {
+  test("a row that was added to the past is detected, and never sealed", async () => {
     await owner.query(
       `insert into audit (id, at, organisation_id, actor_type, action, outcome, http_status, request_id)
        values ('aud_added', now() - interval '30 minutes', $1, 'user', 'server.delete', 'succeeded', 202, 'req_x')`,
@@ -157,7 +157,7 @@ describe("behind the back of the API, by the owner of the tables,", () => {
     expect(await broken()).toEqual(["row_added aud_added"]);
   });
 
-  test("a seal made without the key is noticed", async () => {
+  test("a seal created without the key is detected", async () => {
     const id = await idOf(acme);
     await owner.query("update audit set actor_name = 'Somebody else' where id = $1", [id]);
     const { breaks } = await verify();
@@ -185,7 +185,7 @@ test("a key is replaced by one in front of it; what the old one sealed stays ver
   expect((await verify(both)).breaks).toEqual([]);
 });
 
-test("a row waits for every transaction that is older than its own, and then has its place", async () => {
+test("a row waits for every transaction that is older than its own, and then has its position", async () => {
   const slow = new Client({ connectionString: world.database.ownerUrl });
   await slow.connect();
   await slow.query("begin");
@@ -200,7 +200,7 @@ test("a row waits for every transaction that is older than its own, and then has
   expect((await verify()).breaks).toEqual([]);
 });
 
-test("workers that seal at once give each row one seal, without gaps", async () => {
+test("concurrent workers give each row one seal, without gaps", async () => {
   await Promise.all(Array.from({ length: 20 }, () => acme.owner.post("/ssh-keys", { name: "many" })));
   const clients = await Promise.all(
     Array.from({ length: 3 }, async () => {
@@ -223,7 +223,7 @@ test("workers that seal at once give each row one seal, without gaps", async () 
   expect((await verify()).breaks).toEqual([]);
 });
 
-test("the worker seals what comes by itself", async () => {
+test("the worker seals new rows by itself", async () => {
   const worker = await runWorker({
     deps: world.replica.deps,
     workerUrl: world.database.workerUrl,

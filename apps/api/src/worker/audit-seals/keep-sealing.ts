@@ -6,14 +6,14 @@ import { sealAll } from "./verify-audit.ts";
 /** How long an entry waits for its seal, when a worker runs and no transaction is older. */
 const everyMs = 5_000;
 
-/** Seals the rows of the audit trail as they come, until stopped. What fails is tried again the next time. */
+/** Seals new rows of the audit trail until stopped. A failure is retried the next time. */
 export function keepSealing(
   ownerUrl: string,
   keys: AuditKeys | null,
   log: Logger,
 ): { stop(): Promise<void> } {
   if (keys === null) {
-    log.warn("KULE_AUDIT_KEYS is not set: the audit trail is not sealed, and nobody notices a changed row");
+    log.warn("KULE_AUDIT_KEYS is not set: the audit trail is not sealed, and changed rows are not detected");
     return { stop: async () => {} };
   }
   const owner = new pg.Pool({ connectionString: ownerUrl, max: 1, application_name: "kule-audit-seals" });
@@ -21,7 +21,7 @@ export function keepSealing(
   let sealing: Promise<void> | null = null;
   const seal = () => {
     sealing ??= sealOnce(owner, keys)
-      .catch((error: unknown) => log.warn({ err: error }, "could not seal the audit trail; trying again"))
+      .catch((error: unknown) => log.warn({ err: error }, "could not seal the audit trail; retrying"))
       .finally(() => {
         sealing = null;
       });

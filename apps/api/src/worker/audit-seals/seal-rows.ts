@@ -3,7 +3,7 @@ import type { ClientBase } from "pg";
 import { type AuditKeys, type Head, macOfHead, macOfSeal, noMac, type Seal } from "./audit-keys.ts";
 import { auditRowText, exactTime, longestTransaction } from "./audit-row-text.ts";
 
-/** Rows of one transaction: small, so that a crash loses little and nobody waits for the head's lock for long. */
+/** Rows of one transaction: few, so that a crash loses little and the head is never locked for long. */
 export const rowsPerBatch = 500;
 
 type UnsealedRow = {
@@ -13,8 +13,8 @@ type UnsealedRow = {
 };
 
 /**
- * Seals the next rows of the audit trail, in one transaction. Only rows whose transaction is older than every running
- * one are taken: a row that commits later never belongs before one that is sealed.
+ * Seals the next rows of the audit trail, in one transaction. Only rows whose transaction is older than every
+ * running one are sealed: a row that commits later never belongs before a sealed one.
  *
  * @param owner a connection of the owner of the tables, outside of a transaction
  * @returns how many were sealed; fewer than a batch means that nothing is left for now
@@ -86,7 +86,7 @@ async function moveHead(
   reached: Omit<Head, "upTo">,
   rows: readonly UnsealedRow[],
 ): Promise<void> {
-  // A row that says it is of the future must not make those of the present too old.
+  // A row with a time in the future must not make the present ones too old.
   const { rows: times } = await owner.query<{ up_to: string }>(
     `select ${exactTime("greatest((select up_to from audit_seal_head), least(max(at), clock_timestamp()))")} as up_to
        from audit where id = any($1)`,

@@ -5,8 +5,9 @@ import { rowsPerBatch, sealRows } from "./seal-rows.ts";
 import { type Verification, verifySeals } from "./verify-seals.ts";
 
 /**
- * Seals what waits, holds the trail against its seals, and keeps what was found for the API and the invariants. Where
- * the trail ends is logged: a log that is kept elsewhere tells of seals that were cut off together with their head.
+ * Seals the waiting rows, verifies the trail against its seals, and stores the findings for the API and the
+ * invariants. The end of the trail is logged: a log that is stored elsewhere proves that seals were cut off
+ * together with their head.
  *
  * @param owner a connection of the owner of all tables, outside of a transaction
  */
@@ -23,8 +24,8 @@ export async function verifyAudit(
     "select position::text, encode(mac, 'hex') as mac, up_to, key_id from audit_seal_head",
   );
   if (found.breaks.length > 0)
-    log.error({ first: found.breaks[0], breaks: found.breaks.length }, "the audit trail is not whole");
-  log.info({ head: rows[0] ?? null }, "the audit trail was held against its seals");
+    log.error({ first: found.breaks[0], breaks: found.breaks.length }, "the audit trail is not intact");
+  log.info({ head: rows[0] ?? null }, "the audit trail was verified against its seals");
   return found;
 }
 

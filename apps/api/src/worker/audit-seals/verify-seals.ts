@@ -11,7 +11,7 @@ export type BreakReason =
   | "seals_removed"
   | "key_unknown";
 
-/** A place where the trail and its seals do not go together. */
+/** A position where the trail and its seals do not agree. */
 export type AuditBreak = {
   readonly reason: BreakReason;
   readonly position: string | null;
@@ -22,7 +22,7 @@ export type AuditBreak = {
 };
 
 export type Verification = {
-  /** Rows until then were looked at; null before the first seal. */
+  /** Rows until then were verified; null before the first seal. */
   readonly upTo: string | null;
   readonly sealedRows: string;
   /** The first of them, in the order of the trail. */
@@ -51,8 +51,9 @@ type SealRow = {
 };
 
 /**
- * Holds every sealed row against its seal, every seal against the one before it, and the trail's past against rows that
- * nobody sealed. Sealing may go on meanwhile: what is looked at ends where the head was at the beginning.
+ * Verifies every sealed row against its seal, every seal against the one before it, and the sealed past for
+ * unsealed rows. Sealing may continue concurrently: the verification ends where the head was at its
+ * beginning.
  *
  * @param owner a connection of the owner of the tables
  */
@@ -109,7 +110,7 @@ function breaksOfHead(head: HeadRow, keys: AuditKeys): AuditBreak[] {
   return [{ reason, position, auditId: null, organisationId: null, at: null }];
 }
 
-/** @param before the mac of the position before; null when that is gone and nothing can be said */
+/** @param before the mac of the position before; null when that is gone and cannot be verified */
 function breaksOfSeal(row: SealRow, before: Buffer | null, keys: AuditKeys): AuditBreak[] {
   const { position, audit_id: auditId, organisation_id: organisationId, digest, key_id: keyId } = row;
   const found = (reason: BreakReason): AuditBreak[] => [

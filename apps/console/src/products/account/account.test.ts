@@ -15,7 +15,7 @@ afterEach(async () => {
   expect(world.api.defects).toEqual([]);
 });
 
-/** Every form about how somebody signs in. */
+/** Every form that changes how a person signs in. */
 const forms = [
   "/account/password",
   "/account/sessions/end-others",
@@ -41,7 +41,7 @@ const fields = { current_password: "a", new_password: "b", repeat_password: "b",
 describe.each(forms)("the form of %s", (path) => {
   const mutations = () => world.api.calls.filter((call) => !call.startsWith("GET "));
 
-  test("is refused, and reaches nobody, unless a page of this session sent it", async () => {
+  test("is refused, and has no effect, unless a page of this session sent it", async () => {
     const token = tokenIn(await ada.page("/servers"));
     const eve = await new Visitor(world).signIn();
     const foreign = tokenIn(await eve.page("/servers"));
@@ -64,20 +64,20 @@ describe.each(forms)("the form of %s", (path) => {
     expect(mutations()).toEqual(before);
   });
 
-  test("changes nothing when its address is only opened", async () => {
+  test("opening its address changes nothing", async () => {
     const before = mutations();
     await ada.get(`${path}?${new URLSearchParams(fields)}`);
-    // A page may ask for a challenge, which writes nothing.
+    // A page may request a challenge, which writes nothing.
     expect(mutations().filter((call) => !call.includes("passkey-options"))).toEqual(before);
   });
 });
 
-test("the second step of a sign-in is nobody's without the first", async () => {
+test("the second step of a sign-in requires the first", async () => {
   const stranger = new Visitor(world);
   expect((await stranger.get("/sign-in/second-factor")).headers.get("location")).toBe("/sign-in");
 });
 
-test("what only its person may know is in no page, also while the API is away", async () => {
+test("personal secrets are on no page, also while the API does not answer", async () => {
   const typed = { password: "swordfish 1", code: "246810", new_password: "swordfish 2", name: "x" };
   const passwords = { ...typed, current_password: "swordfish 3", repeat_password: "swordfish 2" };
   const token = tokenIn(await ada.page("/account/security"));

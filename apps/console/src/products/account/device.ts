@@ -1,4 +1,4 @@
-// From the most particular to the most general: nearly every browser also says that it is another one.
+// From the most specific to the most general: nearly every user agent also names other browsers.
 const browsers: readonly (readonly [RegExp, string])[] = [
   [/\bEdg(?:e|A|iOS)?\//, "Edge"],
   [/\bOPR\//, "Opera"],
@@ -18,7 +18,7 @@ const systems: readonly (readonly [RegExp, string])[] = [
   [/\bLinux\b|\bX11\b/, "Linux"],
 ];
 
-/** What a browser says it is, in a few words: `Firefox · Linux`. Null when it says nothing that we know. */
+/** A short description of a browser: `Firefox · Linux`. Null for an unknown user agent. */
 export function deviceOf(userAgent: string | null): string | null {
   if (userAgent === null) return null;
   const found = [browsers, systems].flatMap(

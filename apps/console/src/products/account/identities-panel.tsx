@@ -1,9 +1,9 @@
 import type { Schemas } from "@kule/contract/schemas";
 import { FormSeal, When } from "../../layout/parts.tsx";
 import type { View } from "../../layout/view.ts";
-import type { AccountPageProps } from "./account-page.tsx";
+import type { AccountPageProps } from "./props.ts";
 
-/** The person's accounts at providers. Not shown where there is nothing to link and nothing linked. */
+/** The person's accounts at providers. Hidden where there is no provider to link and no linked account. */
 export function IdentitiesPanel({ view, security, providers, idempotencyKey }: AccountPageProps) {
   const text = view.messages.identities;
   const { identities } = security;

@@ -4,13 +4,15 @@ import type { ConsoleContext, ConsoleEnv, ConsoleServices } from "../../console-
 import { renderPage } from "../../layout/document.tsx";
 import { postedKey } from "../../posted-form.ts";
 import { listProviders, troubleOf } from "../sign-in/providers.ts";
-import { GoOnPage } from "./go-on-page.tsx";
+import { ContinuePage } from "./continue-page.tsx";
 import { answerRefused } from "./two-factor-routes.tsx";
 
 const accountPath = "/account/security";
 type Answer = { readonly flow: string; readonly response: string };
 
-/** Links to providers: each begins here with a form, goes to the provider, and ends at the address it sends back to. */
+/**
+ * Linking of providers: each flow starts here with a form, continues at the provider, and ends at the callback address.
+ */
 export function identityRoutes(routes: Hono<ConsoleEnv>, services: ConsoleServices): void {
   routes.post("/account/identities/link", (context) => begin(services, context, "link"));
   routes.post("/account/proof/provider", (context) => begin(services, context, "prove"));
@@ -38,8 +40,8 @@ export function identityRoutes(routes: Hono<ConsoleEnv>, services: ConsoleServic
 }
 
 /**
- * A page in between, and no redirect: the policy lets forms lead to this console alone, and a redirect to another
- * house would be a part of the form's way.
+ * An intermediate page instead of a redirect: the policy restricts form submissions to this console, and browsers apply
+ * that to redirects of the answer too.
  */
 async function begin(services: ConsoleServices, context: ConsoleContext, purpose: "link" | "prove") {
   const provider = context.get("form").get("provider") ?? "";
@@ -59,7 +61,7 @@ async function begin(services: ConsoleServices, context: ConsoleContext, purpose
     returnTo: accountPath,
   });
   const label = (await listProviders(services, context)).find(({ id }) => id === provider)?.label ?? provider;
-  return context.html(renderPage(<GoOnPage view={context.get("view")} url={url} label={label} />));
+  return context.html(renderPage(<ContinuePage view={context.get("view")} url={url} label={label} />));
 }
 
 export async function endIdentityLink(
@@ -75,7 +77,7 @@ export async function endIdentityLink(
     .catch(() => null);
   if (answer?.response.status === 401) return context.redirect("/sign-in?why=ended", 303);
   const isUnproven = (answer?.error as { code?: string } | undefined)?.code === "proof_required";
-  // Whoever proves themselves now brings the same answer again by choosing the provider once more.
+  // After a proof the person chooses the provider again, which returns the same answer.
   if (isUnproven) return context.redirect("/account/proof", 303);
   if (answer?.data === undefined) return backWith(context, provider, troubleOf(answer));
   cookies.clearFlow(context);

@@ -2,15 +2,14 @@ import type { Hono } from "hono";
 import { attempt } from "../../api.ts";
 import type { ConsoleContext, ConsoleEnv } from "../../console-context.ts";
 import { renderPage } from "../../layout/document.tsx";
-import { noProblems, TextField } from "../../layout/fields.tsx";
-import { Banner, PageHead } from "../../layout/parts.tsx";
-import { PasskeyForm, passkeyAnswer } from "../../layout/passkey-form.tsx";
-import { Shell } from "../../layout/shell.tsx";
+import { passkeyAnswer } from "../../layout/passkey-form.tsx";
 import { postedKey } from "../../posted-form.ts";
+import { CreatePasskeyPage } from "./create-passkey-page.tsx";
 import { deviceOf } from "./device.ts";
 import { answerRefused, showCodes } from "./two-factor-routes.tsx";
 
 const accountPath = "/account/security";
+
 const newPath = "/account/passkeys/new";
 
 export function passkeyRoutes(routes: Hono<ConsoleEnv>): void {
@@ -73,32 +72,14 @@ async function showNew(context: ConsoleContext, isRefused: boolean) {
   );
   if (begun.kind !== "done") return answerRefused(context, begun);
   const view = context.get("view");
-  const text = view.messages.account;
   const page = (
-    <Shell view={view} title={text.addPasskey} needs={["passkeys"]}>
-      <PageHead title={text.addPasskey} lead={text.addPasskeyLead} />
-      {isRefused ? <Banner kind="problem">{text.passkeyFailed}</Banner> : null}
-      <section class="panel">
-        <PasskeyForm
-          view={view}
-          action={newPath}
-          use="register"
-          ceremony={begun.data}
-          submit={text.createPasskey}
-        >
-          <TextField
-            view={view}
-            name="name"
-            label={view.messages.common.name}
-            hint={text.passkeyNameHint}
-            value={deviceOf(context.req.header("user-agent") ?? null) ?? ""}
-            problems={noProblems}
-            required
-            maxlength={60}
-          />
-        </PasskeyForm>
-      </section>
-    </Shell>
+    <CreatePasskeyPage
+      view={view}
+      action={newPath}
+      ceremony={begun.data}
+      device={deviceOf(context.req.header("user-agent") ?? null)}
+      isRefused={isRefused}
+    />
   );
   return context.html(renderPage(page), isRefused ? 422 : 200);
 }

@@ -2,9 +2,9 @@ import type { Schemas } from "@kule/contract/schemas";
 import { Icon } from "../../layout/icons.tsx";
 import { FormSeal, When } from "../../layout/parts.tsx";
 import type { View } from "../../layout/view.ts";
-import type { AccountPageProps } from "./account-page.tsx";
+import type { AccountPageProps } from "./props.ts";
 
-/** The person's passkeys, each by the name that they gave it. */
+/** The person's passkeys, by their names. */
 export function PasskeysPanel({ view, security, idempotencyKey }: AccountPageProps) {
   const text = view.messages.account;
   return (

@@ -1,9 +1,9 @@
 import { noProblems, TextField } from "../../layout/fields.tsx";
 import { FormSeal } from "../../layout/parts.tsx";
 import { refusedForm } from "../../refused-form.ts";
-import type { AccountPageProps } from "./account-page.tsx";
+import type { AccountPageProps } from "./props.ts";
 
-/** Never filled in again: what was typed into a password's field is not sent back to the page. */
+/** Never prefilled: the value of a password field is not sent back to the page. */
 export function PasswordPanel({ view, security, form, idempotencyKey }: AccountPageProps) {
   const text = view.messages.account;
   const problems = refusedForm(form, "password")?.problems ?? noProblems;
@@ -17,7 +17,7 @@ export function PasswordPanel({ view, security, form, idempotencyKey }: AccountP
       </p>
       <form class="form" method="post" action="/account/password">
         <FormSeal view={view} idempotencyKey={`${idempotencyKey}-password`} />
-        {/* For password managers: whose password this is. */}
+        {/* The user name, for password managers. */}
         <input
           type="email"
           name="email"

@@ -1,15 +1,15 @@
 import { Hono } from "hono";
 import { attempt, conflictOf, type Outcome, read } from "../../api.ts";
 import type { ConsoleContext, ConsoleEnv, ConsoleServices } from "../../console-context.ts";
-import { orGone } from "../../form-answer.ts";
+import { doneIfAbsent } from "../../form-answer.ts";
 import { renderPage } from "../../layout/document.tsx";
 import { noticeBanner, type PageBanner } from "../../page-banner.ts";
 import { postedKey } from "../../posted-form.ts";
 import { type RefusedForm, refuseForm } from "../../refused-form.ts";
 import { listProviders, providerTrouble } from "../sign-in/providers.ts";
-import { AccountPage } from "./account-page.tsx";
 import { identityRoutes } from "./identity-routes.tsx";
 import { passkeyRoutes } from "./passkey-routes.tsx";
+import { AccountPage } from "./show-page.tsx";
 import { twoFactorRoutes } from "./two-factor-routes.tsx";
 
 export const accountPath = "/account/security";
@@ -49,7 +49,7 @@ export function accountRoutes(services: ConsoleServices): Hono<ConsoleEnv> {
         body: {
           new_password: wanted,
           end_tokens: form.has("end_tokens"),
-          // Who signs in with a provider has none.
+          // A person who signs in with a provider has no password.
           ...(form.has("current_password") ? { current_password: form.get("current_password") ?? "" } : {}),
         },
       }),
@@ -80,7 +80,7 @@ export function accountRoutes(services: ConsoleServices): Hono<ConsoleEnv> {
         },
       }),
     );
-    const ended = orGone(outcome);
+    const ended = doneIfAbsent(outcome);
     if (ended.kind !== "done") return showRefused(context, ended, "sessions", []);
     return context.redirect(`${accountPath}?notice=session-ended`, 303);
   });
@@ -89,7 +89,7 @@ export function accountRoutes(services: ConsoleServices): Hono<ConsoleEnv> {
   passkeyRoutes(routes);
   identityRoutes(routes, services);
 
-  // A form that was refused leaves its address in the bar: loading that again shows the page.
+  // A refused form leaves its address in the address bar: a reload of it shows the page.
   for (const path of ["/account/password", "/account/sessions/*"])
     routes.get(path, (context) => context.redirect(accountPath, 303));
 
@@ -104,7 +104,7 @@ type Shown = {
   readonly status?: 200 | 409 | 422 | 429;
 };
 
-/** The page again, with what the API had against a form of it. */
+/** The page again, with the API's refusal of one of its forms. */
 async function drawRefused(
   services: ConsoleServices,
   context: ConsoleContext,
@@ -116,7 +116,7 @@ async function drawRefused(
     const text = context.get("view").messages.account.tooMany;
     return drawAccount(services, context, { banner: { kind: "problem", text }, status: 429 });
   }
-  // Throws for what no page can go on from.
+  // Throws for refusals that no form can show.
   conflictOf(outcome);
   return drawAccount(services, context, refuseForm(context, outcome, of, {}, { fields }));
 }

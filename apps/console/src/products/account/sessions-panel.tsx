@@ -1,10 +1,10 @@
 import type { Schemas } from "@kule/contract/schemas";
 import { FormSeal, When } from "../../layout/parts.tsx";
 import type { View } from "../../layout/view.ts";
-import type { AccountPageProps } from "./account-page.tsx";
 import { deviceOf } from "./device.ts";
+import type { AccountPageProps } from "./props.ts";
 
-/** Where the person is signed in, each with an end. */
+/** The person's sessions, each with a button that ends it. */
 export function SessionsPanel({ view, sessions, idempotencyKey }: AccountPageProps) {
   const { messages } = view;
   const text = messages.account;
@@ -93,7 +93,7 @@ function SessionRow(props: {
   );
 }
 
-/** The API knows it to the minute, which may have begun before the session. */
+/** The API records it to the minute, which may have begun before the session. */
 function lastUse({ created_at: created, last_used_at: used }: Schemas["LoginSession"]): string {
   return used !== null && Date.parse(used) > Date.parse(created) ? used : created;
 }

@@ -1,11 +1,11 @@
 import { FormSeal, Status, When } from "../../layout/parts.tsx";
-import type { AccountPageProps } from "./account-page.tsx";
+import type { AccountPageProps } from "./props.ts";
 
 /** The authenticator app and the recovery codes. */
 export function TwoFactorPanel({ view, security, idempotencyKey }: AccountPageProps) {
   const text = view.messages.account;
   const { totp } = security;
-  // Recovery codes are for passkeys as well.
+  // Recovery codes also serve people who have passkeys only.
   const hasAny = totp !== null || security.passkeys.length > 0;
   return (
     <section class="panel" id="two-factor" aria-labelledby="two-factor-title">

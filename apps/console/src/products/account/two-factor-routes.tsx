@@ -9,9 +9,9 @@ import type { PageBanner } from "../../page-banner.ts";
 import { postedKey } from "../../posted-form.ts";
 import { problemText, sentence } from "../../problem-messages.ts";
 import { listProviders } from "../sign-in/providers.ts";
-import { ProofPage } from "./proof-page.tsx";
-import { RecoveryCodesPage } from "./recovery-codes-page.tsx";
-import { SetUpPage } from "./set-up-page.tsx";
+import { ProofPage } from "./prove-page.tsx";
+import { SetUpPage } from "./set-up-two-factor-page.tsx";
+import { RecoveryCodesPage } from "./show-recovery-codes-page.tsx";
 
 const accountPath = "/account/security";
 const proofPath = "/account/proof";
@@ -95,20 +95,20 @@ export function twoFactorRoutes(routes: Hono<ConsoleEnv>, services: ConsoleServi
     routes.get(path, (context) => context.redirect(accountPath, 303));
 }
 
-/** To the question who it is, where that is what is missing; otherwise to the page, which says what is. */
+/** Redirects to the proof page if a proof is missing; otherwise to the page, with a notice about the refusal. */
 export function answerRefused(context: ConsoleContext, outcome: Refused): Response {
   if (outcome.kind === "refused" && outcome.problem.code === "proof_required")
     return context.redirect(proofPath, 303);
   const problem = conflictOf(outcome);
   const { messages } = context.get("view");
-  // A closed list of codes, so that an address cannot make the page say anything else.
+  // A closed list of codes, so that an address cannot show any other text.
   const known = problem.code in messages.account.refusals;
   if (known) return context.redirect(`${accountPath}?refused=${problem.code}`, 303);
   throw new Error(sentence(problemText(problem, messages), messages.locale));
 }
 
 async function showSetUp(context: ConsoleContext, problems: FieldProblems, status: 200 | 422 | 429 = 200) {
-  // Asked again it answers the same secret, so a wrong code does not mean to scan another one.
+  // A repeated request returns the same secret, so a wrong code does not require another scan.
   const outcome = await attempt(
     context.get("api").POST("/me/totp", {
       params: { header: { "Idempotency-Key": crypto.randomUUID() } },
@@ -124,7 +124,7 @@ async function showSetUp(context: ConsoleContext, problems: FieldProblems, statu
   );
 }
 
-/** The recovery codes, which no other page ever shows. */
+/** The recovery codes, which no other page shows. */
 export function showCodes(context: ConsoleContext, codes: readonly string[] | null) {
   return context.html(renderPage(<RecoveryCodesPage view={context.get("view")} codes={codes} />));
 }

@@ -1,11 +1,11 @@
 import type { Messages } from "../../messages/messages.ts";
 
-/** What was done, in words; its code where an older trail has one that the contract has no more. */
+/** The action in words; its code when an older entry has an action that the contract no longer has. */
 export function actionText({ actions }: Messages, action: string): string {
   return Object.hasOwn(actions, action) ? actions[action as keyof typeof actions] : action;
 }
 
-/** Every action that there is with its words, in their order. */
+/** All actions with their texts, sorted by text. */
 export function actionOptions({
   actions,
   locale,

@@ -37,7 +37,7 @@ afterEach(async () => {
 
 const rows = (page: string) => [...page.matchAll(/<tr id="aud_/g)].length;
 
-test("the organisation's trail says who did what to what and how it ended, and shows texts as texts", async () => {
+test("the organisation's trail shows actor, action, target and result, and renders texts as texts", async () => {
   const page = await ada.page("/audit");
   expect(rows(page)).toBe(2);
   for (const words of ["server.delete", "refused", "protected", "192.0.2.7", 'href="/servers/srv_1"'])
@@ -46,7 +46,7 @@ test("the organisation's trail says who did what to what and how it ended, and s
   expect(page).not.toContain('title="Only region.create"');
 });
 
-test("it says from where each thing came, without opening its details", async () => {
+test("it shows the origin of each entry without opening its details", async () => {
   expect(await ada.page("/audit")).toContain(
     '<td class="mono breakable" data-label="From where">192.0.2.7</td>',
   );
@@ -66,7 +66,7 @@ test.each([
   expect(page).toContain(count === 0 ? "Nothing matches" : "listAudit");
 });
 
-test("a time that is none is refused beside its field, and nothing is asked for", async () => {
+test("an invalid time is refused at its field, and nothing is sent", async () => {
   const before = world.api.calls.length;
   const answer = await ada.get("/audit?from=yesterday");
   expect(answer.status).toBe(422);
@@ -83,7 +83,7 @@ test("a long trail has pages that keep the filters", async () => {
   expect(rows(await ada.page("/audit?action=server.power&cursor=50"))).toBe(10);
 });
 
-test("a resource leads to its own trail, for those who may read it", async () => {
+test("a resource links to its own trail, for roles that may read it", async () => {
   const network = fakeNetwork({ name: "n", region: "ist1" }, true);
   world.api.state.networks.push(network);
   expect(await ada.page(`/networks/${network.id}`)).toContain(`href="/networks/${network.id}/audit"`);
@@ -92,7 +92,7 @@ test("a resource leads to its own trail, for those who may read it", async () =>
   expect(await mia.page("/members")).not.toContain('href="/audit"');
 });
 
-test("operators see all of it, with whose it is, without choosing an organisation", async () => {
+test("operators see the whole trail with its organisations, without choosing one", async () => {
   const grace = await new Visitor(world).signIn("grace@example.org", "keeps it running");
   const page = await grace.page("/operator/audit");
   expect(rows(page)).toBe(3);
@@ -100,7 +100,7 @@ test("operators see all of it, with whose it is, without choosing an organisatio
   expect(page).toContain(`href="/organisations/${acme}"`);
 });
 
-test("quotas say what is full, what nearly is, and what to do about it", async () => {
+test("quotas show what is full, what is nearly full, and how to change it", async () => {
   const { state } = world.api;
   const network = fakeNetwork({ name: "n", region: "ist1" }, true);
   for (let server = 0; server < 5; server += 1)

@@ -12,15 +12,15 @@ import { renderPage } from "../../layout/document.tsx";
 import { noProblems } from "../../layout/fields.tsx";
 import { rowsOf } from "../../layout/list-choices.ts";
 import { may } from "../../session.ts";
-import { AuditPage } from "./audit-page.tsx";
-import { askedOf, readAuditQuery } from "./audit-query.ts";
+import { AuditPage } from "./list-page.tsx";
+import { auditRequest, readAuditQuery } from "./list-query.ts";
 
-/** The trail: the organisation's own for its admins, and all of it for operators. */
+/** The trail: the organisation's own for its admins, and the whole trail for operators. */
 export function auditRoutes({ settings }: ConsoleServices): Hono<ConsoleEnv> {
   const routes = new Hono<ConsoleEnv>();
   routes.get("/audit", (context) => showTrail(context, "organisation", context.get("api")));
   routes.get("/operator/audit", (context) => {
-    // Without an organisation named, whichever one the operator acts in.
+    // Without an organisation header, even if the operator has chosen an organisation.
     const session = { ...sessionOf(context), organisation: null };
     return showTrail(context, "installation", clientFor(settings, session, context));
   });
@@ -36,7 +36,7 @@ async function showTrail(
   const address = new URL(context.req.url).searchParams;
   const query = readAuditQuery(address);
   const cursor = address.get("cursor") || undefined;
-  const asked = askedOf(query);
+  const asked = auditRequest(query);
   const parameters = asked.ok ? asked.parameters : {};
   const trail = asked.ok
     ? read(

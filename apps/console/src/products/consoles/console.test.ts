@@ -43,14 +43,14 @@ test("the page of a console may connect to the API and nowhere else, and no othe
   expect(other).not.toMatch(/ws:/);
 });
 
-test("a screen says whose keyboard layout counts, with the one of the page's language", async () => {
+test("a screen names the keyboard layout that applies, with the default of the page's language", async () => {
   expect(await ada.page(`/servers/${id}/console?type=vnc`)).toContain("localectl set-keymap uk");
   expect(await ada.page(`/servers/${id}/console?type=serial`)).not.toContain("set-keymap");
   const turkish = await new Visitor(world, { "accept-language": "tr" }).signIn();
   expect(await turkish.page(`/servers/${id}/console?type=vnc`)).toContain("localectl set-keymap trq");
 });
 
-test("a ticket is asked for by a form of ours, and never part of a page", async () => {
+test("a ticket is requested by a form of the panel, and is never part of a page", async () => {
   const path = `/servers/${id}/console/ticket`;
   const answer = await ada.post(path, { form_token: token, type: "serial" });
   expect(await answer.json()).toEqual({
@@ -64,7 +64,7 @@ test("a ticket is asked for by a form of ours, and never part of a page", async 
   expect((await ada.post(path, { form_token: token }, foreign)).status).toBeGreaterThanOrEqual(400);
 });
 
-test("a console that somebody else has open is said so, and can be taken over", async () => {
+test("another person's open console is shown, and can be taken over", async () => {
   const busy = await create("busy");
   const refused = await ada.post(`/servers/${busy}/console/ticket`, { form_token: token, type: "serial" });
   expect(refused.status).toBe(409);
@@ -77,7 +77,7 @@ test("a console that somebody else has open is said so, and can be taken over", 
   expect(taken.status).toBe(200);
 });
 
-test("a console in a region that is silent says so, and not that the API is away", async () => {
+test("a console in an unreachable region reports the region, not the API", async () => {
   const far = await create("far-away");
   const refused = await ada.post(`/servers/${far}/console/ticket`, { form_token: token, type: "serial" });
   expect(await refused.json()).toEqual({
@@ -86,7 +86,7 @@ test("a console in a region that is silent says so, and not that the API is away
   });
 });
 
-test("who has the console open is on the server's page, and is ended there", async () => {
+test("the server's page lists who has the console open, and can end the session", async () => {
   const listed = world.api.state.consoleSessions;
   expect(await ada.page(`/servers/${id}`)).toContain("Nobody has the console open");
   const session = fakeConsoleSession({ id });
@@ -104,14 +104,14 @@ test("who has the console open is on the server's page, and is ended there", asy
   const ended = await end(session.id, crypto.randomUUID());
   expect(ended.headers.get("location")).toBe(`/servers/${id}?notice=consoleEnded`);
   expect(listed.map(({ is_own }) => is_own)).toEqual([true]);
-  // It ended by itself in the meantime.
+  // The session ended by itself in the meantime.
   const again = await end(session.id, crypto.randomUUID());
   expect(again.headers.get("location")).toBe(`/servers/${id}?notice=consoleEnded`);
   expect(await ada.page(`/servers/${id}?notice=consoleEnded`)).toContain("The console session is ended.");
   listed.splice(0);
 });
 
-test("who may not open a console sees who has it open, and no way to end it", async () => {
+test("a role that may not open a console sees who has it open, and no button to end it", async () => {
   world.api.state.consoleSessions.push(fakeConsoleSession({ id }));
   const viewer = await new Visitor(world).signIn("vera@example.org", "only looking");
   const page = await viewer.page(`/servers/${id}`);

@@ -3,9 +3,9 @@ import { attempt, read } from "../../api.ts";
 import type { ConsoleEnv, ConsoleServices } from "../../console-context.ts";
 import { renderPage } from "../../layout/document.tsx";
 import { problemText } from "../../problem-messages.ts";
-import { ConsolePage } from "./console-page.tsx";
+import { ConsolePage } from "./show-page.tsx";
 
-/** The page of a console, and the tickets that its script asks for: one for each connection. */
+/** The page of a console, and the tickets that its script requests: one for each connection. */
 export function consoleRoutes({ settings }: ConsoleServices): Hono<ConsoleEnv> {
   const routes = new Hono<ConsoleEnv>();
 

@@ -2,7 +2,7 @@ import { ApiCall } from "../../layout/api-call-part.tsx";
 import { noProblems, SelectField, TextField } from "../../layout/fields.tsx";
 import { LabelsField, MoreFields } from "../../layout/more-fields.tsx";
 import { FormSeal } from "../../layout/parts.tsx";
-import type { FirewallsPageProps } from "./list-page.tsx";
+import type { FirewallsPageProps } from "./props.ts";
 
 export const startingRules = {
   empty: [],

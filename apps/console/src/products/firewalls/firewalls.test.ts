@@ -46,7 +46,7 @@ const row = (number: number, fields: Readonly<Record<string, string>> = {}) =>
     }).map(([name, value]) => [`rule-${number}-${name}`, value]),
   );
 
-test("a firewall is made with rules to begin with, and a taken name is told beside its field", async () => {
+test("a firewall is created with first rules, and a taken name is an error at its field", async () => {
   const fields = { name: "web", region: "ist1", start: "web", description: "" };
   const made = await ada.submit("/firewalls", "/firewalls", fields);
   expect(made.headers.get("location")).toBe(`/firewalls/${firewall().id}?notice=created`);
@@ -57,7 +57,7 @@ test("a firewall is made with rules to begin with, and a taken name is told besi
   expect(await ada.page("/firewalls")).toContain(`href="/firewalls/${firewall().id}"`);
 });
 
-test("rows come, move and go in the form alone; nothing is changed before it is saved", async () => {
+test("rows are added, moved and removed in the form only; nothing changes before it is saved", async () => {
   const id = seedFirewall();
   const path = `/firewalls/${id}/rules`;
   const draft = async (fields: Record<string, string>, intent: string) =>
@@ -78,7 +78,7 @@ test("rows come, move and go in the form alone; nothing is changed before it is 
   expect(firewall().generation).toBe(1);
 });
 
-test("what is saved is what was typed, peers of every kind with it", async () => {
+test("the saved rules are the typed ones, with peers of every kind", async () => {
   const id = seedFirewall();
   const [network] = world.api.state.networks;
   const subnet = network?.subnets[0]?.id ?? "";
@@ -125,7 +125,7 @@ test("what is saved is what was typed, peers of every kind with it", async () =>
     expect(page).toContain(words);
 });
 
-test("what is wrong stands beside its field, in the page's language, and what was typed is kept", async () => {
+test("errors are shown beside their fields in the page's language, and the input is kept", async () => {
   const id = seedFirewall();
   const save = (visitor: Visitor, fields: Record<string, string>) =>
     visitor.submit(`/firewalls/${id}/rules`, `/firewalls/${id}/rules`, { generation: "1", ...fields });
@@ -147,7 +147,7 @@ test("what is wrong stands beside its field, in the page's language, and what wa
   expect(firewall().generation).toBe(1);
 });
 
-test("rules that somebody else has changed are not overwritten unseen", async () => {
+test("concurrent changes of the rules are not overwritten without a warning", async () => {
   const id = seedFirewall();
   const save = (generation: string) =>
     ada.submit(`/firewalls/${id}/rules`, `/firewalls/${id}/rules`, {
@@ -158,13 +158,13 @@ test("rules that somebody else has changed are not overwritten unseen", async ()
   const refused = await save("1");
   expect(refused.status).toBe(412);
   const page = await refused.text();
-  expect(page).toContain("Somebody has changed the rules");
+  expect(page).toContain("The rules were changed in the meantime");
   expect(page).toMatch(/id="rule-0-ports"[^>]*value="80"/);
   expect(fieldIn(page, "generation")).toBe("7");
   expect((await save("7")).status).toBe(303);
 });
 
-test("it is attached to servers, subnets and labels, and taken off again", async () => {
+test("it is attached to servers, subnets and labels, and detached again", async () => {
   const id = seedFirewall();
   const { servers, networks } = world.api.state;
   const path = `/firewalls/${id}`;
@@ -199,7 +199,7 @@ test("a question in the address is answered with the rule that decides", async (
   expect(await ask("22", "nowhere")).toContain('id="test-from-problem"');
 });
 
-test("it is deleted by its name alone, and while it is attached the button says why not", async () => {
+test("a deletion requires its name, and while it is attached the button gives the reason", async () => {
   const id = seedFirewall();
   const path = `/firewalls/${id}`;
   firewall().attachments.push(fakeAttachment(world.api.state, { label_selector: "role=web" }));
@@ -218,7 +218,7 @@ test("it is deleted by its name alone, and while it is attached the button says 
   expect(world.api.state.firewalls).toHaveLength(0);
 });
 
-test("who may only look sees everything and can change nothing", async () => {
+test("a viewer sees everything and can change nothing", async () => {
   const id = seedFirewall();
   const vera = await new Visitor(world).signIn("vera@example.org", "only looking");
   const page = await vera.page(`/firewalls/${id}`);
@@ -244,14 +244,14 @@ test("a rule that always denies names what it denies, in both languages", async 
   };
   const english = await denied({}, "Deny");
   expect(english.length).toBeGreaterThan(3);
-  // "Deny: a server sends with its own address alone" said the opposite.
+  // "Deny: a server sends with its own address alone" had the opposite meaning.
   for (const line of english) expect(line).toMatch(/^Deny (Traffic|Link-local traffic) /);
   const turkish = await denied({ "accept-language": "tr" }, "Reddet");
   expect(turkish).toHaveLength(english.length);
   for (const line of turkish) expect(line).toContain("trafi");
 });
 
-test("a server's page shows what filters it and why, and attaches and detaches", async () => {
+test("a server's page shows the firewalls that filter it and why, and attaches and detaches them", async () => {
   const id = seedFirewall();
   const [server] = world.api.state.servers;
   const path = `/servers/${server?.id}`;
@@ -271,7 +271,7 @@ test("a server's page shows what filters it and why, and attaches and detaches",
   expect(await ada.page(path)).not.toContain("attached to this server");
 });
 
-test("all servers of a firewall are looked at again, or the button says why not", async () => {
+test("the rules of all servers of a firewall are re-applied, or the button gives the reason", async () => {
   const path = `/firewalls/${seedFirewall()}`;
   expect(await ada.page(path)).toMatch(/id="apply"[\s\S]*?disabled[\s\S]*?It is attached to no server\./);
   const { state } = world.api;
@@ -281,7 +281,7 @@ test("all servers of a firewall are looked at again, or the button says why not"
   expect(asked.headers.get("location")).toBe(`${path}?notice=applied`);
   expect(state.jobs.map(({ kind }) => kind)).toEqual(Array(3).fill("FirewallApply"));
   expect(await ada.page(`${path}?notice=applied`)).toContain("The servers are being looked at.");
-  // None that could be told now.
+  // No server could receive the rules now.
   firewall().attachments.length = 0;
   const none = await ada.submit(path, `${path}/apply`, {});
   expect(none.headers.get("location")).toBe(`${path}?notice=appliedNone`);

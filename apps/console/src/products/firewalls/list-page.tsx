@@ -1,73 +1,36 @@
 import type { Schemas } from "@kule/contract/schemas";
 import { LabelTags } from "../../layout/labels.tsx";
-import { type ListQuery, listParameters, nameSorts } from "../../layout/list-query.ts";
+import { listParameters } from "../../layout/list-query.ts";
 import { type Columns, ListTable } from "../../layout/list-table.tsx";
 import { ListView } from "../../layout/list-view.tsx";
-import { NarrowedList } from "../../layout/narrowed-list.tsx";
-import { PageNotice } from "../../layout/page-notice.tsx";
-import { PageHead, Status, ToForm, When } from "../../layout/parts.tsx";
-import { Shell } from "../../layout/shell.tsx";
-import type { View } from "../../layout/view.ts";
-import type { PageBanner } from "../../page-banner.ts";
-import type { RefusedForm } from "../../refused-form.ts";
+import { Status, When } from "../../layout/parts.tsx";
+import { ResourceListPage } from "../../resources/list-page.tsx";
 import { may } from "../../session.ts";
-import { SelectionBar, selectColumn } from "../selected/selection.tsx";
-import { attachmentTones, targetText } from "./attachments.tsx";
+import { selectColumn } from "../selected/selection-part.tsx";
+import { attachmentTones, targetText } from "./attachments-panel.tsx";
 import { CreateFirewall } from "./create-form.tsx";
-import type { Places } from "./places.ts";
-import { selectedFirewalls } from "./selected-firewalls.tsx";
+import type { FirewallsPageProps } from "./props.ts";
+import { firewalls } from "./resource.ts";
+import { selectedFirewalls } from "./selected.tsx";
 
 type Firewall = Schemas["Firewall"];
 
-export type FirewallsPageProps = {
-  readonly view: View;
-  readonly firewalls: Schemas["FirewallList"];
-  readonly places: Places;
-  readonly regions: readonly Schemas["CatalogRegion"][];
-  readonly query: ListQuery;
-  /** What is wrong with the label selector. */
-  readonly selectorProblem: string | null;
-  readonly form: RefusedForm | null;
-  readonly banner: PageBanner;
-  readonly idempotencyKey: string;
-};
-
-export const firewallFilters = ["hostname", "region", "labels"] as const;
-
 export function FirewallsPage(props: FirewallsPageProps) {
-  const { view, firewalls, banner, query } = props;
-  const { messages, session } = view;
-  const text = messages.firewalls;
+  const { view } = props;
+  const { session } = view;
   const mayCreate = session === null || may(session, "firewall:create");
   return (
-    <Shell view={view} title={text.title} section="firewalls">
-      <PageHead title={text.title} lead={text.lead}>
-        {mayCreate ? <ToForm form="create-title">{text.create}</ToForm> : null}
-      </PageHead>
-      <PageNotice banner={banner} />
-      <NarrowedList
-        view={view}
-        page="/firewalls"
-        list="firewall-list"
-        filters={firewallFilters}
-        sorts={nameSorts}
-        query={query}
-        regions={props.regions}
-        selectorProblem={props.selectorProblem}
-        empty={{
-          title: text.empty,
-          hint: text.emptyHint,
-          begin: mayCreate ? { form: "create-title", text: text.create } : null,
-        }}
-        found={firewalls}
-        options={<ListView view={view} list="firewalls" columns={firewallColumns(props)} />}
-        isLive
-      >
-        <FirewallTable {...props} />
-      </NarrowedList>
-      <SelectionBar view={view} kind={selectedFirewalls} items={firewalls.items} />
-      {mayCreate ? <CreateFirewall {...props} /> : null}
-    </Shell>
+    <ResourceListPage
+      {...props}
+      resource={firewalls}
+      found={props.firewalls}
+      options={<ListView view={view} list="firewalls" columns={firewallColumns(props)} />}
+      selected={selectedFirewalls}
+      mayCreate={mayCreate}
+      below={mayCreate ? <CreateFirewall {...props} /> : null}
+    >
+      <FirewallTable {...props} />
+    </ResourceListPage>
   );
 }
 
@@ -141,7 +104,7 @@ function FirewallTable(props: FirewallsPageProps) {
   );
 }
 
-/** The worst of its attachments; null when it has none. */
+/** The worst status of its attachments; null without attachments. */
 function stateOf({ attachments }: Firewall): Schemas["FirewallAttachment"]["status"] | null {
   const states = attachments.map(({ status }) => status);
   return (["failed", "pending", "applied"] as const).find((state) => states.includes(state)) ?? null;

@@ -1,12 +1,12 @@
 import { Problem } from "../../layout/fields.tsx";
 import { Icon } from "../../layout/icons.tsx";
 import type { View } from "../../layout/view.ts";
-import { DraftButton } from "./draft-button.tsx";
+import { DraftButton } from "./draft-part.tsx";
 import type { Places } from "./places.ts";
+import type { RulesPageProps } from "./props.ts";
 import type { DraftPeer, DraftRule } from "./rule-draft.ts";
-import type { RulesPageProps } from "./rules-page.tsx";
 
-/** Whom a rule is about: one line for each, with a text where the choice needs one. */
+/** The peers of a rule: one line for each, with a text field where the kind needs one. */
 export function PeerFields(props: RulesPageProps & { readonly row: number; readonly rule: DraftRule }) {
   const { view, row, rule, problems, focus } = props;
   const text = view.messages.firewalls;
@@ -27,7 +27,7 @@ export function PeerFields(props: RulesPageProps & { readonly row: number; reado
             >
               <PeerOptions view={view} places={props.places} peer={peer} />
             </select>
-            {/* Hidden by the stylesheet while the choice needs no text. */}
+            {/* Hidden by the stylesheet while the chosen kind needs no text. */}
             <input
               class="mono peer-text"
               type="text"

@@ -3,7 +3,7 @@ import { readAll } from "../../api.ts";
 import type { ConsoleContext } from "../../console-context.ts";
 import type { View } from "../../layout/view.ts";
 
-/** What rules, attachments and questions of one region can name. */
+/** The resources of one region that rules, attachments and tests can name. */
 export type Places = {
   readonly servers: readonly Schemas["Server"][];
   readonly networks: readonly Schemas["Network"][];
@@ -20,7 +20,7 @@ export async function readPlaces(context: ConsoleContext, region: string): Promi
   return { servers: servers.items, networks: networks.items, firewalls: firewalls.items };
 }
 
-/** A subnet as people know it: `default/app`. */
+/** A subnet with its network's name: `default/app`. */
 export function subnetName({ networks }: Pick<Places, "networks">, id: string): string | null {
   for (const network of networks) {
     const subnet = network.subnets.find((each) => each.id === id);
@@ -29,7 +29,7 @@ export function subnetName({ networks }: Pick<Places, "networks">, id: string): 
   return null;
 }
 
-/** Whom a rule is about, in words. */
+/** The peer of a rule, as text. */
 export function peerText({ messages }: View, places: Places, peer: Schemas["FirewallPeer"]): string {
   const text = messages.firewalls.peer;
   if (peer.cidr !== undefined) return peer.cidr;

@@ -2,21 +2,22 @@ import type { RequestBody, Schemas } from "@kule/contract/schemas";
 import { Hono } from "hono";
 import { attempt, read, readAll } from "../../api.ts";
 import type { ConsoleContext, ConsoleEnv } from "../../console-context.ts";
-import { answersOf, orGone } from "../../form-answer.ts";
-import { postedLabel, saidOfLabels, typedLabels } from "../../label-form.ts";
+import { answersOf, doneIfAbsent } from "../../form-answer.ts";
+import { labelErrorText, typedLabels } from "../../label-form.ts";
 import { renderPage } from "../../layout/document.tsx";
-import { rowsOf } from "../../layout/list-choices.ts";
-import { askedList, nameSorts, narrowedList, readListQuery } from "../../layout/list-query.ts";
 import { noticeBanner, type PageBanner } from "../../page-banner.ts";
 import { postedKey, postedValues } from "../../posted-form.ts";
 import { type RefusedForm, refuseForm } from "../../refused-form.ts";
+import { changeRoutes } from "../../resources/change-routes.ts";
+import { readList } from "../../resources/read-list.ts";
 import { answerQuestion } from "../networks/reach-question.ts";
-import { selectedRoutes } from "../selected/selected-routes.tsx";
+import { selectedRoutes } from "../selected/routes.tsx";
 import { type Start, startingRules } from "./create-form.tsx";
-import { FirewallsPage, firewallFilters } from "./list-page.tsx";
+import { FirewallsPage } from "./list-page.tsx";
 import { readPlaces } from "./places.ts";
+import { firewalls } from "./resource.ts";
 import { ruleRoutes } from "./rule-routes.tsx";
-import { selectedFirewalls } from "./selected-firewalls.tsx";
+import { selectedFirewalls } from "./selected.tsx";
 import { FirewallPage } from "./show-page.tsx";
 
 const createFields = ["labels", "name", "region", "start", "description"] as const;
@@ -46,7 +47,7 @@ export function firewallRoutes(): Hono<ConsoleEnv> {
     const { form, banner, status } = refuseForm(context, outcome, "firewall", values, {
       fields: ["labels", "name", "region", "description"],
       conflicts: { name_taken: "name" },
-      said: { labels: saidOfLabels(values.labels, context.get("view").messages) },
+      said: { labels: labelErrorText(values.labels, context.get("view").messages) },
     });
     return showList(context, banner, form, status);
   });
@@ -54,36 +55,18 @@ export function firewallRoutes(): Hono<ConsoleEnv> {
   ruleRoutes(routes);
 
   routes.route("/", selectedRoutes(selectedFirewalls));
-  routes.get("/firewalls/:id", (context) => showFirewall(context, banner(context), null, 200));
-  // Where a refused form was sent to, asked for again: the page that it is on.
-  routes.get("/firewalls/:id/*", (context) => context.redirect(`/firewalls/${context.req.param("id")}`, 303));
-
-  routes.post("/firewalls/:id/settings", async (context) => {
-    const values = postedValues(context, ["name", "description"]);
-    const outcome = await attempt(
-      context.get("api").PATCH("/firewalls/{firewall_id}", { ...options(context), body: values }),
-    );
-    return answer(context, {
-      outcome,
-      notice: "changed",
-      of: "settings",
-      values,
-      beside: {
-        fields: ["name", "description"],
-        conflicts: { name_taken: "name" },
-      },
-    });
+  routes.get("/firewalls/:firewall_id", (context) => showFirewall(context, banner(context), null, 200));
+  changeRoutes(routes, firewalls, {
+    show: showFirewall,
+    changed: "changed",
+    deleted: { pathOf: () => "/firewalls", notice: "deleted" },
   });
+  // The address of a refused form, loaded again, leads to the page that contains the form.
+  routes.get("/firewalls/:firewall_id/*", (context) =>
+    context.redirect(`/firewalls/${context.req.param("firewall_id")}`, 303),
+  );
 
-  routes.post("/firewalls/:id/labels", async (context) => {
-    const { labels, notice, values, beside } = postedLabel(context);
-    const outcome = await attempt(
-      context.get("api").PATCH("/firewalls/{firewall_id}", { ...options(context), body: { labels } }),
-    );
-    return answer(context, { outcome, notice, of: "labels", values, beside });
-  });
-
-  routes.post("/firewalls/:id/attach", async (context) => {
+  routes.post("/firewalls/:firewall_id/attach", async (context) => {
     const values = postedValues(context, ["target", "selector"]);
     const outcome = await attempt(
       context.get("api").POST("/firewalls/{firewall_id}/attachments", {
@@ -96,11 +79,11 @@ export function firewallRoutes(): Hono<ConsoleEnv> {
       notice: "attached",
       of: "attach",
       values,
-      beside: { everything: "target" },
+      errorPlaces: { everything: "target" },
     });
   });
 
-  routes.post("/firewalls/:id/detach", async (context) => {
+  routes.post("/firewalls/:firewall_id/detach", async (context) => {
     const { params } = options(context);
     const id = context.get("form").get("attachment_id") ?? "";
     const outcome = await attempt(
@@ -108,35 +91,15 @@ export function firewallRoutes(): Hono<ConsoleEnv> {
         params: { ...params, path: { ...params.path, firewall_attachment_id: id } },
       }),
     );
-    return answer(context, { outcome: orGone(outcome), notice: "detached", of: "detach" });
+    return answer(context, { outcome: doneIfAbsent(outcome), notice: "detached", of: "detach" });
   });
 
-  routes.post("/firewalls/:id/apply", async (context) => {
+  routes.post("/firewalls/:firewall_id/apply", async (context) => {
     const outcome = await attempt(
       context.get("api").POST("/firewalls/{firewall_id}/apply", options(context)),
     );
     const notice = outcome.kind === "done" && outcome.data.job_ids.length === 0 ? "appliedNone" : "applied";
     return answer(context, { outcome, notice, of: "apply" });
-  });
-
-  routes.post("/firewalls/:id/delete", async (context) => {
-    const values = postedValues(context, ["confirm_name"]);
-    const api = context.get("api");
-    const { params } = options(context);
-    const firewall = await read(api.GET("/firewalls/{firewall_id}", { params: { path: params.path } }));
-    if (values.confirm_name !== firewall.name) {
-      const problems = { confirm_name: [context.get("view").messages.firewalls.confirmMismatch] };
-      return showFirewall(context, null, { of: "delete", values, problems }, 422);
-    }
-    const outcome = await attempt(api.DELETE("/firewalls/{firewall_id}", { params }));
-    if (outcome.kind === "done") return context.redirect("/firewalls?notice=deleted", 303);
-    return answer(context, {
-      outcome,
-      notice: "deleted",
-      of: "delete",
-      values,
-      beside: { everything: "confirm_name" },
-    });
   });
 
   return routes;
@@ -151,7 +114,7 @@ function targetOf(values: { readonly target: string; readonly selector: string }
 function options(context: ConsoleContext) {
   return {
     params: {
-      path: { firewall_id: context.req.param("id") ?? "" },
+      path: { firewall_id: context.req.param("firewall_id") ?? "" },
       header: { "Idempotency-Key": postedKey(context) },
     },
   };
@@ -160,7 +123,7 @@ function options(context: ConsoleContext) {
 const banner = (context: ConsoleContext) =>
   noticeBanner(context, context.get("view").messages.firewalls.notices);
 
-const answer = answersOf((context) => `/firewalls/${context.req.param("id")}`, showFirewall);
+const answer = answersOf((context) => `/firewalls/${context.req.param("firewall_id")}`, showFirewall);
 
 async function showList(
   context: ConsoleContext,
@@ -170,23 +133,21 @@ async function showList(
 ) {
   const api = context.get("api");
   const view = context.get("view");
-  const query = readListQuery(new URL(context.req.url).searchParams, firewallFilters, nameSorts);
   const [listed, catalog, servers, networks] = await Promise.all([
-    attempt(api.GET("/firewalls", { params: { query: askedList(query, rowsOf(view.lists, "firewalls")) } })),
+    readList(context, firewalls),
     read(api.GET("/catalog")),
     readAll((page) => api.GET("/servers", { params: { query: page } })),
     readAll((page) => api.GET("/networks", { params: { query: page } })),
   ]);
-  const { list: firewalls, selectorProblem } = narrowedList(listed, view.messages);
+  const { list: found, ...listing } = listed;
   return context.html(
     renderPage(
       <FirewallsPage
         view={view}
-        firewalls={firewalls}
-        places={{ servers: servers.items, networks: networks.items, firewalls: firewalls.items }}
+        firewalls={found}
+        places={{ servers: servers.items, networks: networks.items, firewalls: found.items }}
         regions={catalog.regions}
-        query={query}
-        selectorProblem={selectorProblem}
+        {...listing}
         form={form}
         banner={banner}
         idempotencyKey={crypto.randomUUID()}
@@ -203,7 +164,7 @@ async function showFirewall(
   status: 200 | 409 | 422,
 ) {
   const api = context.get("api");
-  const path = { firewall_id: context.req.param("id") ?? "" };
+  const path = { firewall_id: context.req.param("firewall_id") ?? "" };
   const firewall = await read(api.GET("/firewalls/{firewall_id}", { params: { path } }));
   const [places, asked] = await Promise.all([
     readPlaces(context, firewall.region),

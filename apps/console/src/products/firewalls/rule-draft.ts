@@ -1,11 +1,11 @@
 import type { RequestBody, Schemas } from "@kule/contract/schemas";
 import { typedNumber } from "../../posted-form.ts";
-import { inAskedOrder, moveRule, neighbourOf } from "./rule-order.ts";
+import { inEvaluationOrder, moveRule, neighbourOf } from "./rule-order.ts";
 
-/** Whom a rule is about, as a form has it: a kind or an id, and the text that some kinds need. */
+/** The peer of a rule, as a form has it: a kind or an id, and the text that some kinds need. */
 export type DraftPeer = { readonly kind: string; readonly text: string };
 
-/** A rule as it is being typed. */
+/** A rule that is being edited. */
 export type DraftRule = {
   readonly direction: "in" | "out";
   readonly action: "allow" | "deny";
@@ -32,7 +32,7 @@ const newRule: DraftRule = {
 };
 
 export function draftOf(rules: readonly Schemas["FirewallRule"][]): DraftRule[] {
-  return inAskedOrder(rules).map((rule) => ({
+  return inEvaluationOrder(rules).map((rule) => ({
     direction: rule.direction,
     action: rule.action,
     protocol: rule.protocol,
@@ -72,7 +72,7 @@ export function readDraft(form: URLSearchParams): DraftRule[] {
   return rules;
 }
 
-/** What a button of the form does to its rows: `add`, `up:2`, `remove-peer:2:0`; anything else changes nothing. */
+/** Applies a button of the form to its rows: `add`, `up:2`, `remove-peer:2:0`; any other value changes nothing. */
 export function applyIntent(
   rules: readonly DraftRule[],
   intent: string,
@@ -108,7 +108,7 @@ export function applyIntent(
   return { rules, focus: null };
 }
 
-/** The body of the request. What is wrong in it the API says, beside its field. */
+/** The body of the request. The API reports errors in it beside their fields. */
 export function rulesBody(rules: readonly DraftRule[]): RequestBody<"setFirewallRules"> {
   return {
     rules: rules.map(({ ports, peers, priority, ...rule }) => ({
@@ -129,7 +129,7 @@ function peerOf({ kind, text }: DraftPeer): Schemas["FirewallPeer"] {
   return { firewall_id: kind };
 }
 
-/** The field of the form that an error in the body is about. */
+/** The field of the form for an error's pointer into the body. */
 export function draftField(pointer: string): string | null {
   const [, list, row, property, place] = pointer.split("/");
   if (list !== "rules" || row === undefined) return null;

@@ -1,13 +1,13 @@
 import { Problem } from "../../layout/fields.tsx";
 import { Icon } from "../../layout/icons.tsx";
-import { DraftButton } from "./draft-button.tsx";
+import { DraftButton } from "./draft-part.tsx";
 import { PeerFields } from "./peer-fields.tsx";
+import type { RulesPageProps } from "./props.ts";
 import { neighbourOf } from "./rule-order.ts";
-import type { RulesPageProps } from "./rules-page.tsx";
 
 const protocols = ["tcp", "udp", "icmp", "icmpv6", "any"] as const;
 
-/** One rule: a line of choices, and a line for what it is there for. */
+/** One rule: a line of choices, and a line for its description. */
 export function RuleFields(props: RulesPageProps & { readonly row: number }) {
   const { view, rules, row, problems, focus } = props;
   const text = view.messages.firewalls;

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { inAskedOrder, moveRule, neighbourOf } from "./rule-order.ts";
+import { inEvaluationOrder, moveRule, neighbourOf } from "./rule-order.ts";
 
 type Rule = {
   readonly name: string;
@@ -15,30 +15,30 @@ const rule = (
 ): Rule => ({ name, direction, action, priority: String(priority) });
 const shown = (rules: readonly Rule[]) => rules.map(({ name, priority }) => `${name} ${priority}`);
 
-test("rules stand as they are asked: in before out, by priority, and of two equals the one that denies", () => {
+test("rules are listed in the order of evaluation: inbound first, by priority, deny before allow at the same priority", () => {
   const rules = [
     rule("out", 1, "deny", "out"),
     rule("late", 2000),
     rule("allow", 1000),
     rule("deny", 1000, "deny"),
   ];
-  expect(shown(inAskedOrder(rules))).toEqual(["deny 1000", "allow 1000", "late 2000", "out 1"]);
+  expect(shown(inEvaluationOrder(rules))).toEqual(["deny 1000", "allow 1000", "late 2000", "out 1"]);
 });
 
-test("two rules of different priorities trade them, and the others keep theirs", () => {
+test("two rules of different priorities swap them, and the others keep theirs", () => {
   const rules = [rule("a", 100), rule("b", 500), rule("c", 900)];
   expect(shown(moveRule(rules, 2, 1))).toEqual(["a 100", "c 500", "b 900"]);
   expect(shown(moveRule(rules, 0, 1))).toEqual(["b 100", "a 500", "c 900"]);
 });
 
-test("what allows comes before what denies on the same footing only by a later priority of that", () => {
+test("an allow rule moves before a deny rule of the same priority only by increasing the deny rule's priority", () => {
   const rules = [rule("deny", 1000, "deny"), rule("allow", 1000), rule("after", 1000), rule("far", 2000)];
   const moved = moveRule(rules, 1, 0);
   expect(shown(moved)).toEqual(["allow 1000", "deny 1001", "after 1001", "far 2000"]);
-  expect(shown(inAskedOrder(moved))).toEqual(shown(moved));
+  expect(shown(inEvaluationOrder(moved))).toEqual(shown(moved));
 });
 
-test("every move leaves the order that it shows", () => {
+test("every move preserves the order that it shows", () => {
   const rules = [
     rule("a", 10, "deny"),
     rule("b", 10),
@@ -51,11 +51,11 @@ test("every move leaves the order that it shows", () => {
     for (const to of [from - 1, from + 1].filter((at) => at >= 0 && at < rules.length)) {
       const moved = moveRule(rules, from, to);
       expect(moved[to]?.name).toBe(rules[from]?.name);
-      expect(shown(inAskedOrder(moved)), `${from} to ${to}`).toEqual(shown(moved));
+      expect(shown(inEvaluationOrder(moved)), `${from} to ${to}`).toEqual(shown(moved));
     }
 });
 
-test("rows of the other direction are jumped over, and the ends have no neighbour", () => {
+test("rows of the other direction are skipped, and the first and last row have no neighbour", () => {
   const rules = [rule("a", 1), rule("out", 1, "allow", "out"), rule("b", 2)];
   expect(neighbourOf(rules, 2, "up")).toBe(0);
   expect(neighbourOf(rules, 0, "up")).toBeNull();

@@ -1,8 +1,8 @@
 type Ordered = { readonly direction: "in" | "out"; readonly action: "allow" | "deny" };
 type Prioritised = Ordered & { readonly priority: number | string };
 
-/** As they are asked: what comes in before what goes out, then by priority, and of two equals the one that denies. */
-export function inAskedOrder<Rule extends Prioritised>(rules: readonly Rule[]): Rule[] {
+/** The order of evaluation: inbound before outbound, then by priority, and at the same priority deny before allow. */
+export function inEvaluationOrder<Rule extends Prioritised>(rules: readonly Rule[]): Rule[] {
   return rules.toSorted(
     (one, other) =>
       Number(one.direction === "out") - Number(other.direction === "out") ||
@@ -11,7 +11,7 @@ export function inAskedOrder<Rule extends Prioritised>(rules: readonly Rule[]): 
   );
 }
 
-/** The next row in that direction that is about the same packets; null when there is none. */
+/** The next row of the same traffic direction, up or down; null when there is none. */
 export function neighbourOf(rules: readonly Ordered[], row: number, way: "up" | "down"): number | null {
   const rule = rules[row];
   const step = way === "up" ? -1 : 1;
@@ -21,8 +21,8 @@ export function neighbourOf(rules: readonly Ordered[], row: number, way: "up" | 
 }
 
 /**
- * The rows with two neighbours in each other's place. Only priorities say what is asked first, so they change with the
- * places: the two trade theirs, and where that is not enough, later rows go up by as little as keeps the order shown.
+ * Swaps two neighbouring rows. Priorities alone define the order of evaluation, so they change with the places: the two
+ * rows swap theirs, and where that is not enough, later rows are increased by the least that keeps the order shown.
  */
 export function moveRule<Rule extends Ordered & { readonly priority: string }>(
   rules: readonly Rule[],

@@ -5,24 +5,25 @@ import { renderPage } from "../../layout/document.tsx";
 import { noProblems } from "../../layout/fields.tsx";
 import { postedKey } from "../../posted-form.ts";
 import { fieldProblems, problemText, sentence } from "../../problem-messages.ts";
+import { RulesPage } from "./edit-rules-page.tsx";
 import { readPlaces } from "./places.ts";
+import type { RulesPageProps } from "./props.ts";
 import { applyIntent, type DraftRule, draftField, draftOf, readDraft, rulesBody } from "./rule-draft.ts";
-import { RulesPage, type RulesPageProps } from "./rules-page.tsx";
 
 type Shown = Partial<Pick<RulesPageProps, "problems" | "banner" | "focus" | "generation">> & {
   readonly rules: readonly DraftRule[] | null;
   readonly status?: 200 | 409 | 412 | 422;
 };
 
-/** The form with all rules of a firewall: changed here row by row, saved as a whole. */
+/** The form with all rules of a firewall: edited row by row, saved together. */
 export function ruleRoutes(routes: Hono<ConsoleEnv>): void {
-  routes.get("/firewalls/:id/rules", (context) => show(context, { rules: null }));
+  routes.get("/firewalls/:firewall_id/rules", (context) => show(context, { rules: null }));
 
-  routes.get("/firewalls/:id/rules/draft", (context) =>
-    context.redirect(`/firewalls/${context.req.param("id")}/rules`, 303),
+  routes.get("/firewalls/:firewall_id/rules/draft", (context) =>
+    context.redirect(`/firewalls/${context.req.param("firewall_id")}/rules`, 303),
   );
 
-  routes.post("/firewalls/:id/rules/draft", (context) => {
+  routes.post("/firewalls/:firewall_id/rules/draft", (context) => {
     const form = context.get("form");
     return show(context, {
       ...applyIntent(readDraft(form), form.get("intent") ?? ""),
@@ -30,9 +31,9 @@ export function ruleRoutes(routes: Hono<ConsoleEnv>): void {
     });
   });
 
-  routes.post("/firewalls/:id/rules", async (context) => {
+  routes.post("/firewalls/:firewall_id/rules", async (context) => {
     const form = context.get("form");
-    const id = context.req.param("id");
+    const id = context.req.param("firewall_id");
     const rules = readDraft(form);
     const generation = form.get("generation") ?? "";
     const outcome = await attempt(
@@ -48,7 +49,7 @@ export function ruleRoutes(routes: Hono<ConsoleEnv>): void {
     const problem = conflictOf(outcome);
     const { messages } = context.get("view");
     if (problem.status === 412)
-      // With the new state in the form: saving again is a decision then.
+      // The form contains the new version: saving again overwrites it deliberately.
       return show(context, {
         rules,
         status: 412,
@@ -74,7 +75,7 @@ export function ruleRoutes(routes: Hono<ConsoleEnv>): void {
 
 async function show(context: ConsoleContext, shown: Shown) {
   const api = context.get("api");
-  const path = { firewall_id: context.req.param("id") ?? "" };
+  const path = { firewall_id: context.req.param("firewall_id") ?? "" };
   const firewall = await read(api.GET("/firewalls/{firewall_id}", { params: { path } }));
   return context.html(
     renderPage(

@@ -3,11 +3,11 @@ import { Icon } from "../../layout/icons.tsx";
 import { Status } from "../../layout/parts.tsx";
 import type { View } from "../../layout/view.ts";
 import { type Places, peerText } from "./places.ts";
-import { inAskedOrder } from "./rule-order.ts";
+import { inEvaluationOrder } from "./rule-order.ts";
 
 type Rule = Schemas["FirewallRule"];
 
-/** The rules of one direction as they are asked, and what becomes of the rest. */
+/** The rules of one direction in the order of evaluation, and the default for other packets. */
 export function RuleTable(props: {
   readonly view: View;
   readonly firewall: Schemas["Firewall"];
@@ -16,7 +16,7 @@ export function RuleTable(props: {
 }) {
   const { view, firewall, direction } = props;
   const text = view.messages.firewalls;
-  const rules = inAskedOrder(firewall.rules.filter((rule) => rule.direction === direction));
+  const rules = inEvaluationOrder(firewall.rules.filter((rule) => rule.direction === direction));
   const title = direction === "in" ? text.incoming : text.outgoing;
   const side = direction === "in" ? text.from : text.to;
   return (
@@ -97,7 +97,7 @@ function RuleRow({
   );
 }
 
-/** What nobody can change, where people look for it. */
+/** The built-in rules, which cannot be changed, shown where people look for them. */
 export function PlatformRules({
   view,
   rules,

@@ -1,31 +1,19 @@
-import type { Schemas } from "@kule/contract/schemas";
-import { Offered } from "../../layout/act-button.tsx";
+import { Offered } from "../../layout/action-button.tsx";
 import { Icon } from "../../layout/icons.tsx";
-import { EditLabels, LabelsFact } from "../../layout/labels.tsx";
+import { LabelsFact } from "../../layout/labels.tsx";
 import { PageNotice } from "../../layout/page-notice.tsx";
 import { Copyable, PageHead, When } from "../../layout/parts.tsx";
 import { ResourceTabs } from "../../layout/resource-tabs.tsx";
-import { SettingsForm } from "../../layout/settings-form.tsx";
 import { Shell } from "../../layout/shell.tsx";
-import type { View } from "../../layout/view.ts";
-import type { PageBanner } from "../../page-banner.ts";
-import type { RefusedForm } from "../../refused-form.ts";
-import { Attachments } from "./attachments.tsx";
-import { DeleteFirewall } from "./delete-firewall.tsx";
-import { FirewallCalls } from "./firewall-calls.tsx";
-import type { Places } from "./places.ts";
+import { ChangeForms } from "../../resources/change-forms.tsx";
+import { DeletePanel } from "../../resources/delete-panel.tsx";
+import { Attachments } from "./attachments-panel.tsx";
+import { FirewallCalls } from "./calls.tsx";
+import { whyNotDelete } from "./disabled-reason.ts";
+import type { FirewallPageProps } from "./props.ts";
+import { firewalls } from "./resource.ts";
 import { PlatformRules, RuleTable } from "./rule-table.tsx";
-import { type TestAnswer, TestPanel } from "./test-panel.tsx";
-
-export type FirewallPageProps = {
-  readonly view: View;
-  readonly firewall: Schemas["Firewall"];
-  readonly places: Places;
-  readonly asked: TestAnswer;
-  readonly form: RefusedForm | null;
-  readonly banner: PageBanner;
-  readonly idempotencyKey: string;
-};
+import { TestPanel } from "./test-panel.tsx";
 
 export function FirewallPage(props: FirewallPageProps) {
   const { view, firewall, banner } = props;
@@ -39,7 +27,7 @@ export function FirewallPage(props: FirewallPageProps) {
         title={firewall.name}
         {...(firewall.description === "" ? {} : { lead: firewall.description })}
       />
-      <ResourceTabs view={view} kind="firewalls" resource={firewall} current="overview" />
+      <ResourceTabs view={view} resource={firewalls} item={firewall} current="overview" />
       <PageNotice banner={banner} />
       <div
         id="firewall-live"
@@ -72,7 +60,14 @@ export function FirewallPage(props: FirewallPageProps) {
         <Facts {...props} />
       </div>
       <Offered view={view} permission="firewall:delete">
-        <DeleteFirewall {...props} />
+        <DeletePanel
+          view={view}
+          resource={firewalls}
+          item={firewall}
+          why={whyNotDelete(props)}
+          form={props.form}
+          idempotencyKey={props.idempotencyKey}
+        />
       </Offered>
       <FirewallCalls {...props} />
     </Shell>
@@ -106,26 +101,14 @@ function Facts(props: FirewallPageProps) {
         </div>
         <LabelsFact view={view} labels={firewall.labels} list="/firewalls" />
       </dl>
-      <Offered view={view} permission="firewall:update">
-        {" "}
-        <SettingsForm
-          view={view}
-          page={`/firewalls/${firewall.id}`}
-          resource={firewall}
-          why={null}
-          form={props.form}
-          idempotencyKey={props.idempotencyKey}
-        />
-        <EditLabels
-          view={view}
-          action={`/firewalls/${firewall.id}/labels`}
-          of="labels"
-          labels={firewall.labels}
-          why={null}
-          form={props.form}
-          idempotencyKey={props.idempotencyKey}
-        />
-      </Offered>
+      <ChangeForms
+        view={view}
+        resource={firewalls}
+        item={firewall}
+        why={null}
+        form={props.form}
+        idempotencyKey={props.idempotencyKey}
+      />
     </section>
   );
 }

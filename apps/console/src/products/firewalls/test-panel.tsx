@@ -1,13 +1,13 @@
 import type { Schemas } from "@kule/contract/schemas";
 import { Icon } from "../../layout/icons.tsx";
 import type { View } from "../../layout/view.ts";
-import { questionText, ReachForm } from "../networks/reach-form.tsx";
+import { questionText, ReachForm } from "../networks/ask-reach-form.tsx";
 import type { Question } from "../networks/reach-question.ts";
 import { type Places, ruleText } from "./places.ts";
 
 export type TestAnswer = Question & { readonly verdict: Schemas["FirewallVerdict"] | null };
 
-/** What the firewall would do with a packet, and the rule that decides it. */
+/** The firewall's decision on a packet, and the rule that decides it. */
 export function TestPanel(props: {
   readonly view: View;
   readonly firewall: Schemas["Firewall"];

@@ -2,7 +2,7 @@ import type { Hono } from "hono";
 import { attempt, read, readAll } from "../../api.ts";
 import type { ConsoleContext, ConsoleEnv } from "../../console-context.ts";
 import { forbidden } from "../../failures.tsx";
-import { saidOfLabels, typedLabels } from "../../label-form.ts";
+import { labelErrorText, typedLabels } from "../../label-form.ts";
 import { renderPage } from "../../layout/document.tsx";
 import type { PageBanner } from "../../page-banner.ts";
 import { postedKey, postedValues } from "../../posted-form.ts";
@@ -47,7 +47,7 @@ export function createGatewayRoutes(routes: Hono<ConsoleEnv>): void {
         no_public_ip_available: address === "" ? "public_ip" : "address",
         tier_forbids_egress: "subnet_ids",
       },
-      said: { labels: saidOfLabels(values.labels, context.get("view").messages) },
+      said: { labels: labelErrorText(values.labels, context.get("view").messages) },
     });
     return show(context, values.network_id, chosen, form, banner, status);
   });

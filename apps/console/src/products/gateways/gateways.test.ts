@@ -31,7 +31,7 @@ function seedGateway(): string {
   return `/gateways/${gateway.id}`;
 }
 
-test("a network is given a gateway; data subnets cannot be chosen, and a refusal keeps what was typed", async () => {
+test("a gateway is created for a network; data subnets cannot be chosen, and a refusal keeps the input", async () => {
   const path = `/gateways/new?network=${network().id}`;
   expect(await ada.page("/gateways")).toContain(`href="${path}"`);
   const page = await ada.page(path);
@@ -51,7 +51,7 @@ test("a network is given a gateway; data subnets cannot be chosen, and a refusal
   expect(refused).not.toMatch(new RegExp(`value="${subnetId("app")}"[^>]*checked`));
 });
 
-test("whatever number of networks, servers and addresses there is, none is left out of a choice", async () => {
+test("choices are complete, whatever the number of networks, servers and addresses", async () => {
   const { state } = world.api;
   const path = seedGateway();
   const own = network();
@@ -86,7 +86,7 @@ test("whatever number of networks, servers and addresses there is, none is left 
   expect(serversPage).toMatch(new RegExp(`href="/networks/${own.id}"[^>]*>${own.name}`));
 });
 
-test("a gateway is given an address that the organisation has, if it is free", async () => {
+test("a gateway is created with an address of the organisation, if it is free", async () => {
   const { state } = world.api;
   const free = fakePublicIp("203.0.113.44");
   const attached = fakePublicIp("203.0.113.45", state.servers[0]);
@@ -100,7 +100,7 @@ test("a gateway is given an address that the organisation has, if it is free", a
   expect(state.gateways[0]?.public_ip.address).toBe("203.0.113.44");
 });
 
-test("subnets are served and taken off, and the page says how far the edge is", async () => {
+test("subnets are served and removed, and the page shows the state of the edge", async () => {
   const path = seedGateway();
   await ada.submit(path, `${path}/serve`, { subnet_id: subnetId("admin") });
   const page = await ada.page(path);
@@ -108,11 +108,11 @@ test("subnets are served and taken off, and the page says how far the edge is", 
   expect(page).toContain("updating");
   expect(page).not.toContain("db · 10.20.3.0/24");
   await ada.submit(path, `${path}/unserve`, { subnet_id: subnetId("app") });
-  expect(await ada.page(path)).toContain("being taken off");
-  expect(await ada.page(path)).toMatch(/disabled[^>]*>\s*Take off/);
-  // Its job has failed: it can be asked for once more.
+  expect(await ada.page(path)).toContain("detaching");
+  expect(await ada.page(path)).toMatch(/disabled[^>]*>\s*Detach/);
+  // Its job has failed: it can be retried.
   Object.assign(world.api.state.gateways[0] ?? {}, { job_id: null });
-  expect(await ada.page(path)).not.toMatch(/disabled[^>]*>\s*Take off/);
+  expect(await ada.page(path)).not.toMatch(/disabled[^>]*>\s*Detach/);
 });
 
 test("ports are forwarded to servers of served subnets, and refused beside their fields", async () => {
@@ -150,7 +150,7 @@ test("ports are forwarded to servers of served subnets, and refused beside their
   expect(await ada.page(path)).not.toMatch(/disabled[^>]*>\s*Remove/);
 });
 
-test("it is deleted by its name, and while it forwards a port the button says why not", async () => {
+test("a deletion requires its name, and while it forwards a port the button gives the reason", async () => {
   const path = seedGateway();
   const gateway = world.api.state.gateways[0];
   if (gateway === undefined) throw new Error("no gateway");
@@ -165,7 +165,7 @@ test("it is deleted by its name, and while it forwards a port the button says wh
   expect(gateway.status).toBe("deleting");
 });
 
-test("the network's map shows its gateway and leads to it; a network without one offers it", async () => {
+test("the network's map shows its gateway and links to it; a network without one offers to create it", async () => {
   const path = seedGateway();
   const page = await ada.page(`/networks/${network().id}`);
   expect(page).toContain(`href="${path}"`);
@@ -175,7 +175,7 @@ test("the network's map shows its gateway and leads to it; a network without one
   expect(await ada.page(`/networks/${other}`)).toContain(`href="/gateways/new?network=${other}"`);
 });
 
-test("who may only look can change nothing of it", async () => {
+test("a viewer can change nothing of it", async () => {
   const path = seedGateway();
   const vera = await new Visitor(world).signIn("vera@example.org", "only looking");
   const page = await vera.page(path);

@@ -1,32 +1,18 @@
-import type { Schemas } from "@kule/contract/schemas";
-import { ActButton, Offered } from "../../layout/act-button.tsx";
-import { ConfirmName } from "../../layout/confirm-name.tsx";
-import { EditLabels, LabelsFact } from "../../layout/labels.tsx";
+import { Offered } from "../../layout/action-button.tsx";
+import { LabelsFact } from "../../layout/labels.tsx";
 import { PageNotice } from "../../layout/page-notice.tsx";
-import { Banner, Copyable, FormSeal, PageHead, Status } from "../../layout/parts.tsx";
+import { Banner, Copyable, PageHead, Status } from "../../layout/parts.tsx";
 import { ResourceTabs } from "../../layout/resource-tabs.tsx";
-import { SettingsForm } from "../../layout/settings-form.tsx";
 import { Shell } from "../../layout/shell.tsx";
-import type { View } from "../../layout/view.ts";
-import type { PageBanner } from "../../page-banner.ts";
-import { type RefusedForm, refusedForm } from "../../refused-form.ts";
-import { GatewayCalls } from "./gateway-calls.tsx";
-import { gatewayTones } from "./gateway-status.ts";
-import { PortForwards } from "./port-forwards.tsx";
-import { ServedSubnets } from "./served-subnets.tsx";
-import { whyNot } from "./why-not.ts";
-
-export type GatewayPageProps = {
-  readonly view: View;
-  readonly gateway: Schemas["Gateway"];
-  readonly network: Schemas["Network"];
-  readonly forwards: readonly Schemas["PortForward"][];
-  /** Of the gateway's region. */
-  readonly servers: readonly Schemas["Server"][];
-  readonly form: RefusedForm | null;
-  readonly banner: PageBanner;
-  readonly idempotencyKey: string;
-};
+import { ChangeForms } from "../../resources/change-forms.tsx";
+import { DeletePanel } from "../../resources/delete-panel.tsx";
+import { GatewayCalls } from "./calls.tsx";
+import { disabledReason } from "./disabled-reason.ts";
+import { PortForwards } from "./port-forwards-panel.tsx";
+import type { GatewayPageProps } from "./props.ts";
+import { gateways } from "./resource.ts";
+import { ServedSubnets } from "./served-subnets-panel.tsx";
+import { gatewayTones } from "./status.ts";
 
 export function GatewayPage(props: GatewayPageProps) {
   const { view, gateway, network, banner } = props;
@@ -38,7 +24,7 @@ export function GatewayPage(props: GatewayPageProps) {
         <a href="/gateways">{text.all}</a>
       </p>
       <PageHead title={gateway.name} {...(gateway.description === "" ? {} : { lead: gateway.description })} />
-      <ResourceTabs view={view} kind="gateways" resource={gateway} current="overview" />
+      <ResourceTabs view={view} resource={gateways} item={gateway} current="overview" />
       <PageNotice banner={banner} />
       <div
         id="gateway-live"
@@ -91,73 +77,29 @@ export function GatewayPage(props: GatewayPageProps) {
             </div>
             <LabelsFact view={view} labels={gateway.labels} list="/gateways" />
           </dl>
-          <Offered view={view} permission="gateway:update">
-            {" "}
-            <SettingsForm
-              view={view}
-              page={`/gateways/${gateway.id}`}
-              resource={gateway}
-              why={whyNot(props, null)}
-              form={props.form}
-              idempotencyKey={props.idempotencyKey}
-            />
-            <EditLabels
-              view={view}
-              action={`/gateways/${gateway.id}/labels`}
-              of="labels"
-              labels={gateway.labels}
-              why={whyNot(props, null)}
-              form={props.form}
-              idempotencyKey={props.idempotencyKey}
-            />
-          </Offered>
+          <ChangeForms
+            view={view}
+            resource={gateways}
+            item={gateway}
+            why={disabledReason(props, null)}
+            form={props.form}
+            idempotencyKey={props.idempotencyKey}
+          />
         </section>
         <ServedSubnets {...props} />
         <PortForwards {...props} />
         <Offered view={view} permission="gateway:delete">
-          <DeleteGateway {...props} />
+          <DeletePanel
+            view={view}
+            resource={gateways}
+            item={gateway}
+            why={disabledReason(props, "delete")}
+            form={props.form}
+            idempotencyKey={props.idempotencyKey}
+          />
         </Offered>
       </div>
       <GatewayCalls {...props} />
     </Shell>
-  );
-}
-
-function DeleteGateway(props: GatewayPageProps) {
-  const { view, gateway, idempotencyKey } = props;
-  const text = view.messages.gateways;
-  const form = refusedForm(props.form, "delete");
-  const why = whyNot(props, "delete");
-  return (
-    <section class="panel danger" id="danger" aria-labelledby="danger-title">
-      <div class="panel-head">
-        <h2 id="danger-title">{text.danger}</h2>
-      </div>
-      <form
-        class="danger-row"
-        id="delete"
-        method="post"
-        action={`/gateways/${gateway.id}/delete`}
-        {...(form === null ? {} : { "hx-morph-skip": "" })}
-      >
-        <FormSeal view={view} idempotencyKey={`${idempotencyKey}-delete`} />
-        <div>
-          <h3>{text.delete}</h3>
-          <p class="hint">{text.deleteLead}</p>
-          {why === null ? (
-            <ConfirmName
-              view={view}
-              id="confirm-name"
-              name={gateway.name}
-              typed={form?.values.confirm_name ?? ""}
-              problems={form?.problems.confirm_name}
-            />
-          ) : null}
-        </div>
-        <ActButton why={why} kind="danger">
-          {text.delete}
-        </ActButton>
-      </form>
-    </section>
   );
 }

@@ -26,7 +26,7 @@ async function makePool(): Promise<string> {
   return path;
 }
 
-test("a VLAN that is no number is told beside its field, and never taken for none", async () => {
+test("an invalid VLAN is an error at its field, and never means no VLAN", async () => {
   const fields = { region: "ist1", name: "public", gateway: "203.0.113.1", prefix_length: "24", vlan: "ten" };
   const refused = await grace.submit("/ip-pools", "/ip-pools", fields);
   expect(refused.status).toBe(422);
@@ -36,7 +36,7 @@ test("a VLAN that is no number is told beside its field, and never taken for non
   expect(world.api.state.ipPools).toEqual([]);
 });
 
-test("addresses are allocated by number or by name, and withdrawn unless they are taken", async () => {
+test("addresses are allocated by number or by name, and withdrawn unless they are reserved", async () => {
   const path = await makePool();
   const organisation = world.api.state.organisations[0]?.id ?? "";
   const allocate = (fields: Record<string, string>) =>
@@ -76,7 +76,7 @@ test("addresses are allocated by number or by name, and withdrawn unless they ar
   expect(pool?.allocations).toHaveLength(4);
 });
 
-test("a range in use stays, with the reason beside it; so does a pool, whose button says why", async () => {
+test("a range or a pool in use cannot be deleted, and the reason is shown", async () => {
   const path = await makePool();
   const [pool] = world.api.state.ipPools;
   const organisation = world.api.state.organisations[0]?.id ?? "";
@@ -94,7 +94,7 @@ test("a range in use stays, with the reason beside it; so does a pool, whose but
   await grace.submit(path, `${path}/allocations/203.0.113.2/withdraw`, {});
   const mistyped = await grace.submit(path, `${path}/delete`, { confirm_name: "pubic" });
   expect(mistyped.status).toBe(422);
-  expect(await mistyped.text()).toContain("That is not the pool&#39;s name. Nothing was deleted.");
+  expect(await mistyped.text()).toContain("That is not its name. Nothing was done.");
   expect(world.api.state.ipPools).toHaveLength(1);
   const deleted = await grace.submit(path, `${path}/delete`, { confirm_name: "public" });
   expect(deleted.headers.get("location")).toBe("/ip-pools?notice=deleted");

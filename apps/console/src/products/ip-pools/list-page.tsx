@@ -1,75 +1,52 @@
 import type { Schemas } from "@kule/contract/schemas";
 import { ApiCalls } from "../../layout/api-call-part.tsx";
-import { noProblems, SelectField, TextField } from "../../layout/fields.tsx";
-import { type ListQuery, listParameters, nameSorts } from "../../layout/list-query.ts";
+import { listParameters } from "../../layout/list-query.ts";
 import { type Columns, ListTable } from "../../layout/list-table.tsx";
 import { ListView } from "../../layout/list-view.tsx";
-import { NarrowedList } from "../../layout/narrowed-list.tsx";
 import { OperatorTabs } from "../../layout/operator-tabs.tsx";
-import { PageNotice } from "../../layout/page-notice.tsx";
-import { FormSeal, PageHead, When } from "../../layout/parts.tsx";
-import { Shell } from "../../layout/shell.tsx";
+import { When } from "../../layout/parts.tsx";
 import type { View } from "../../layout/view.ts";
-import type { PageBanner } from "../../page-banner.ts";
-import type { RefusedForm } from "../../refused-form.ts";
-import { NoRegions } from "../operator/no-regions.tsx";
-import { AddressBar } from "./address-bar.tsx";
-
-export type IpPoolsPageProps = {
-  readonly view: View;
-  readonly pools: Schemas["IpPoolList"];
-  readonly regions: readonly Schemas["Region"][];
-  readonly query: ListQuery;
-  readonly form: RefusedForm | null;
-  readonly banner: PageBanner;
-  readonly idempotencyKey: string;
-};
-
-export const poolFilters = ["region"] as const;
+import { ResourceListPage } from "../../resources/list-page.tsx";
+import { NoRegions } from "../operator/no-regions-part.tsx";
+import { AddressBar } from "./address-bar-part.tsx";
+import { CreatePool } from "./create-form.tsx";
+import type { IpPoolsPageProps } from "./props.ts";
+import { ipPools } from "./resource.ts";
 
 export function IpPoolsPage(props: IpPoolsPageProps) {
-  const { view, pools, banner, query } = props;
-  const { ipPools } = view.messages;
+  const { view } = props;
   return (
-    <Shell view={view} title={ipPools.title} section="operator">
-      <OperatorTabs view={view} current="ipPools" />
-      <PageHead title={ipPools.title} lead={ipPools.lead} />
-      <PageNotice banner={banner} />
-      <NarrowedList
-        view={view}
-        page="/ip-pools"
-        list="pool-list"
-        filters={poolFilters}
-        sorts={nameSorts}
-        query={query}
-        regions={props.regions}
-        empty={{
-          title: ipPools.empty,
-          hint: ipPools.emptyHint,
-          begin: props.regions.length === 0 ? null : { form: "create-title", text: ipPools.create },
-        }}
-        found={pools}
-        options={<ListView view={view} list="ip_pools" columns={poolColumns(view)} />}
-      >
-        <PoolTable {...props} />
-      </NarrowedList>
-      {props.regions.length === 0 ? <NoRegions view={view} /> : <CreatePool {...props} />}
-      <ApiCalls
-        view={view}
-        calls={[
-          { operation: "listIpPools" },
-          {
-            operation: "createIpPool",
-            body: {
-              region: props.regions[0]?.slug ?? "ist1",
-              name: "public",
-              gateway: "203.0.113.1",
-              prefix_length: 24,
-            },
-          },
-        ]}
-      />
-    </Shell>
+    <ResourceListPage
+      {...props}
+      resource={ipPools}
+      found={props.pools}
+      options={<ListView view={view} list="ip_pools" columns={poolColumns(view)} />}
+      mayCreate={props.regions.length > 0}
+      above={<OperatorTabs view={view} current="ipPools" />}
+      head={null}
+      below={
+        <>
+          {props.regions.length === 0 ? <NoRegions view={view} /> : <CreatePool {...props} />}
+          <ApiCalls
+            view={view}
+            calls={[
+              { operation: "listIpPools" },
+              {
+                operation: "createIpPool",
+                body: {
+                  region: props.regions[0]?.slug ?? "ist1",
+                  name: "public",
+                  gateway: "203.0.113.1",
+                  prefix_length: 24,
+                },
+              },
+            ]}
+          />
+        </>
+      }
+    >
+      <PoolTable {...props} />
+    </ResourceListPage>
   );
 }
 
@@ -128,89 +105,5 @@ function PoolTable({ view, pools, query }: IpPoolsPageProps) {
       sorted={{ page: "/ip-pools", parameters: listParameters(query), sort: query.sort }}
       row={() => ({})}
     />
-  );
-}
-
-function CreatePool({ view, regions, form, idempotencyKey }: IpPoolsPageProps) {
-  const { messages } = view;
-  const text = messages.ipPools;
-  const problems = form?.problems ?? noProblems;
-  const value = (name: string) => form?.values[name] ?? "";
-  return (
-    <section class="panel" aria-labelledby="create-title">
-      <div class="panel-head">
-        <h2 id="create-title">{text.create}</h2>
-      </div>
-      <p class="panel-lead">{text.createHint}</p>
-      <form class="form" method="post" action="/ip-pools">
-        <FormSeal view={view} idempotencyKey={idempotencyKey} />
-        <div class="form-row">
-          <SelectField
-            name="region"
-            label={messages.common.region}
-            value={value("region")}
-            options={regions.map(({ slug, name }) => ({ value: slug, label: name }))}
-            problems={problems}
-          />
-          <TextField
-            view={view}
-            name="name"
-            label={messages.common.name}
-            value={value("name")}
-            problems={problems}
-            required
-            maxlength={100}
-          />
-        </div>
-        <TextField
-          view={view}
-          name="gateway"
-          label={text.gateway}
-          value={value("gateway")}
-          hint={text.gatewayHint}
-          problems={problems}
-          required
-          mono
-          maxlength={45}
-        />
-        <div class="form-row">
-          <TextField
-            view={view}
-            name="prefix_length"
-            label={text.prefixLength}
-            value={form === null ? "24" : value("prefix_length")}
-            problems={problems}
-            required
-            mono
-            maxlength={3}
-            attributes={{ inputmode: "numeric" }}
-          />
-          <TextField
-            view={view}
-            name="vlan"
-            label="VLAN"
-            value={value("vlan")}
-            hint={text.vlanHint}
-            problems={problems}
-            optional
-            mono
-            maxlength={4}
-            attributes={{ inputmode: "numeric" }}
-          />
-        </div>
-        <TextField
-          view={view}
-          name="description"
-          label={messages.common.description}
-          value={value("description")}
-          problems={problems}
-          optional
-          maxlength={500}
-        />
-        <button type="submit" class="button" data-kind="primary">
-          {text.create}
-        </button>
-      </form>
-    </section>
   );
 }

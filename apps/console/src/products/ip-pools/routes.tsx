@@ -3,12 +3,13 @@ import { attempt, read, readAll } from "../../api.ts";
 import type { ConsoleContext, ConsoleEnv } from "../../console-context.ts";
 import { answersOf } from "../../form-answer.ts";
 import { renderPage } from "../../layout/document.tsx";
-import { rowsOf } from "../../layout/list-choices.ts";
-import { askedList, nameSorts, readListQuery } from "../../layout/list-query.ts";
 import { noticeBanner, type PageBanner } from "../../page-banner.ts";
 import { postedKey, postedValues, typedNumber } from "../../posted-form.ts";
 import { type RefusedForm, refuseForm } from "../../refused-form.ts";
-import { IpPoolsPage, poolFilters } from "./list-page.tsx";
+import { changeRoutes } from "../../resources/change-routes.ts";
+import { readList } from "../../resources/read-list.ts";
+import { IpPoolsPage } from "./list-page.tsx";
+import { ipPools } from "./resource.ts";
 import { PoolPage } from "./show-page.tsx";
 
 const poolFields = ["region", "name", "description", "gateway", "prefix_length", "vlan"] as const;
@@ -43,11 +44,18 @@ export function ipPoolRoutes(): Hono<ConsoleEnv> {
     return showList(context, banner, form, status);
   });
 
-  routes.get("/ip-pools/:id", (context) => showPool(context, banner(context), null, 200));
-  // Where a refused form was sent to, asked for again: the page that it is on.
-  routes.get("/ip-pools/:id/*", (context) => context.redirect(`/ip-pools/${context.req.param("id")}`, 303));
+  routes.get("/ip-pools/:ip_pool_id", (context) => showPool(context, banner(context), null, 200));
+  changeRoutes(routes, ipPools, {
+    show: showPool,
+    changed: "renamed",
+    deleted: { pathOf: () => "/ip-pools", notice: "deleted" },
+  });
+  // The address of a refused form, loaded again, leads to the page that contains the form.
+  routes.get("/ip-pools/:ip_pool_id/*", (context) =>
+    context.redirect(`/ip-pools/${context.req.param("ip_pool_id")}`, 303),
+  );
 
-  routes.post("/ip-pools/:id/ranges", async (context) => {
+  routes.post("/ip-pools/:ip_pool_id/ranges", async (context) => {
     const values = postedValues(context, ["range"]);
     const [start = "", end = ""] = values.range.split("-").map((part) => part.trim());
     const outcome = await attempt(
@@ -61,11 +69,11 @@ export function ipPoolRoutes(): Hono<ConsoleEnv> {
       notice: "range",
       of: "range",
       values,
-      beside: { everything: "range" },
+      errorPlaces: { everything: "range" },
     });
   });
 
-  routes.post("/ip-pools/:id/ranges/:range/remove", async (context) => {
+  routes.post("/ip-pools/:ip_pool_id/ranges/:range/remove", async (context) => {
     const range = context.req.param("range");
     const { params } = options(context);
     const outcome = await attempt(
@@ -73,10 +81,10 @@ export function ipPoolRoutes(): Hono<ConsoleEnv> {
         params: { ...params, path: { ...params.path, range_id: range } },
       }),
     );
-    return answer(context, { outcome, notice: "removed", of: range, beside: { everything: "range" } });
+    return answer(context, { outcome, notice: "removed", of: range, errorPlaces: { everything: "range" } });
   });
 
-  routes.post("/ip-pools/:id/allocations", async (context) => {
+  routes.post("/ip-pools/:ip_pool_id/allocations", async (context) => {
     const values = postedValues(context, allocateFields);
     const addresses = values.addresses.split(/[\s,;]+/).filter((address) => address !== "");
     const outcome = await attempt(
@@ -94,14 +102,14 @@ export function ipPoolRoutes(): Hono<ConsoleEnv> {
       notice: "allocated",
       of: "allocate",
       values,
-      beside: {
+      errorPlaces: {
         fields: allocateFields,
         conflicts: { no_public_ip_available: addresses.length === 0 ? "count" : "addresses" },
       },
     });
   });
 
-  routes.post("/ip-pools/:id/allocations/:address/withdraw", async (context) => {
+  routes.post("/ip-pools/:ip_pool_id/allocations/:address/withdraw", async (context) => {
     const address = context.req.param("address");
     const { params } = options(context);
     const outcome = await attempt(
@@ -109,43 +117,11 @@ export function ipPoolRoutes(): Hono<ConsoleEnv> {
         params: { ...params, path: { ...params.path, address } },
       }),
     );
-    return answer(context, { outcome, notice: "withdrawn", of: address, beside: { everything: "address" } });
-  });
-
-  routes.post("/ip-pools/:id/settings", async (context) => {
-    const values = postedValues(context, ["name", "description"]);
-    const outcome = await attempt(
-      context.get("api").PATCH("/ip-pools/{ip_pool_id}", { ...options(context), body: values }),
-    );
     return answer(context, {
       outcome,
-      notice: "renamed",
-      of: "settings",
-      values,
-      beside: {
-        fields: ["name", "description"],
-        conflicts: { name_taken: "name" },
-      },
-    });
-  });
-
-  routes.post("/ip-pools/:id/delete", async (context) => {
-    const values = postedValues(context, ["confirm_name"]);
-    const api = context.get("api");
-    const { params } = options(context);
-    const pool = await read(api.GET("/ip-pools/{ip_pool_id}", { params: { path: params.path } }));
-    if (values.confirm_name !== pool.name) {
-      const problems = { confirm_name: [context.get("view").messages.ipPools.confirmMismatch] };
-      return showPool(context, null, { of: "delete", values, problems }, 422);
-    }
-    const outcome = await attempt(api.DELETE("/ip-pools/{ip_pool_id}", { params }));
-    if (outcome.kind === "done") return context.redirect("/ip-pools?notice=deleted", 303);
-    return answer(context, {
-      outcome,
-      notice: "deleted",
-      of: "delete",
-      values,
-      beside: { everything: "confirm_name" },
+      notice: "withdrawn",
+      of: address,
+      errorPlaces: { everything: "address" },
     });
   });
 
@@ -155,7 +131,7 @@ export function ipPoolRoutes(): Hono<ConsoleEnv> {
 function options(context: ConsoleContext) {
   return {
     params: {
-      path: { ip_pool_id: context.req.param("id") ?? "" },
+      path: { ip_pool_id: context.req.param("ip_pool_id") ?? "" },
       header: { "Idempotency-Key": postedKey(context) },
     },
   };
@@ -164,7 +140,7 @@ function options(context: ConsoleContext) {
 const banner = (context: ConsoleContext) =>
   noticeBanner(context, context.get("view").messages.ipPools.notices);
 
-const answer = answersOf((context) => `/ip-pools/${context.req.param("id")}`, showPool);
+const answer = answersOf((context) => `/ip-pools/${context.req.param("ip_pool_id")}`, showPool);
 
 async function showList(
   context: ConsoleContext,
@@ -174,9 +150,8 @@ async function showList(
 ) {
   const api = context.get("api");
   const view = context.get("view");
-  const query = readListQuery(new URL(context.req.url).searchParams, poolFilters, nameSorts);
-  const [pools, regions] = await Promise.all([
-    read(api.GET("/ip-pools", { params: { query: askedList(query, rowsOf(view.lists, "ip_pools")) } })),
+  const [{ list: pools, query }, regions] = await Promise.all([
+    readList(context, ipPools),
     readAll((page) => api.GET("/regions", { params: { query: page } })),
   ]);
   return context.html(
@@ -202,7 +177,7 @@ async function showPool(
   status: 200 | 409 | 422,
 ) {
   const api = context.get("api");
-  const path = { ip_pool_id: context.req.param("id") ?? "" };
+  const path = { ip_pool_id: context.req.param("ip_pool_id") ?? "" };
   const cursor = context.req.query("cursor") || undefined;
   const [pool, use, ranges, allocations, organisations] = await Promise.all([
     read(api.GET("/ip-pools/{ip_pool_id}", { params: { path } })),

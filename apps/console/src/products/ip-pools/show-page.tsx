@@ -1,33 +1,23 @@
-import type { Schemas } from "@kule/contract/schemas";
 import { noProblems, TextField } from "../../layout/fields.tsx";
 import { OperatorTabs } from "../../layout/operator-tabs.tsx";
 import { PageNotice } from "../../layout/page-notice.tsx";
 import { FormSeal, PageHead } from "../../layout/parts.tsx";
 import { Shell } from "../../layout/shell.tsx";
-import type { View } from "../../layout/view.ts";
-import type { PageBanner } from "../../page-banner.ts";
-import { type RefusedForm, refusedForm } from "../../refused-form.ts";
-import { AddressBar } from "./address-bar.tsx";
-import { AllocateForm, Allocations, Shares } from "./allocations.tsx";
-import { PoolCalls } from "./pool-calls.tsx";
-
-export type PoolPageProps = {
-  readonly view: View;
-  readonly pool: Schemas["IpPool"];
-  readonly shares: Schemas["IpPoolUtilisation"]["organisations"];
-  readonly ranges: readonly Schemas["IpPoolRange"][];
-  readonly allocations: Schemas["IpPoolAllocationList"];
-  readonly organisations: readonly Schemas["Organisation"][];
-  readonly cursor: string | undefined;
-  readonly form: RefusedForm | null;
-  readonly banner: PageBanner;
-  readonly idempotencyKey: string;
-};
+import { refusedForm } from "../../refused-form.ts";
+import { DeletePanel } from "../../resources/delete-panel.tsx";
+import { pageOf } from "../../resources/resource.ts";
+import { AddressBar } from "./address-bar-part.tsx";
+import { AllocateForm, Allocations, Shares } from "./allocations-panel.tsx";
+import { PoolCalls } from "./calls.tsx";
+import type { PoolPageProps } from "./props.ts";
+import { ipPools } from "./resource.ts";
 
 export function PoolPage(props: PoolPageProps) {
   const { view, pool, banner } = props;
   const { messages } = view;
   const text = messages.ipPools;
+  const { allocated, taken, quarantined } = pool.addresses;
+  const held = allocated + taken + quarantined;
   return (
     <Shell view={view} title={pool.name} section="operator">
       <OperatorTabs view={view} current="ipPools" />
@@ -53,7 +43,14 @@ export function PoolPage(props: PoolPageProps) {
       <AllocateForm {...props} />
       <Allocations {...props} />
       <Settings {...props} />
-      <DeletePool {...props} />
+      <DeletePanel
+        view={view}
+        resource={ipPools}
+        item={pool}
+        why={held === 0 ? null : text.deleteInUse(view.format.number(held))}
+        form={props.form}
+        idempotencyKey={props.idempotencyKey}
+      />
       <PoolCalls {...props} />
     </Shell>
   );
@@ -134,7 +131,7 @@ function Settings({ view, pool, form, idempotencyKey }: PoolPageProps) {
       <div class="panel-head">
         <h2 id="settings-title">{text.settings}</h2>
       </div>
-      <form class="form" method="post" action={`/ip-pools/${pool.id}/settings`}>
+      <form class="form" method="post" action={`${pageOf(ipPools, pool)}/settings`}>
         <FormSeal view={view} idempotencyKey={`${idempotencyKey}-settings`} />
         <TextField
           view={view}
@@ -157,44 +154,6 @@ function Settings({ view, pool, form, idempotencyKey }: PoolPageProps) {
         <button type="submit" class="button">
           {messages.common.save}
         </button>
-      </form>
-    </section>
-  );
-}
-
-function DeletePool({ view, pool, form, idempotencyKey }: PoolPageProps) {
-  const { messages, format } = view;
-  const text = messages.ipPools;
-  const { allocated, taken, quarantined } = pool.addresses;
-  const held = allocated + taken + quarantined;
-  const refused = refusedForm(form, "delete");
-  return (
-    <section class="panel danger" id="delete" aria-labelledby="delete-title">
-      <div class="panel-head">
-        <h2 id="delete-title">{text.delete}</h2>
-      </div>
-      <form class="danger-row" method="post" action={`/ip-pools/${pool.id}/delete`}>
-        <FormSeal view={view} idempotencyKey={`${idempotencyKey}-delete`} />
-        <div>
-          <p>{text.deleteLead}</p>
-          {held === 0 ? (
-            <TextField
-              view={view}
-              name="confirm_name"
-              label={text.deleteConfirm(pool.name)}
-              value={refused?.values.confirm_name ?? ""}
-              problems={refused?.problems ?? noProblems}
-              required
-              attributes={{ "data-confirm": pool.name }}
-            />
-          ) : null}
-        </div>
-        <div class="act">
-          <button type="submit" class="button" data-kind="danger" disabled={held > 0}>
-            {text.delete}
-          </button>
-          {held > 0 ? <p class="why">{text.deleteInUse(format.number(held))}</p> : null}
-        </div>
       </form>
     </section>
   );

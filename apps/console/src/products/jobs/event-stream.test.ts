@@ -11,7 +11,7 @@ async function eventsOf(...chunks: string[]) {
   return Array.fromAsync(readEvents(body));
 }
 
-test("events are read however the network cuts them", async () => {
+test("events are read however the network splits them", async () => {
   const text = 'event: job\nid: 7\ndata: {"a":\ndata: 1}\n\n: still here\n\ndata:plain\n\n';
   const expected = [
     { event: "job", id: "7", data: '{"a":\n1}' },
@@ -22,11 +22,11 @@ test("events are read however the network cuts them", async () => {
   expect(await eventsOf(...text.replaceAll("\n", "\r\n"))).toEqual(expected);
 });
 
-test("an event that was not finished is not an event", async () => {
+test("an incomplete event is dropped", async () => {
   expect(await eventsOf("event: job\ndata: {}\n")).toEqual([]);
 });
 
-test("letters of several bytes survive being cut in two", async () => {
+test("multi-byte characters are read correctly when they are split", async () => {
   const bytes = new TextEncoder().encode("data: kuruluşğı\n\n");
   const body = new ReadableStream<Uint8Array>({
     start(controller) {

@@ -2,8 +2,8 @@
 export type StreamEvent = { readonly event: string; readonly data: string; readonly id: string };
 
 /**
- * The events of a `text/event-stream` body, as they come. Comments and unknown fields are skipped; a stream that
- * ends in the middle of an event gives that event up, as the standard says.
+ * The events of a `text/event-stream` body, as they arrive. Comments and unknown fields are skipped; an incomplete
+ * event at the end of the stream is dropped, as the standard says.
  */
 export async function* readEvents(body: ReadableStream<Uint8Array>): AsyncGenerator<StreamEvent> {
   let rest = "";

@@ -5,9 +5,9 @@ import { ListView } from "../../layout/list-view.tsx";
 import { EmptyState, PageHead, Pages, Status, When } from "../../layout/parts.tsx";
 import { Shell } from "../../layout/shell.tsx";
 import type { View } from "../../layout/view.ts";
-import { jobName } from "./job-name.ts";
-import { isJobListNarrowed, type JobQuery, jobParameters, jobStatuses } from "./job-query.ts";
+import { isJobListNarrowed, type JobQuery, jobParameters, jobStatuses } from "./list-query.ts";
 import { jobTone } from "./phase-states.ts";
+import { jobName } from "./title.ts";
 
 type Job = Schemas["Job"];
 
@@ -164,21 +164,21 @@ export function JobTable(props: {
   );
 }
 
-/** The thing a job is about: by its name, and a link where there is a page. */
+/** The resource of a job: its name, linked where it has a page. */
 export function ResourceLink({ resource }: { readonly resource: Schemas["ResourceRef"] }) {
   const { type, id, name } = resource;
-  // One that is gone has no name and no page.
+  // A deleted resource has no name and no page.
   if (name === null) return <code>{id}</code>;
   const path = type === "server" ? `/servers/${id}` : type === "network" ? `/networks/${id}` : null;
   return path === null ? <span>{name}</span> : <a href={path}>{name}</a>;
 }
 
-/** Who asked: a person's or token's name, or the system. */
+/** The requester: a person's or token's name, or the system. */
 export function actorName(view: View, actor: Schemas["Actor"]): string {
   return actor.name ?? (actor.type === "system" ? view.messages.jobs.system : (actor.id ?? actor.type));
 }
 
-/** How long the job ran, or null before it began. */
+/** The job's duration, or null before it started. */
 export function jobDuration(view: View, job: Job): string | null {
   if (job.started_at === null) return null;
   const end = job.finished_at === null ? view.now.getTime() : Date.parse(job.finished_at);

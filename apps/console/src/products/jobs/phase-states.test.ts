@@ -7,7 +7,7 @@ const states = (
   phase: Parameters<typeof phaseStates>[0]["phase"],
 ) => Object.values(phaseStates({ status, phase }));
 
-test("a tower grows from the ground: what is behind is done, what is ahead is open", () => {
+test("phases before the current one are done, and phases after it are open", () => {
   expect(states("queued", null)).toEqual(["open", "open", "open", "open"]);
   expect(states("running", "apply")).toEqual(["done", "done", "busy", "open"]);
   expect(states("succeeded", "verify")).toEqual(["done", "done", "done", "done"]);
@@ -39,7 +39,7 @@ test("steps are those of the newest attempt, in their order", () => {
   expect(shown([])).toEqual({});
 });
 
-test("a step that only says that its phase began is shown for what it found, or when it failed", () => {
+test("a step that only marks the start of its phase is shown for its findings, or when it failed", () => {
   expect(
     shown([
       step(1, 1, "observe", { phase: "observe", status: "running" }),

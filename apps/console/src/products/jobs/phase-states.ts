@@ -12,7 +12,7 @@ export const phases = [
 
 export type PhaseState = "open" | "busy" | "done" | "failed" | "stopped";
 
-/** How far each of the four phases is. */
+/** The state of each of the four phases. */
 export function phaseStates(
   job: Pick<Job, "status" | "phase">,
 ): Readonly<Record<Schemas["JobPhase"], PhaseState>> {
@@ -36,8 +36,8 @@ export type StepLine = Pick<
 };
 
 /**
- * What to show of the newest attempt that has any steps, by phase in the order it was done. A step that is named
- * like its phase says only that the phase was entered: it is shown for what it found, or when it failed.
+ * The steps of the newest attempt that has any, by phase, in the order of execution. A step with its phase's name only
+ * marks the start of the phase: it is shown for its findings, or when it failed.
  *
  * @param names of steps, in the page's language
  */
@@ -47,7 +47,7 @@ export function linesByPhase(
 ): ReadonlyMap<Schemas["JobPhase"], readonly StepLine[]> {
   const nameOf = (name: string) =>
     (Object.hasOwn(names, name) ? names[name] : undefined) ?? name.replaceAll("_", " ");
-  // What a plan found is the names of its steps.
+  // The findings of a plan are the names of its steps.
   const namesIn = (message: string) => message.split(", ").map(nameOf).join(", ");
   const lines = new Map<Schemas["JobPhase"], StepLine[]>();
   for (const [phase, steps] of stepsByPhase(job)) {
@@ -77,7 +77,7 @@ const tones: Readonly<Record<Schemas["JobStatus"], Tone>> = {
   cancelled: "warning",
 };
 
-/** How a job's status looks; one that this console does not know yet looks busy until the job is done. */
+/** The tone of a job's status; a status that this console does not know is busy until the job is done. */
 export function jobTone(status: Schemas["JobStatus"]): Tone {
   return tones[status] ?? "busy";
 }

@@ -12,19 +12,19 @@ import { renderPage } from "../../layout/document.tsx";
 import { rowsOf } from "../../layout/list-choices.ts";
 import { problemText } from "../../problem-messages.ts";
 import { may, safeReturnPath } from "../../session.ts";
-import { ActivityPart, readActivity } from "./activity.tsx";
-import { askedJobs, readJobQuery } from "./job-query.ts";
+import { ActivityPart, readActivity } from "./activity-part.tsx";
 import { JobListPage } from "./list-page.tsx";
+import { jobListParameters, readJobQuery } from "./list-query.ts";
 import { JobPage } from "./show-page.tsx";
 import { StreamPlaces } from "./stream-places.ts";
-import { Timeline } from "./timeline.tsx";
+import { Timeline } from "./timeline-part.tsx";
 
-// A stream ends after this long and the browser opens the next one, which asks anew who is watching.
+// The stream ends after this time and the browser opens the next one, which checks the viewer's rights again.
 const streamMs = 5 * 60_000;
 const heartbeatMs = 20_000;
-// Browsers wait this long before they ask again, and are held this long when there is nothing to follow.
+// The retry interval of browsers, and how long a request without an open job is held.
 const retryMs = 5000;
-// As many as the page remembers, so that no address makes one request ask for hundreds of jobs.
+// The most jobs that the page remembers, so that no address makes one request read hundreds of jobs.
 const mostKnown = 20;
 
 export function jobRoutes({ jobStreams }: ConsoleServices): Hono<ConsoleEnv> {
@@ -36,17 +36,17 @@ export function jobRoutes({ jobStreams }: ConsoleServices): Hono<ConsoleEnv> {
     const query = readJobQuery(new URL(context.req.url).searchParams, view.messages.jobs.kind);
     const api = context.get("api");
     const [jobs, { regions }] = await Promise.all([
-      read(api.GET("/jobs", { params: { query: askedJobs(query, rowsOf(view.lists, "jobs")) } })),
+      read(api.GET("/jobs", { params: { query: jobListParameters(query, rowsOf(view.lists, "jobs")) } })),
       read(api.GET("/catalog")),
     ]);
     return context.html(renderPage(<JobListPage view={view} jobs={jobs} query={query} regions={regions} />));
   });
 
-  // A part of every page, which asks for it by itself.
+  // A part of every page, which polls it.
   routes.get("/activity", async (context) => {
     const session = sessionOf(context);
     const known = (context.req.query("known") ?? "").split(" ").filter((id) => /^job_[a-z0-9]{26}$/.test(id));
-    // Nothing, rather than a word that nothing is running.
+    // Empty when no job runs, rather than a text that says so.
     if (session.organisation === null || !may(session, "job:read")) return context.body(null, 204);
     const activity = await readActivity(context.get("api"), known.slice(0, mostKnown));
     if (activity === null) return context.body(null, 503);
@@ -76,10 +76,10 @@ export function jobRoutes({ jobStreams }: ConsoleServices): Hono<ConsoleEnv> {
     const id = context.req.param("id");
     const view = context.get("view");
     const api = context.get("api");
-    // Each browser is looked at by the API before it may share a stream that another browser opened.
+    // The API checks each browser's rights before it may share a stream that another browser opened.
     const me = await read(api.GET("/me"));
     if (!session.operator && me.organisation?.id !== session.organisation?.id) return context.notFound();
-    // The page goes on by asking for itself again.
+    // The page falls back to polling.
     if (context.req.method === "HEAD") return context.body(null, 200);
     const leave = places.take(session.user.email);
     if (leave === null) return context.body(null, 429, { "Retry-After": "5" });
@@ -100,7 +100,7 @@ export function jobRoutes({ jobStreams }: ConsoleServices): Hono<ConsoleEnv> {
             return;
           }
         }
-        // The API gives no stream for this job. Ending at once would make the browser ask in a tight loop.
+        // The API gives no stream for this job. Ending at once would make the browser retry in a tight loop.
         if (!stop.signal.aborted) await stream.sleep(retryMs);
       } finally {
         leave();

@@ -4,16 +4,16 @@ import { Banner, Copyable, FormSeal, PageHead, Status, When } from "../../layout
 import { Shell } from "../../layout/shell.tsx";
 import type { View } from "../../layout/view.ts";
 import { may } from "../../session.ts";
-import { jobErrorText } from "./job-error-text.ts";
-import { jobSubject } from "./job-name.ts";
+import { jobErrorText } from "./error-text.ts";
 import { actorName, jobDuration, ResourceLink } from "./list-page.tsx";
 import { jobTone } from "./phase-states.ts";
-import { LiveTimeline } from "./timeline.tsx";
+import { LiveTimeline } from "./timeline-part.tsx";
+import { jobSubject } from "./title.ts";
 
 type Props = {
   readonly view: View;
   readonly job: Schemas["Job"];
-  /** Null when it is gone. */
+  /** Null when it is deleted. */
   readonly notice: string | null;
   readonly problem: string | null;
   readonly idempotencyKey: string;
@@ -43,7 +43,7 @@ export function JobPage({ view, job, notice, problem, idempotencyKey }: Props) {
           </div>
           <LiveTimeline view={view} job={job} />
           <JobFailure view={view} job={job} />
-          <JobActs view={view} job={job} idempotencyKey={idempotencyKey} returnTo={`/jobs/${job.id}`} />
+          <JobActions view={view} job={job} idempotencyKey={idempotencyKey} returnTo={`/jobs/${job.id}`} />
         </section>
         <JobFacts view={view} job={job} />
       </div>
@@ -78,8 +78,8 @@ export function JobFailure({ view, job }: { readonly view: View; readonly job: S
   );
 }
 
-/** Cancel and retry, where the API would take them. */
-export function JobActs(props: {
+/** Cancel and retry, where the API would accept them. */
+export function JobActions(props: {
   readonly view: View;
   readonly job: Schemas["Job"];
   readonly idempotencyKey: string;

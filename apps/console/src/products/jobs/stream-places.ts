@@ -1,11 +1,11 @@
-/** More pages than anybody looks at; each costs a connection for as long as it is open. */
+/** The most streams a person may have; each uses a connection while it is open. */
 export const mostStreamsOfPerson = 30;
 
-/** The event streams that this panel has open to browsers, by person. */
+/** The open event streams to browsers, counted by person. */
 export class StreamPlaces {
   readonly #open = new Map<string, number>();
 
-  /** Takes a place; what it answers gives it back. Null when the person has as many as may be. */
+  /** Takes a place; the returned function releases it. Null when the person has the maximum. */
   take(person: string): (() => void) | null {
     const open = this.#open.get(person) ?? 0;
     if (open >= mostStreamsOfPerson) return null;

@@ -1,11 +1,9 @@
 import type { Schemas } from "@kule/contract/schemas";
 import { ApiCall } from "../../layout/api-call-part.tsx";
-import { noProblems, SelectField, TextField } from "../../layout/fields.tsx";
 import { FormSeal, Status, type Tone, When } from "../../layout/parts.tsx";
 import type { View } from "../../layout/view.ts";
-import { refusedForm } from "../../refused-form.ts";
-import type { MembersPageProps } from "./members-page.tsx";
-import { isRole, RoleField } from "./role-field.tsx";
+import { InviteForm } from "./invite-form.tsx";
+import type { MembersPageProps } from "./props.ts";
 
 type Invitation = Schemas["Invitation"];
 
@@ -15,9 +13,8 @@ const tones: Readonly<Record<Invitation["status"], Tone>> = {
   expired: "idle",
   revoked: "idle",
 };
-const lifetimesDays = [1, 3, 7, 14, 30];
 
-/** Who is invited, and the form that invites. */
+/** The invitations, and the form that creates one. */
 export function Invitations(props: MembersPageProps) {
   const { view, invitations, showsAll } = props;
   const text = view.messages.invitations;
@@ -90,7 +87,7 @@ function InvitationTable(props: MembersPageProps & { readonly items: readonly In
   );
 }
 
-/** How the first of the open ones is withdrawn. */
+/** The call that withdraws the first open invitation. */
 function RevokeCall({ view, items }: { readonly view: View; readonly items: readonly Invitation[] }) {
   const open = items.find(({ status }) => status === "open");
   if (open === undefined) return null;
@@ -102,54 +99,5 @@ function RevokeCall({ view, items }: { readonly view: View; readonly items: read
       operation="revokeInvitation"
       path={{ invitation_id: open.id }}
     />
-  );
-}
-
-function InviteForm(props: MembersPageProps) {
-  const { view, me, idempotencyKey } = props;
-  const text = view.messages.invitations;
-  const form = refusedForm(props.form, "invite");
-  const problems = form?.problems ?? noProblems;
-  const role = form?.values.role ?? "";
-  const chosen = isRole(role) ? role : "member";
-  const expires = form?.values.expires_in_days ?? "7";
-  return (
-    <>
-      <form class="form invite-form" method="post" action="/members/invitations">
-        <FormSeal view={view} idempotencyKey={`${idempotencyKey}-invite`} />
-        <TextField
-          view={view}
-          name="email"
-          label={text.email}
-          type="email"
-          value={form?.values.email ?? ""}
-          problems={problems}
-          required
-          maxlength={254}
-          autofocus={form !== null}
-        />
-        <RoleField view={view} id="invite-role" value={chosen} ceiling={me.role} problems={problems} />
-        <SelectField
-          name="expires_in_days"
-          label={text.expires}
-          value={expires}
-          options={lifetimesDays.map((days) => ({ value: String(days), label: text.days(days) }))}
-          problems={problems}
-        />
-        <button type="submit" class="button" data-kind="primary">
-          {text.invite}
-        </button>
-      </form>
-      <ApiCall
-        view={view}
-        id="invite-call"
-        operation="createInvitation"
-        body={{
-          email: form?.values.email || "grace@example.org",
-          role: chosen,
-          expires_in_days: Number(expires),
-        }}
-      />
-    </>
   );
 }

@@ -3,13 +3,13 @@ import { ApiCall } from "../../layout/api-call-part.tsx";
 import { type FieldProblems, TextField } from "../../layout/fields.tsx";
 import { PageNotice } from "../../layout/page-notice.tsx";
 import { Banner, FormSeal, When } from "../../layout/parts.tsx";
+import { SignInCard } from "../../layout/sign-in-card.tsx";
 import type { View } from "../../layout/view.ts";
 import type { PageBanner } from "../../page-banner.ts";
-import { SignInCard } from "../sign-in/sign-in-card.tsx";
 
 type Props = {
   readonly view: View;
-  /** Null for a secret that opens nothing. */
+  /** Null for an invalid secret. */
   readonly offer: Schemas["InvitationOffer"] | null;
   readonly secret: string;
   readonly name: string;
@@ -19,7 +19,10 @@ type Props = {
   readonly hasJoined: boolean;
 };
 
-/** What an invited person sees: to what they are invited, and the way in. It says nothing of who has an account. */
+/**
+ * The page of an invitation: the organisation, and the form to join it. It does not reveal whether an e-mail has an
+ * account.
+ */
 export function JoinPage(props: Props) {
   const { view, offer, banner, hasJoined } = props;
   const text = view.messages.join;

@@ -10,7 +10,7 @@ import { visitorsClient } from "../sign-in/enter.ts";
 import { listProviders } from "../sign-in/providers.ts";
 import { JoinPage } from "./join-page.tsx";
 
-/** Where an invitation's link leads: for people without an account, with one, and signed in. */
+/** The target of an invitation's link: for people without an account, with one, and signed in. */
 export function joinRoutes(services: ConsoleServices): Hono<ConsoleEnv> {
   const routes = new Hono<ConsoleEnv>();
 
@@ -46,7 +46,7 @@ async function acceptAsGuest(context: ConsoleContext, services: ConsoleServices)
       status,
       ...(text === undefined ? {} : { banner: { kind: "problem", text } }),
     });
-  // Before `attempt`, which takes a 401 for the end of a session: here it is a wrong password.
+  // Before `attempt`, which treats a 401 as the end of the session: here it is a wrong password.
   if (answer.response.status === 401) return again(401, { password: [messages.join.refused] });
   if (answer.response.status === 429) return again(429, noProblems, messages.join.tooMany);
   const outcome = await attempt(Promise.resolve(answer));

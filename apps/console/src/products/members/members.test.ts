@@ -32,7 +32,7 @@ async function newLink(fields: Record<string, string> = {}): Promise<string> {
   return link.replace("https://panel.test", "");
 }
 
-test("members are listed with what their roles may do, by the rule that the API asks", async () => {
+test("members are listed with the permissions of their roles, by the API's own rule", async () => {
   const page = await ada.page("/members");
   for (const { user } of world.api.state.members) expect(page).toContain(user.email);
   expect(page).toMatch(/Open consoles and set passwords<\/th>\s*<td data-may=""[\s\S]*?<td data-may=""/);
@@ -41,7 +41,7 @@ test("members are listed with what their roles may do, by the rule that the API 
   expect(page).toContain("curl -s");
 });
 
-test("a role is changed and a member removed; the last owner stays, and says why", async () => {
+test("a role is changed and a member removed; the last owner cannot be, and the reason is shown", async () => {
   const { members } = world.api.state;
   const [adaMember, mia] = members;
   if (adaMember === undefined || mia === undefined) throw new Error("no members");
@@ -65,11 +65,11 @@ test("a role is changed and a member removed; the last owner stays, and says why
   const olga = await new Visitor(world).signIn("olga@example.org", "owns all of it");
   const kept = await olga.submit(path, `/members/${adaMember.id}/role`, { role: "viewer" });
   expect(kept.status).toBe(409);
-  // An admin sees that owners are out of reach.
+  // An admin cannot change owners.
   expect(await ada.page(path)).toContain("Only an owner can change an owner.");
 });
 
-test("an invitation's link is shown once, and a repeated form shows it no second time", async () => {
+test("an invitation's link is shown once, and a repeat of the form does not show it again", async () => {
   const page = await ada.page("/members");
   const key = /name="idempotency_key" value="([^"]+-invite)"/.exec(page)?.[1] ?? "";
   const fields = { email: "grete@example.org", role: "viewer", expires_in_days: "3", idempotency_key: key };
@@ -77,7 +77,7 @@ test("an invitation's link is shown once, and a repeated form shows it no second
   expect(first.headers.get("location")).toBe("/members?notice=invited");
   const shown = await ada.page("/members");
   expect(shown).toContain("kule_inv_");
-  // Nothing beside it that leads away from what cannot be shown again.
+  // The page has no other link that leaves it, since the link cannot be shown again.
   expect(shown).not.toContain("view-members");
   expect(page).toContain("view-members");
   expect(await ada.page("/members")).not.toContain("kule_inv_");
@@ -87,7 +87,7 @@ test("an invitation's link is shown once, and a repeated form shows it no second
   expect(world.logged()).not.toContain("kule_inv_");
 });
 
-test("an invitation's link is the configured panel's, whatever host the request names", async () => {
+test("an invitation's link has the configured panel's address, whatever host the request names", async () => {
   const answer = await ada.submit(
     "/members",
     "/members/invitations",
@@ -100,7 +100,7 @@ test("an invitation's link is the configured panel's, whatever host the request 
   expect(page).not.toContain("evil.example");
 });
 
-test("a refused invitation keeps what was typed, with the reason beside the e-mail", async () => {
+test("a refused invitation keeps the input, with the reason beside the e-mail", async () => {
   for (const email of ["mia@example.org", "not an address"]) {
     const refused = await invite({ email, role: "viewer", expires_in_days: "30" });
     expect([409, 422]).toContain(refused.status);
@@ -115,7 +115,7 @@ test("a refused invitation keeps what was typed, with the reason beside the e-ma
   expect(twice).toMatch(/id="email-problem">\s*Bu kişinin açık bir daveti var/);
 });
 
-test("an invitation is withdrawn, and is found again among those that are over", async () => {
+test("an invitation is withdrawn, and is listed among the closed ones", async () => {
   const link = await newLink();
   const [made] = world.api.state.invitations;
   await ada.submit("/members", `/members/invitations/${made?.invitation.id}/revoke`, {});
@@ -123,7 +123,7 @@ test("an invitation is withdrawn, and is found again among those that are over",
   expect(await ada.page("/members?invitations=all")).toContain("withdrawn");
   const gone = await new Visitor(world).get(link);
   expect(gone.status).toBe(404);
-  expect(await gone.text()).toContain("This invitation opens nothing");
+  expect(await gone.text()).toContain("This invitation is not valid");
 });
 
 test("a new person joins with a name and a password, and signs in with them", async () => {
@@ -145,7 +145,7 @@ test("a new person joins with a name and a password, and signs in with them", as
   expect((await new Visitor(world).get(link)).status).toBe(404);
 });
 
-test("the page reads the same for an e-mail with an account, and takes its password and no other", async () => {
+test("the page is the same for an e-mail with an account, and accepts only the account's password", async () => {
   world.api.state.members.splice(
     world.api.state.members.findIndex(({ user }) => user.email === "mia@example.org"),
     1,
@@ -167,7 +167,7 @@ test("the page reads the same for an e-mail with an account, and takes its passw
   expect(right.headers.get("location")).toBe("/join?done");
 });
 
-test("whoever is signed in joins by their session, if the invitation is theirs", async () => {
+test("a signed-in person joins by their session, if the invitation is for them", async () => {
   const other = { id: fakeId("org"), slug: "beta", name: "Beta Works" };
   world.api.state.users.push({
     id: fakeId("usr"),
@@ -181,7 +181,7 @@ test("whoever is signed in joins by their session, if the invitation is theirs",
   const bea = await new Visitor(world).signIn("bea@example.org", "works at beta");
   const foreign = await newLink();
   expect(await bea.page(foreign)).toContain("The invitation is for another e-mail");
-  // Who goes comes back to the invitation, and to nothing else.
+  // A person who signs out returns to the invitation, and to no other page.
   for (const [way, leads] of [
     [foreign, foreign],
     ["/servers", "/sign-in?why=signed-out"],
@@ -200,7 +200,7 @@ test("whoever is signed in joins by their session, if the invitation is theirs",
   expect(joined.headers.get("location")).toBe("/servers");
   expect(await bea.page("/servers")).toContain("Acme Hosting");
 
-  // A form that was drawn in the other organisation is not taken here.
+  // A form from a page of the other organisation is refused here.
   const stale = await bea.post("/switch-organisation", { form_token: staleForm, organisation_id: other.id });
   expect(stale.status).toBe(403);
   const page = await bea.page("/switch-organisation");
@@ -225,7 +225,7 @@ test("whoever is signed in joins by their session, if the invitation is theirs",
   expect(after).not.toContain("Go to Acme Hosting");
 });
 
-test("who may only look sees the members and no way to change them", async () => {
+test("a viewer sees the members and no forms to change them", async () => {
   const vera = await new Visitor(world).signIn("vera@example.org", "only looking");
   const page = await vera.page("/members");
   expect(page).toContain("mia@example.org");

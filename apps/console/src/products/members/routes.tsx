@@ -12,14 +12,14 @@ import { noticeBanner, type PageBanner } from "../../page-banner.ts";
 import { postedKey, postedValues, typedNumber } from "../../posted-form.ts";
 import { type RefusedForm, refuseForm } from "../../refused-form.ts";
 import { may } from "../../session.ts";
-import { MembersPage } from "./members-page.tsx";
-import type { Role } from "./role-guide.tsx";
+import { MembersPage } from "./list-page.tsx";
+import type { Role } from "./roles-panel.tsx";
 
-/** What a secret in a cookie is about. */
+/** The subject of a secret in a cookie. */
 const invitationLink = "an invitation's link";
 const passwordLink = "a link for a new password";
 
-/** Who belongs to the organisation, and who is invited. */
+/** The members of the organisation, and its invitations. */
 export function memberRoutes({ cookies, settings }: ConsoleServices): Hono<ConsoleEnv> {
   const routes = new Hono<ConsoleEnv>();
 
@@ -90,7 +90,7 @@ export function memberRoutes({ cookies, settings }: ConsoleServices): Hono<Conso
         },
       }),
     );
-    // Somebody else was faster: what was wanted is true.
+    // Another request removed it first: the result is the same.
     const isGone = outcome.kind === "refused" && outcome.problem.status === 404;
     if (outcome.kind === "done" || isGone) return context.redirect("/members?notice=removed", 303);
     return refused(context, outcome, "remove");

@@ -1,7 +1,7 @@
 import type { Schemas } from "@kule/contract/schemas";
 import { Pages, Status, type Tone, When } from "../../layout/parts.tsx";
 import type { View } from "../../layout/view.ts";
-import type { SubnetPageProps } from "./subnet-page.tsx";
+import type { SubnetPageProps } from "./props.ts";
 
 export const addressStates = ["used", "reserved", "quarantined", "platform"] as const;
 
@@ -12,7 +12,7 @@ export const addressTones = {
   platform: "idle",
 } as const satisfies Record<Schemas["AddressState"], Tone>;
 
-/** Every address that is not free, in their order, with whose it is. */
+/** Every address that is not free, in numerical order, with what uses it. */
 export function AddressTable(props: SubnetPageProps) {
   const { view, subnet, addresses, state, cursor } = props;
   const { messages } = view;

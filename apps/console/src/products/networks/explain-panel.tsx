@@ -2,7 +2,7 @@ import type { Schemas } from "@kule/contract/schemas";
 import { Icon } from "../../layout/icons.tsx";
 import type { View } from "../../layout/view.ts";
 import { type Places, ruleText } from "../firewalls/places.ts";
-import { questionText, ReachForm } from "./reach-form.tsx";
+import { questionText, ReachForm } from "./ask-reach-form.tsx";
 import type { Question } from "./reach-question.ts";
 
 export type ExplainAnswer = Question & { readonly verdict: Schemas["ReachVerdict"] | null };
@@ -16,11 +16,11 @@ type Props = {
 };
 type Decision = Schemas["ReachDecision"];
 
-/** Whether one reaches another, what decides it, and what the packet meets on its way. */
+/** Whether one server reaches another, the rule that decides it, and the hops of the packet. */
 export function ExplainPanel(props: Props) {
   const { view, network, subnets, places, asked } = props;
   const text = view.messages.reach;
-  // Whoever is here stands first: what is asked is about a server of this network.
+  // This network's servers come first in the choice: the check is usually about one of them.
   const here = places.servers.filter(({ interfaces }) =>
     interfaces.some(({ subnet_id }) => subnets.some(({ id }) => id === subnet_id)),
   );
@@ -81,7 +81,7 @@ function Verdict(props: Props & { readonly verdict: Schemas["ReachVerdict"] }) {
   );
 }
 
-/** What decides, in words: a rule by what it says and where it is, the rest by the API's words or our own. */
+/** The deciding rule as text: a firewall rule with its firewall, anything else by the API's words or a translation. */
 function DecisionText(
   props: Props & { readonly decision: Decision; readonly word: Schemas["ReachVerdict"]["verdict"] },
 ) {
@@ -99,7 +99,7 @@ function DecisionText(
   return <>{own ?? named(props, decision.message)}</>;
 }
 
-/** The API's words with names in the places of ids. */
+/** The API's words with names in place of ids. */
 function named({ network, subnets, places }: Props, message: string): string {
   const known = [network, ...subnets, ...places.servers, ...places.firewalls];
   return known.reduce((text, { id, name }) => text.replaceAll(id, name), message);

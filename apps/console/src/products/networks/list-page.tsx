@@ -1,59 +1,46 @@
 import type { Schemas } from "@kule/contract/schemas";
 import { LabelTags } from "../../layout/labels.tsx";
-import { nameSorts } from "../../layout/list-query.ts";
 import { ListTable } from "../../layout/list-table.tsx";
 import { ListView } from "../../layout/list-view.tsx";
-import { NarrowedList } from "../../layout/narrowed-list.tsx";
-import { PageNotice } from "../../layout/page-notice.tsx";
-import { PageHead, Status, ToForm, When } from "../../layout/parts.tsx";
-import { Shell } from "../../layout/shell.tsx";
+import { Status, ToForm, When } from "../../layout/parts.tsx";
+import { createHeading, ResourceListPage } from "../../resources/list-page.tsx";
 import { may } from "../../session.ts";
-import { offeredActs } from "../selected/selected-kind.ts";
-import { SelectBox, SelectionBar } from "../selected/selection.tsx";
-import { CreateNetwork, CreateSubnet, type NetworksPageProps as Props } from "./create-forms.tsx";
-import { networkTones } from "./network-status.ts";
-import { selectedNetworks } from "./selected-networks.tsx";
+import { offeredActions } from "../selected/kind.ts";
+import { SelectBox } from "../selected/selection-part.tsx";
+import { CreateNetwork } from "./create-form.tsx";
+import { CreateSubnet } from "./create-subnet-form.tsx";
+import type { NetworksPageProps as Props } from "./props.ts";
+import { networks } from "./resource.ts";
+import { selectedNetworks } from "./selected.tsx";
+import { networkTones } from "./status.ts";
 import { subnetColumns } from "./subnet-columns.tsx";
 
-export const networkFilters = ["hostname", "region", "labels"] as const;
-
 export function NetworksPage(props: Props) {
-  const { view, networks, banner, query } = props;
+  const { view } = props;
   const { messages, session } = view;
   const mayCreate = session === null || may(session, "network:create");
   return (
-    <Shell view={view} title={messages.networks.title} section="networks">
-      <PageHead title={messages.networks.title} lead={messages.networks.lead}>
-        <a class="button" href="/gateways">
-          {messages.gateways.title}
-        </a>
-        {mayCreate ? <ToForm form="create-title">{messages.networks.create}</ToForm> : null}
-      </PageHead>
-      <PageNotice banner={banner} />
-      <NarrowedList
-        view={view}
-        page="/networks"
-        list="network-list"
-        filters={networkFilters}
-        sorts={nameSorts}
-        query={query}
-        regions={props.regions}
-        selectorProblem={props.selectorProblem}
-        empty={{
-          title: messages.networks.empty,
-          hint: messages.networks.emptyHint,
-          begin: mayCreate ? { form: "create-title", text: messages.networks.create } : null,
-        }}
-        found={networks}
-        options={<ListView view={view} list="networks" columns={subnetColumns(view)} />}
-      >
-        {networks.items.map((network) => (
-          <NetworkPanel {...props} network={network} mayCreate={mayCreate} />
-        ))}
-      </NarrowedList>
-      <SelectionBar view={view} kind={selectedNetworks} items={networks.items} />
-      {mayCreate ? <CreateNetwork {...props} /> : null}
-    </Shell>
+    <ResourceListPage
+      {...props}
+      resource={networks}
+      found={props.networks}
+      options={<ListView view={view} list="networks" columns={subnetColumns(view)} />}
+      selected={selectedNetworks}
+      mayCreate={mayCreate}
+      head={
+        <>
+          <a class="button" href="/gateways">
+            {messages.gateways.title}
+          </a>
+          {mayCreate ? <ToForm form={createHeading}>{messages.networks.create}</ToForm> : null}
+        </>
+      }
+      below={mayCreate ? <CreateNetwork {...props} /> : null}
+    >
+      {props.networks.items.map((network) => (
+        <NetworkPanel {...props} network={network} mayCreate={mayCreate} />
+      ))}
+    </ResourceListPage>
   );
 }
 
@@ -65,9 +52,9 @@ function NetworkPanel(props: Props & { readonly network: Schemas["Network"]; rea
     <section class="panel" id={network.id} aria-labelledby={`title-${network.id}`}>
       <div class="panel-head">
         <h2 id={`title-${network.id}`}>
-          {offeredActs(view, selectedNetworks).length === 0 ? null : (
+          {offeredActions(view, selectedNetworks).length === 0 ? null : (
             <span class="choose">
-              <SelectBox view={view} {...selectedNetworks.nameOf(network)} />
+              <SelectBox view={view} id={network.id} name={network.name} />
             </span>
           )}
           <a href={`/networks/${network.id}`}>{network.name}</a>{" "}

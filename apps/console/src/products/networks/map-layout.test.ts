@@ -60,7 +60,7 @@ test.each([
     }
     for (const box of [layout.router, ...layout.subnets]) expect(isWithin(box, layout.frame)).toBe(true);
     for (const box of [layout.internet, ...layout.others]) expect(overlap(box, layout.frame)).toBe(false);
-    // The door stands in the wall.
+    // The door is in the wall.
     expect(overlap(layout.gateway, layout.frame)).toBe(true);
     expect(isWithin(layout.gateway, layout.frame)).toBe(false);
   }

@@ -4,10 +4,10 @@ export type Box = { readonly x: number; readonly y: number; readonly width: numb
 
 export type SubnetBox = Box & {
   readonly subnet: MapSubnet;
-  /** Those that are drawn, each in a row of its own, and how many more there are. */
+  /** The servers that are drawn, each in a row of its own, and the number of the others. */
   readonly servers: readonly { readonly server: MapServer; readonly y: number; readonly height: number }[];
   readonly more: number;
-  /** From the network's own wire to the subnet. */
+  /** The line from the network's main line to the subnet. */
   readonly wire: string;
 };
 
@@ -24,18 +24,18 @@ export type MapLayout = {
   readonly subnets: readonly SubnetBox[];
   readonly others: readonly (Box & { readonly other: MapModel["others"][number] })[];
   readonly moreOthers: number;
-  /** Where the line that nothing crosses is written about. */
+  /** The position of the text at the isolation line. */
   readonly othersTop: number;
 };
 
-/** Sizes in pixels at the width that a map is made for, where its letters are as large as the page's small ones. */
+/** Sizes in pixels at the intended width of a map, where its font size is that of the page's small text. */
 export const mapWidths = { wide: 980, narrow: 308 } as const;
 
 const edge = 2;
 const inside = 16;
 const between = 16;
 const headHeight = 112;
-/** On the narrowest screens the map is drawn smaller, and a row is still 24 px high for a finger. */
+/** On the narrowest screens the map is scaled down, and a row is still 24 px high for a finger. */
 const rowHeight = 30;
 const publicHeight = 18;
 const shownServers = 8;
@@ -51,7 +51,7 @@ export function layoutMap(model: MapModel, width: number): MapLayout {
   const middle = width / 2;
 
   const columns = isNarrow ? 1 : Math.min(4, Math.max(1, model.subnets.length));
-  // Beside the boxes runs the wire, where it does not run above them.
+  // The line runs beside the boxes where it does not run above them.
   const left = frame.x + inside + (isNarrow || model.subnets.length > columns ? 14 : 0);
   const boxWidth = (frame.x + frame.width - inside - left - (columns - 1) * between) / columns;
   const trunk = frame.x + inside;
@@ -143,7 +143,7 @@ function serverRows(subnet: MapSubnet, top: number): Pick<SubnetBox, "servers" |
   return { servers, more: subnet.servers.length - servers.length };
 }
 
-/** As much of a text as fits, by the width that its letters have on average. */
+/** The part of a text that fits, by the average width of its letters. */
 export function fitted(text: string, width: number, letterWidth: number): string {
   const room = Math.max(1, Math.floor(width / letterWidth));
   const letters = [...text];

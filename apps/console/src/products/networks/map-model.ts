@@ -20,14 +20,14 @@ export type MapSubnet = {
   readonly servers: readonly MapServer[];
 };
 
-/** What a map of a network shows. */
+/** The data of a network's map. */
 export type MapModel = {
   readonly name: string;
   readonly cidr: string;
-  /** The way out. */
+  /** The gateway. */
   readonly gateway: { readonly id: string; readonly name: string; readonly address: string } | null;
   readonly subnets: readonly MapSubnet[];
-  /** Networks of the same organisation and region, which this one shares nothing with. */
+  /** Networks of the same organisation and region, which are isolated from this one. */
   readonly others: readonly { readonly id: string; readonly name: string; readonly cidr: string }[];
 };
 
@@ -71,7 +71,7 @@ export function serversIn(servers: readonly Schemas["Server"][], subnetId: strin
           name: server.name,
           status: server.status,
           address: nic.private_ip,
-          // A public address is on an interface of its own; it is shown where the server's first one is.
+          // A public address has an interface of its own; the map shows it at the server's first address.
           publicAddresses: nic.primary ? server.public_ips.map(({ address }) => address) : [],
         })),
     )

@@ -31,7 +31,7 @@ const subnet = (name: string) => {
 /** The two drawings of a page, without the tables around them. */
 const drawings = (page: string) => page.match(/<svg class="map"[\s\S]*?<\/svg>/g) ?? [];
 
-test("the map shows subnets, tiers, servers and other networks, and what leads out", async () => {
+test("the map shows subnets, tiers, servers, other networks, and the gateway", async () => {
   const path = `/networks/${network().id}`;
   const maps = drawings(await ada.page(path));
   expect(maps).toHaveLength(2);
@@ -51,11 +51,11 @@ test("the map shows subnets, tiers, servers and other networks, and what leads o
   world.api.state.gateways.push(fakeGateway("out", network(), [subnet("app").id], "203.0.113.77"));
   const [served = ""] = drawings(await ada.page(path));
   expect(served).toContain("A gateway leads to the internet.");
-  expect(served).not.toContain("no way out</text>");
+  expect(served).not.toContain("no internet</text>");
   expect(served.match(/data-out=""/g)).toHaveLength(1);
 });
 
-test("the tables say what the map says", async () => {
+test("the tables have the content of the map", async () => {
   const page = (await ada.page(`/networks/${network().id}`)).replaceAll(/<svg[\s\S]*?<\/svg>/g, "");
   for (const words of [
     "10.20.3.0/24",
@@ -69,7 +69,7 @@ test("the tables say what the map says", async () => {
     expect(page).toContain(words);
 });
 
-test("who reaches whom is answered from the address of the page, with the way of the packet", async () => {
+test("the page's address asks who reaches whom, and the answer lists the packet's hops", async () => {
   const { servers, firewalls } = world.api.state;
   const [from, to] = servers;
   const ask = (fields: Record<string, string>, visitor = ada) =>
@@ -95,7 +95,7 @@ test("who reaches whom is answered from the address of the page, with the way of
   expect(await ask({ to: "address", to_address: "198.51.100.7" }, turkish)).toContain("Ağ geçidi yok");
 });
 
-test("a network and its subnets are renamed, described and deleted by name, or the button says why not", async () => {
+test("a network and its subnets are renamed, described and deleted by name, or the button gives the reason", async () => {
   const path = `/networks/${network().id}`;
   const renamed = await ada.submit(path, `${path}/settings`, { name: "store", description: "new" });
   expect(renamed.headers.get("location")).toBe(`${path}?notice=changed`);
@@ -135,7 +135,7 @@ test("a network and its subnets are renamed, described and deleted by name, or t
   expect((await ada.get(path)).status).toBe(404);
 });
 
-test("a subnet is made on the network's page, and a refusal stands in its form", async () => {
+test("a subnet is created on the network's page, and a refusal is shown in its form", async () => {
   const { id } = network();
   const path = `/networks/${id}`;
   const fields = { [`name-${id}`]: "extra", [`cidr-${id}`]: "10.20.9.0/24", tier: "app" };
@@ -146,7 +146,7 @@ test("a subnet is made on the network's page, and a refusal stands in its form",
   expect(await again.text()).toContain(`id="cidr-${id}-problem"`);
 });
 
-test("who may only look sees the map and can change nothing", async () => {
+test("a viewer sees the map and can change nothing", async () => {
   const vera = await new Visitor(world).signIn("vera@example.org", "only looking");
   const page = await vera.page(`/networks/${network().id}`);
   expect(drawings(page)).toHaveLength(2);

@@ -8,11 +8,12 @@ import { fieldProblems } from "../../problem-messages.ts";
 const fields = ["from", "from_address", "to", "to_address", "protocol", "port"] as const;
 export type Values = Readonly<Partial<Record<(typeof fields)[number], string>>>;
 
-/** A question as it is typed, with what the API says is wrong in it. */
+/** A question as it was typed, with the API's field errors. */
 export type Question = { readonly values: Values; readonly problems: FieldProblems };
 
 /**
- * The answer to the question in the page's address; without a verdict when none is asked, or when it cannot be.
+ * The answer to the question in the page's address; without a verdict when there is no question, or when the API
+ * refuses it.
  *
  * @throws ApiAway, ApiRefused
  */
@@ -30,7 +31,7 @@ export async function answerQuestion<Verdict>(
   return { values, problems, verdict: null };
 }
 
-/** The question that an address of the panel asks; null when it asks none. */
+/** The question in an address of the panel; null when there is none. */
 function readQuestion(query: (name: string) => string | undefined): Values | null {
   if (query("protocol") === undefined) return null;
   return Object.fromEntries(fields.map((name) => [name, (query(name) ?? "").trim()]));
@@ -49,7 +50,7 @@ function questionBody(values: Values): RequestBody<"explainNetwork"> {
   };
 }
 
-/** The field that an error is about. */
+/** The form's field for an error. */
 function questionField(pointer: string): string | null {
   const name = pointer.split("/")[1];
   return fields.find((field) => field === name) ?? null;

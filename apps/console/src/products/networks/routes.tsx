@@ -1,17 +1,17 @@
 import { Hono } from "hono";
 import { attempt, read, readAll } from "../../api.ts";
 import type { ConsoleContext, ConsoleEnv } from "../../console-context.ts";
-import { saidOfLabels, typedLabels } from "../../label-form.ts";
+import { labelErrorText, typedLabels } from "../../label-form.ts";
 import { renderPage } from "../../layout/document.tsx";
-import { rowsOf } from "../../layout/list-choices.ts";
-import { askedList, nameSorts, narrowedList, readListQuery } from "../../layout/list-query.ts";
 import { noticeBanner, type PageBanner } from "../../page-banner.ts";
 import { postedKey, postedValues } from "../../posted-form.ts";
 import { type RefusedForm, refuseForm } from "../../refused-form.ts";
-import { selectedRoutes } from "../selected/selected-routes.tsx";
-import { NetworksPage, networkFilters } from "./list-page.tsx";
-import { networkPageRoutes } from "./network-routes.tsx";
-import { selectedNetworks } from "./selected-networks.tsx";
+import { readList } from "../../resources/read-list.ts";
+import { selectedRoutes } from "../selected/routes.tsx";
+import { NetworksPage } from "./list-page.tsx";
+import { networks } from "./resource.ts";
+import { selectedNetworks } from "./selected.tsx";
+import { networkPageRoutes } from "./show-routes.tsx";
 import { inAddressOrder } from "./subnet-order.ts";
 
 const createFields = ["labels", "name", "region", "cidr", "description"] as const;
@@ -43,7 +43,7 @@ export function networkRoutes(): Hono<ConsoleEnv> {
     const { form, banner, status } = refuseForm(context, outcome, "network", values, {
       fields: createFields,
       conflicts: { name_taken: "name", cidr_overlap: "cidr" },
-      said: { labels: saidOfLabels(values.labels, context.get("view").messages) },
+      said: { labels: labelErrorText(values.labels, context.get("view").messages) },
     });
     return showNetworks(context, banner, form, status);
   });
@@ -62,14 +62,10 @@ async function showNetworks(
 ) {
   const api = context.get("api");
   const view = context.get("view");
-  const query = readListQuery(new URL(context.req.url).searchParams, networkFilters, nameSorts);
-  const [listed, catalog] = await Promise.all([
-    attempt(api.GET("/networks", { params: { query: askedList(query, rowsOf(view.lists, "networks")) } })),
-    read(api.GET("/catalog")),
-  ]);
-  const { list: networks, selectorProblem } = narrowedList(listed, view.messages);
+  const [listed, catalog] = await Promise.all([readList(context, networks), read(api.GET("/catalog"))]);
+  const { list: found, ...listing } = listed;
   const subnets = await Promise.all(
-    networks.items.map(async ({ id }) => {
+    found.items.map(async ({ id }) => {
       const { items } = await readAll((page) =>
         api.GET("/networks/{network_id}/subnets", { params: { path: { network_id: id }, query: page } }),
       );
@@ -80,11 +76,10 @@ async function showNetworks(
     renderPage(
       <NetworksPage
         view={view}
-        networks={networks}
+        networks={found}
         subnets={new Map(subnets)}
         regions={catalog.regions}
-        query={query}
-        selectorProblem={selectorProblem}
+        {...listing}
         form={form}
         banner={banner}
         idempotencyKey={crypto.randomUUID()}

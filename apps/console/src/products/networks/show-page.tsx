@@ -1,37 +1,22 @@
-import type { Schemas } from "@kule/contract/schemas";
-import { Offered } from "../../layout/act-button.tsx";
-import { EditLabels, LabelsFact } from "../../layout/labels.tsx";
+import { Offered } from "../../layout/action-button.tsx";
+import { LabelsFact } from "../../layout/labels.tsx";
 import { PageNotice } from "../../layout/page-notice.tsx";
 import { Copyable, PageHead, Status } from "../../layout/parts.tsx";
 import { ResourceTabs } from "../../layout/resource-tabs.tsx";
-import { SettingsForm } from "../../layout/settings-form.tsx";
 import { Shell } from "../../layout/shell.tsx";
-import type { View } from "../../layout/view.ts";
-import type { PageBanner } from "../../page-banner.ts";
-import type { RefusedForm } from "../../refused-form.ts";
+import { ChangeForms } from "../../resources/change-forms.tsx";
+import { DeletePanel } from "../../resources/delete-panel.tsx";
 import { may } from "../../session.ts";
-import type { Places } from "../firewalls/places.ts";
-import { CreateSubnet } from "./create-forms.tsx";
-import { DeleteNetwork } from "./delete-network.tsx";
-import { type ExplainAnswer, ExplainPanel } from "./explain-panel.tsx";
+import { NetworkCalls } from "./calls.tsx";
+import { CreateSubnet } from "./create-subnet-form.tsx";
+import { whyNotDeleteNetwork } from "./disabled-reason.ts";
+import { ExplainPanel } from "./explain-panel.tsx";
 import { mapModel } from "./map-model.ts";
-import { NetworkCalls } from "./network-calls.tsx";
-import { NetworkMap } from "./network-map.tsx";
-import { networkTones } from "./network-status.ts";
+import { NetworkMap } from "./map-part.tsx";
+import type { NetworkPageProps } from "./props.ts";
+import { networks } from "./resource.ts";
+import { networkTones } from "./status.ts";
 import { ServersTable, SubnetsTable } from "./subnets-panel.tsx";
-
-export type NetworkPageProps = {
-  readonly view: View;
-  readonly network: Schemas["Network"];
-  readonly subnets: readonly Schemas["Subnet"][];
-  /** Of the network's region. */
-  readonly places: Places;
-  readonly gateway: Schemas["Gateway"] | null;
-  readonly asked: ExplainAnswer;
-  readonly form: RefusedForm | null;
-  readonly banner: PageBanner;
-  readonly idempotencyKey: string;
-};
 
 export function NetworkPage(props: NetworkPageProps) {
   const { view, network, subnets, places, gateway, banner } = props;
@@ -44,7 +29,7 @@ export function NetworkPage(props: NetworkPageProps) {
         <a href="/networks">{text.all}</a>
       </p>
       <PageHead title={network.name} {...(network.description === "" ? {} : { lead: network.description })} />
-      <ResourceTabs view={view} kind="networks" resource={network} current="overview" />
+      <ResourceTabs view={view} resource={networks} item={network} current="overview" />
       <PageNotice banner={banner} />
       <div
         id="network-live"
@@ -93,7 +78,14 @@ export function NetworkPage(props: NetworkPageProps) {
       <ExplainPanel view={view} network={network} subnets={subnets} places={places} asked={props.asked} />
       <Facts {...props} />
       <Offered view={view} permission="network:delete">
-        <DeleteNetwork {...props} />
+        <DeletePanel
+          view={view}
+          resource={networks}
+          item={network}
+          why={whyNotDeleteNetwork(view, subnets)}
+          form={props.form}
+          idempotencyKey={props.idempotencyKey}
+        />
       </Offered>
       <NetworkCalls {...props} />
     </Shell>
@@ -137,26 +129,14 @@ function Facts(props: NetworkPageProps) {
         </div>
         <LabelsFact view={view} labels={network.labels} list="/networks" />
       </dl>
-      <Offered view={view} permission="network:update">
-        {" "}
-        <SettingsForm
-          view={view}
-          page={`/networks/${network.id}`}
-          resource={network}
-          why={null}
-          form={props.form}
-          idempotencyKey={props.idempotencyKey}
-        />
-        <EditLabels
-          view={view}
-          action={`/networks/${network.id}/labels`}
-          of="labels"
-          labels={network.labels}
-          why={null}
-          form={props.form}
-          idempotencyKey={props.idempotencyKey}
-        />
-      </Offered>
+      <ChangeForms
+        view={view}
+        resource={networks}
+        item={network}
+        why={null}
+        form={props.form}
+        idempotencyKey={props.idempotencyKey}
+      />
     </section>
   );
 }

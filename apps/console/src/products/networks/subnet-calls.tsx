@@ -1,38 +1,24 @@
-import type { CalledOperation } from "../../api-operation.ts";
 import { ApiCalls } from "../../layout/api-call-part.tsx";
-import type { SubnetPageProps } from "./subnet-page.tsx";
+import { callsOf } from "../../resources/resource.ts";
+import type { SubnetPageProps } from "./props.ts";
+import { reservations as reservationResource } from "./reservation-resource.ts";
+import { subnets } from "./subnet-resource.ts";
 
-/** Everything that a subnet's page does, as calls; of its reservations, with the first one. */
+/** All actions of a subnet's page as calls; those on reservations use the first one. */
 export function SubnetCalls({ view, network, subnet, reservations, state }: SubnetPageProps) {
   const path = { network_id: network.id, subnet_id: subnet.id };
   const [reservation] = reservations;
-  const ofReservation: readonly CalledOperation[] =
-    reservation === undefined
-      ? []
-      : [
-          {
-            operation: "updateReservation",
-            path: { ...path, reservation_id: reservation.id },
-            body: {
-              name: reservation.name,
-              description: reservation.description,
-              labels: reservation.labels,
-            },
-          },
-          { operation: "deleteReservation", path: { ...path, reservation_id: reservation.id } },
-        ];
+  const change = callsOf(subnets, subnet);
+  const ofReservation =
+    reservation === undefined ? [] : Object.values(callsOf(reservationResource, reservation));
   return (
     <ApiCalls
       view={view}
       calls={[
         { operation: "listSubnetAddresses", path, ...(state === "" ? {} : { query: { state } }) },
         { operation: "createReservation", path, body: { name: "printer", labels: { floor: "2" } } },
-        {
-          operation: "updateSubnet",
-          path,
-          body: { name: subnet.name, dns_servers: subnet.dns_servers, labels: subnet.labels },
-        },
-        { operation: "deleteSubnet", path },
+        change.update,
+        change.delete,
         ...ofReservation,
       ]}
     />

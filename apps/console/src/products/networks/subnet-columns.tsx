@@ -2,11 +2,11 @@ import type { Schemas } from "@kule/contract/schemas";
 import type { Columns } from "../../layout/list-table.tsx";
 import { Status, When } from "../../layout/parts.tsx";
 import type { View } from "../../layout/view.ts";
-import { networkTones } from "./network-status.ts";
+import { networkTones } from "./status.ts";
 
 type Subnet = Schemas["Subnet"];
 
-/** What is said of subnets: on their network's own page, and in the list of all networks. */
+/** The columns of subnets, on their network's own page and in the list of all networks. */
 export function subnetColumns(view: View): Columns<"subnets", Subnet> & Columns<"networks", Subnet> {
   const { messages, format } = view;
   const text = messages.networks;

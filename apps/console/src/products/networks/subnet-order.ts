@@ -1,6 +1,6 @@
 import { parseAddress } from "@kule/rules/networks/cidr";
 
-/** By their addresses, as people write them down; the API has the newest first. */
+/** Sorts by address, as people expect; the API returns the newest first. */
 export function inAddressOrder<S extends { readonly cidr: string }>(subnets: readonly S[]): S[] {
   return subnets.toSorted((one, other) => placeOf(one.cidr) - placeOf(other.cidr));
 }

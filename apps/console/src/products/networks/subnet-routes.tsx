@@ -1,35 +1,41 @@
-import type { RequestBody } from "@kule/contract/schemas";
 import type { Hono } from "hono";
 import { attempt, read, readAll } from "../../api.ts";
 import type { ConsoleContext, ConsoleEnv } from "../../console-context.ts";
-import { answersOf, orGone } from "../../form-answer.ts";
-import { postedLabel, saidOfLabels, typedLabels } from "../../label-form.ts";
+import { answersOf } from "../../form-answer.ts";
+import { labelErrorText, typedLabels } from "../../label-form.ts";
 import { renderPage } from "../../layout/document.tsx";
 import { noticeBanner, type PageBanner } from "../../page-banner.ts";
-import { postedKey, postedValues, typedList } from "../../posted-form.ts";
+import { postedKey, postedValues } from "../../posted-form.ts";
 import type { RefusedForm } from "../../refused-form.ts";
+import { changeRoutes } from "../../resources/change-routes.ts";
 import { addressStates } from "./address-table.tsx";
-import { SubnetPage } from "./subnet-page.tsx";
+import { reservations } from "./reservation-resource.ts";
+import { SubnetPage } from "./show-subnet-page.tsx";
+import { subnets } from "./subnet-resource.ts";
 
 const fields = ["labels", "name", "address", "description"] as const;
 
-/** One subnet: its addresses, and which of them are kept. */
+/** One subnet: its addresses and its reservations. */
 export function subnetPageRoutes(routes: Hono<ConsoleEnv>): void {
-  const page = "/networks/:id/subnets/:subnet";
+  const page = "/networks/:network_id/subnets/:subnet_id";
   routes.get(page, (context) => {
     const { notices } = context.get("view").messages.subnet;
     return show(context, noticeBanner(context, notices), null, 200);
   });
-  // Where a refused form was sent to, asked for again: the page that it is on.
-  for (const form of [
-    "settings",
-    "delete",
-    "labels",
-    "reservations",
-    "reservations/:reservation/settings",
-    "reservations/:reservation/labels",
-  ])
-    routes.get(`${page}/${form}`, (context) => context.redirect(pathOf(context), 303));
+  // The address of a refused form, loaded again, leads to the page that contains the form.
+  routes.get(`${page}/reservations`, (context) => context.redirect(pathOf(context), 303));
+  changeRoutes(routes, subnets, {
+    show,
+    changed: "changed",
+    deleted: { pathOf: ({ req }) => `/networks/${req.param("network_id")}`, notice: "subnetDeleted" },
+  });
+  changeRoutes(routes, reservations, {
+    show,
+    pathOf,
+    formNamed: (form, { req }) => `${form}-${req.param("reservation_id")}`,
+    changed: "reservationChanged",
+    deleted: { pathOf, notice: "givenUp" },
+  });
 
   routes.post(`${page}/reservations`, async (context) => {
     const values = postedValues(context, fields);
@@ -51,116 +57,25 @@ export function subnetPageRoutes(routes: Hono<ConsoleEnv>): void {
       notice: "reserved",
       of: "reserve",
       values,
-      beside: {
+      errorPlaces: {
         fields,
         conflicts,
-        said: { labels: saidOfLabels(values.labels, context.get("view").messages) },
+        said: { labels: labelErrorText(values.labels, context.get("view").messages) },
       },
     });
-  });
-
-  routes.post(`${page}/reservations/:reservation/settings`, async (context) => {
-    const values = postedValues(context, ["name", "description"]);
-    return answer(context, {
-      outcome: await changeReservation(context, values),
-      notice: "reservationChanged",
-      of: `settings-${context.req.param("reservation")}`,
-      values,
-      beside: { fields: ["name", "description"], conflicts: { name_taken: "name" } },
-    });
-  });
-
-  routes.post(`${page}/reservations/:reservation/labels`, async (context) => {
-    const { labels, notice, values, beside } = postedLabel(context);
-    const outcome = await changeReservation(context, { labels });
-    return answer(context, {
-      outcome,
-      notice,
-      of: `labels-${context.req.param("reservation")}`,
-      values,
-      beside,
-    });
-  });
-
-  routes.post(`${page}/settings`, async (context) => {
-    const values = postedValues(context, ["name", "dns_servers"]);
-    const outcome = await attempt(
-      context.get("api").PATCH("/networks/{network_id}/subnets/{subnet_id}", {
-        ...options(context),
-        body: { name: values.name, dns_servers: typedList(values.dns_servers) },
-      }),
-    );
-    return answer(context, {
-      outcome,
-      notice: "changed",
-      of: "settings",
-      values,
-      beside: { fields: ["name", "dns_servers"], conflicts: { name_taken: "name" } },
-    });
-  });
-
-  routes.post(`${page}/delete`, async (context) => {
-    const values = postedValues(context, ["confirm_name"]);
-    const api = context.get("api");
-    const path = idsOf(context);
-    const { name } = await read(api.GET("/networks/{network_id}/subnets/{subnet_id}", { params: { path } }));
-    if (values.confirm_name !== name) {
-      const problems = { confirm_name: [context.get("view").messages.network.confirmMismatch] };
-      return show(context, null, { of: "delete", values, problems }, 422);
-    }
-    const outcome = await attempt(api.DELETE("/networks/{network_id}/subnets/{subnet_id}", options(context)));
-    if (outcome.kind === "done")
-      return context.redirect(`/networks/${path.network_id}?notice=subnetDeleted`, 303);
-    return answer(context, {
-      outcome,
-      notice: "",
-      of: "delete",
-      values,
-      beside: { everything: "confirm_name" },
-    });
-  });
-
-  routes.post(`${page}/labels`, async (context) => {
-    const { labels, notice, values, beside } = postedLabel(context);
-    const outcome = await attempt(
-      context.get("api").PATCH("/networks/{network_id}/subnets/{subnet_id}", {
-        ...options(context),
-        body: { labels },
-      }),
-    );
-    return answer(context, { outcome, notice, of: "labels", values, beside });
-  });
-
-  routes.post(`${page}/reservations/:reservation/delete`, async (context) => {
-    const outcome = await attempt(
-      context.get("api").DELETE("/networks/{network_id}/subnets/{subnet_id}/reservations/{reservation_id}", {
-        params: {
-          path: { ...idsOf(context), reservation_id: context.req.param("reservation") },
-          header: { "Idempotency-Key": postedKey(context) },
-        },
-      }),
-    );
-    return answer(context, { outcome: orGone(outcome), notice: "givenUp", of: "giveUp" });
   });
 }
 
 function idsOf(context: ConsoleContext) {
-  return { network_id: context.req.param("id") ?? "", subnet_id: context.req.param("subnet") ?? "" };
+  return {
+    network_id: context.req.param("network_id") ?? "",
+    subnet_id: context.req.param("subnet_id") ?? "",
+  };
 }
 
 const options = (context: ConsoleContext) => ({
   params: { path: idsOf(context), header: { "Idempotency-Key": postedKey(context) } },
 });
-
-function changeReservation(context: ConsoleContext, body: RequestBody<"updateReservation">) {
-  const path = { ...idsOf(context), reservation_id: context.req.param("reservation") ?? "" };
-  return attempt(
-    context.get("api").PATCH("/networks/{network_id}/subnets/{subnet_id}/reservations/{reservation_id}", {
-      params: { path, header: { "Idempotency-Key": postedKey(context) } },
-      body,
-    }),
-  );
-}
 
 function pathOf(context: ConsoleContext): string {
   const { network_id, subnet_id } = idsOf(context);

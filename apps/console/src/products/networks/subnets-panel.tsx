@@ -2,12 +2,12 @@ import { LabelTags } from "../../layout/labels.tsx";
 import { ListTable } from "../../layout/list-table.tsx";
 import { ListView } from "../../layout/list-view.tsx";
 import { Copyable, Status } from "../../layout/parts.tsx";
-import { serverTone } from "../servers/server-status.ts";
+import { serverTone } from "../servers/status.ts";
 import { serversIn } from "./map-model.ts";
-import type { NetworkPageProps } from "./show-page.tsx";
+import type { NetworkPageProps } from "./props.ts";
 import { subnetColumns } from "./subnet-columns.tsx";
 
-/** The subnets with what the map says of them; each has a page of its own. */
+/** The subnets with the data of the map; each has a page of its own. */
 export function SubnetsTable(props: NetworkPageProps) {
   const { view, network, subnets } = props;
   const { messages } = view;
@@ -39,7 +39,7 @@ export function SubnetsTable(props: NetworkPageProps) {
   );
 }
 
-/** Who is in the network, by subnet and address. */
+/** The servers of the network, by subnet and address. */
 export function ServersTable({ view, subnets, places }: NetworkPageProps) {
   const { messages } = view;
   const text = messages.network;

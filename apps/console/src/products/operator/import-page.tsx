@@ -1,34 +1,17 @@
-import type { Schemas } from "@kule/contract/schemas";
 import { ApiCall } from "../../layout/api-call-part.tsx";
-import { type FieldProblems, SelectField } from "../../layout/fields.tsx";
+import { SelectField } from "../../layout/fields.tsx";
 import { OperatorTabs } from "../../layout/operator-tabs.tsx";
 import { PageNotice } from "../../layout/page-notice.tsx";
 import { FormSeal, PageHead } from "../../layout/parts.tsx";
 import { Shell } from "../../layout/shell.tsx";
-import type { View } from "../../layout/view.ts";
-import type { PageBanner } from "../../page-banner.ts";
-import { type ImportForm, toImportBody } from "./import-form.ts";
-import { Machine } from "./import-machine.tsx";
-import { Server } from "./import-server.tsx";
-import { ImportSummary } from "./import-summary.tsx";
-import { NoRegions } from "./no-regions.tsx";
+import { Machine } from "./import-machine-panel.tsx";
+import { Server } from "./import-server-panel.tsx";
+import { ImportSummary } from "./import-summary-part.tsx";
+import { toImportBody } from "./import-values.ts";
+import { NoRegions } from "./no-regions-part.tsx";
+import type { ImportPageProps } from "./props.ts";
 
-export type ImportPageProps = {
-  readonly view: View;
-  readonly form: ImportForm;
-  readonly regions: readonly Schemas["Region"][];
-  readonly organisations: readonly Schemas["Organisation"][];
-  readonly catalog: Schemas["Catalog"] | null;
-  readonly networks: readonly Schemas["Network"][];
-  /** Guests of the chosen region that can be taken over, as far as they were seen. */
-  readonly foreign: readonly Schemas["Drift"][];
-  readonly problems: FieldProblems;
-  readonly banner: PageBanner;
-  /** What the check said: nothing in the way, or what is; null without one. */
-  readonly check: { readonly blockers: readonly string[] } | null;
-};
-
-/** A VM that nobody of us made becomes a server. */
+/** Imports a VM that was not created by Kule as a server. */
 export function ImportPage(props: ImportPageProps) {
   const { view, banner } = props;
   const text = view.messages.serverImport;
@@ -42,7 +25,7 @@ export function ImportPage(props: ImportPageProps) {
   );
 }
 
-/** A form whose lists follow its choices: they are made anew by the server, with a script or a button. */
+/** A form whose lists depend on its choices: the server renders them again, by the script or by a button. */
 function ImportChoices(props: ImportPageProps) {
   const { view, form } = props;
   const text = view.messages.serverImport;
@@ -55,7 +38,7 @@ function ImportChoices(props: ImportPageProps) {
         action="/operator/import"
         data-redraw="/operator/import/preview"
       >
-        {/* The first button of a form is what Enter presses: it looks, and imports nothing. */}
+        {/* Enter activates the first button of a form: it checks, and imports nothing. */}
         {/* biome-ignore lint/a11y/noAriaHiddenOnFocusable: tabindex -1 keeps it out of reach, it only answers Enter */}
         <button
           type="submit"
@@ -68,7 +51,7 @@ function ImportChoices(props: ImportPageProps) {
           {text.check}
         </button>
         <FormSeal view={view} idempotencyKey={form.idempotencyKey} />
-        {/* Region, organisation and VM change what else is on offer: the console is asked again. */}
+        {/* Region, organisation and VM determine the other choices: the form is requested again. */}
         <div
           id="import-choices"
           class="stack"

@@ -10,8 +10,9 @@ import {
 import { withLabelProblem } from "../../label-form.ts";
 import { renderPage } from "../../layout/document.tsx";
 import { conflictText, fieldProblems, problemText, sentence } from "../../problem-messages.ts";
-import { type ImportForm, nameFrom, otherVm, readImportForm, toImportBody } from "./import-form.ts";
-import { ImportPage, type ImportPageProps } from "./import-page.tsx";
+import { ImportPage } from "./import-page.tsx";
+import { type ImportForm, nameFrom, otherVm, readImportForm, toImportBody } from "./import-values.ts";
+import type { ImportPageProps } from "./props.ts";
 
 type Choices = Pick<ImportPageProps, "regions" | "organisations" | "catalog" | "networks" | "foreign">;
 type Shown = Partial<Pick<ImportPageProps, "problems" | "banner" | "check">> & {
@@ -20,7 +21,7 @@ type Shown = Partial<Pick<ImportPageProps, "problems" | "banner" | "check">> & {
 
 const fields = ["name", "region", "vmid", "image", "package", "subnet_id", "private_ip", "labels"];
 
-/** Beside which field a conflict belongs. */
+/** The field beside which a conflict is shown. */
 const besides: Readonly<Record<string, string>> = {
   name_taken: "name",
   in_use: "vmid",
@@ -32,7 +33,7 @@ const besides: Readonly<Record<string, string>> = {
   region_unavailable: "region",
 };
 
-/** Operators make a server of a VM that is there. */
+/** Operators import an existing VM as a server. */
 export function importRoutes({ cookies }: ConsoleServices): Hono<ConsoleEnv> {
   const routes = new Hono<ConsoleEnv>();
 
@@ -54,7 +55,7 @@ export function importRoutes({ cookies }: ConsoleServices): Hono<ConsoleEnv> {
         banner: { kind: "problem", text: messages.serverImport.away },
         status: 503,
       });
-    // This attempt is answered; the next one, with other choices, is another request.
+    // This attempt is answered; the next one, with other values, is another request.
     const next = { ...form, idempotencyKey: crypto.randomUUID() };
     if (outcome.kind === "refused")
       return show(context, choices, next, refused(context, form, conflictOf(outcome)));
@@ -71,7 +72,7 @@ export function importRoutes({ cookies }: ConsoleServices): Hono<ConsoleEnv> {
   return routes;
 }
 
-/** The form with its lists as its choices want them, and a VM's name where none was typed. */
+/** The form with the lists for its choices, and the VM's name if none was typed. */
 async function prepare(context: ConsoleContext, query: URLSearchParams) {
   const wanted = readImportForm(query);
   const choices = await loadChoices(context, wanted);
@@ -119,7 +120,7 @@ function chosenOrganisation(
   return (organisations.find(({ id }) => id === wanted) ?? organisations[0])?.id;
 }
 
-/** What a form shows before anything was chosen: the first of each, and the VM's own name. */
+/** The defaults of the form: the first of each choice, and the VM's own name. */
 function fitted(context: ConsoleContext, choices: Choices, form: ImportForm): ImportForm {
   const region = form.region || choices.regions[0]?.slug || "";
   const vm = choices.foreign.find(({ vmid }) => String(vmid) === form.vmid);
@@ -142,7 +143,7 @@ function fitted(context: ConsoleContext, choices: Choices, form: ImportForm): Im
   };
 }
 
-/** A name that came from a VM follows the choice of the VM. */
+/** A name that was derived from a VM changes with the choice of the VM. */
 function isTyped(name: string, foreign: Choices["foreign"]): boolean {
   return name !== "" && !foreign.some(({ vm_name }) => nameFrom(vm_name ?? "") === name);
 }
@@ -185,7 +186,7 @@ function refused(context: ConsoleContext, form: ImportForm, problem: Problem): S
   };
 }
 
-/** What stands in the way is said in the summary and, where it belongs to a field, beside it. */
+/** Refusals are shown in the summary and, where they belong to a field, beside it. */
 function checked(context: ConsoleContext, { blockers }: Schemas["DryRun"]): Shown {
   const { messages } = context.get("view");
   const problems: Record<string, string[]> = {};

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { type ConsoleWorld, startConsoleWorld } from "../../testing/console-world.ts";
-import { fakeInvariants } from "../../testing/fake-region-admin.ts";
+import { fakeInvariants } from "../../testing/fake-invariants.ts";
 import { Visitor } from "../../testing/visitor.ts";
 
 let world: ConsoleWorld;
@@ -14,7 +14,7 @@ afterEach(async () => {
   expect(world.api.defects).toEqual([]);
 });
 
-test("what holds is told with what was looked at, and what nobody looked at", async () => {
+test("the report lists the checks that ran, and those that did not", async () => {
   const page = await grace.page("/operator/invariants");
   for (const text of [
     "All 4 checks hold",
@@ -27,7 +27,7 @@ test("what holds is told with what was looked at, and what nobody looked at", as
   expect(page).not.toContain("What is broken");
 });
 
-test("a broken promise is told with where and since when", async () => {
+test("a violated invariant is reported with its place and its start", async () => {
   world.api.state.invariants = fakeInvariants([
     {
       invariant: "I4",
@@ -42,16 +42,16 @@ test("a broken promise is told with where and since when", async () => {
   expect(page).not.toMatch(/id="promise-I11" open/);
 });
 
-test("an old report is not taken for a good one, and none at all is not either", async () => {
+test("an old report or a missing report does not count as a good one", async () => {
   world.api.state.invariants = { ...fakeInvariants(), stale: true };
   const old = await grace.page("/operator/invariants");
-  expect(old).toContain("The last look is too old");
+  expect(old).toContain("The last check is too old");
   expect(old).not.toContain("checks hold");
   world.api.state.invariants = { ...fakeInvariants(), checked_at: null, stale: true, checked: [] };
   expect(await grace.page("/operator/invariants")).toContain("The worker has not looked yet");
 });
 
-test("a look is asked for; when nobody answers, the last one stays and the page says so", async () => {
+test("a check can be requested; when no worker answers, the last result stays and the page says so", async () => {
   expect(await grace.page("/operator/invariants?fresh=true")).toContain("All 4 checks hold");
   expect(world.api.calls).toContain("GET /operator/invariants?fresh=true");
   world.api.state.workerIsAway = true;

@@ -2,9 +2,9 @@ import { Hono } from "hono";
 import { attempt, read } from "../../api.ts";
 import type { ConsoleEnv } from "../../console-context.ts";
 import { renderPage } from "../../layout/document.tsx";
-import { InvariantsPage } from "./invariants-page.tsx";
+import { InvariantsPage } from "./list-invariants-page.tsx";
 
-/** What the worker found last; with `?fresh=true` it is asked to look now, which takes it up to half a minute. */
+/** The worker's last result; `?fresh=true` requests a new check, which takes up to half a minute. */
 export function invariantsRoutes(): Hono<ConsoleEnv> {
   const routes = new Hono<ConsoleEnv>();
 

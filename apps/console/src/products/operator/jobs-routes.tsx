@@ -3,8 +3,8 @@ import { read, readAll } from "../../api.ts";
 import type { ConsoleEnv } from "../../console-context.ts";
 import { renderPage } from "../../layout/document.tsx";
 import { rowsOf } from "../../layout/list-choices.ts";
-import { jobStatuses } from "../jobs/job-query.ts";
-import { OperatorJobsPage } from "./jobs-page.tsx";
+import { jobStatuses } from "../jobs/list-query.ts";
+import { OperatorJobsPage } from "./list-jobs-page.tsx";
 
 /** The jobs of all organisations, for operators. */
 export function operatorJobsRoutes(): Hono<ConsoleEnv> {

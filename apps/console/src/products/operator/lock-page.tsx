@@ -1,23 +1,12 @@
-import type { Schemas } from "@kule/contract/schemas";
 import { ApiCalls } from "../../layout/api-call-part.tsx";
 import { noProblems, TextField } from "../../layout/fields.tsx";
 import { Icon } from "../../layout/icons.tsx";
 import { PageNotice } from "../../layout/page-notice.tsx";
 import { Banner, FormSeal, PageHead, Status, When } from "../../layout/parts.tsx";
 import { Shell } from "../../layout/shell.tsx";
-import type { View } from "../../layout/view.ts";
-import type { PageBanner } from "../../page-banner.ts";
-import type { RefusedForm } from "../../refused-form.ts";
+import type { LockPageProps } from "./props.ts";
 
-export type LockPageProps = {
-  readonly view: View;
-  readonly server: Schemas["Server"];
-  readonly form: RefusedForm | null;
-  readonly banner: PageBanner;
-  readonly idempotencyKey: string;
-};
-
-/** An operator's lock of one server, on a page of its own: customers have no way here. */
+/** An operator's lock of one server, on a page of its own, which customers cannot open. */
 export function LockPage({ view, server, form, banner, idempotencyKey }: LockPageProps) {
   const { messages } = view;
   const text = messages.serverLock;

@@ -30,7 +30,7 @@ export function lockRoutes(): Hono<ConsoleEnv> {
       notice: "locked",
       of: "lock",
       values,
-      beside: { fields: ["reason"] },
+      errorPlaces: { fields: ["reason"] },
     });
   });
 
@@ -39,7 +39,7 @@ export function lockRoutes(): Hono<ConsoleEnv> {
       context.get("api").POST("/servers/{server_id}/unlock", {
         params: {
           ...options(context).params,
-          // Its own key: the form's is the lock's.
+          // A key of its own: the form's key is used for the lock.
           header: { "Idempotency-Key": `${postedKey(context)}-off` },
         },
       }),

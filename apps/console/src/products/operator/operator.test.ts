@@ -19,7 +19,7 @@ async function operator(): Promise<Visitor> {
   return new Visitor(world).signIn("grace@example.org", "keeps it running");
 }
 
-/** A network with a subnet, for what is to be in one. */
+/** Creates a network with a subnet for further resources. */
 function seedSubnet(): string {
   const network = fakeNetwork({ name: "default", region: "ist1" }, true);
   const subnet = fakeSubnet({ name: "app", tier: "app" }, network);
@@ -29,7 +29,7 @@ function seedSubnet(): string {
   return subnet.id;
 }
 
-test("operators have pages of the installation without an organisation chosen; others have no way there", async () => {
+test("operators open pages of the installation without choosing an organisation; others cannot", async () => {
   await visitor.signIn();
   expect(await visitor.page("/servers")).not.toContain('href="/operator"');
   const grace = await operator();
@@ -39,7 +39,7 @@ test("operators have pages of the installation without an organisation chosen; o
   expect(await grace.page("/operator")).toContain('href="/operator"');
 });
 
-test("a region's page has its agent, its templates and what room it has", async () => {
+test("a region's page has its agent, its templates and its capacity", async () => {
   const [region] = world.api.state.regions;
   if (region === undefined) throw new Error("no region");
   const grace = await operator();
@@ -71,7 +71,7 @@ test("maintenance begins and ends with a form", async () => {
   expect(before).toMatch(/<details[^>]*id="maintenance-ist1"/);
   for (const text of ["Servers keep running", "Queued jobs wait", "Nobody can create a server here"])
     expect(question).toContain(text);
-  // The button that begins it is behind the question.
+  // The button that starts it is behind the confirmation.
   expect(before.replaceAll(/<details[\s\S]*?<\/details>/g, "")).not.toContain('name="maintenance"');
   expect((await act("true")).headers.get("location")).toBe("/operator?notice=maintenanceOn");
   expect(world.api.state.regions[0]?.maintenance).toBe(true);
@@ -80,7 +80,7 @@ test("maintenance begins and ends with a form", async () => {
   expect(world.api.state.regions[0]?.maintenance).toBe(false);
 });
 
-test("whether so many fit is asked by address, and a wrong number is told beside its field", async () => {
+test("the values of the capacity check are in the address, and a wrong number is an error at its field", async () => {
   const grace = await operator();
   const ask = (count: string) =>
     grace.page(`/operator?region=ist1&image=ubuntu-24.04&package=m&count=${count}&organisation=`);
@@ -92,7 +92,7 @@ test("whether so many fit is asked by address, and a wrong number is told beside
   expect(wrong).toMatch(/value="many"[^>]*>\s*<p class="problem" id="count-problem">/);
 });
 
-test("stuck jobs say why, and lead to the job in its organisation", async () => {
+test("stuck jobs show the reason, and link to the job in its organisation", async () => {
   const grace = await operator();
   expect(await grace.page("/operator/stuck-jobs")).toContain("Nothing is stuck");
   const [organisation] = world.api.state.organisations;
@@ -123,7 +123,7 @@ test("stuck jobs say why, and lead to the job in its organisation", async () => 
   expect((await visitor.get("/operator/stuck-jobs")).status).toBe(403);
 });
 
-test("differences say what differs and lead to the server, in its organisation", async () => {
+test("drift entries show the difference and link to the server, in its organisation", async () => {
   const grace = await operator();
   expect(await grace.page("/operator/drift")).toContain("All regions are as the records say");
   const [organisation] = world.api.state.organisations;
@@ -151,7 +151,7 @@ test("differences say what differs and lead to the server, in its organisation",
   expect(elsewhere.headers.get("location")).toBe("/servers");
 });
 
-test("an import is chosen from the foreign VMs, checked, refused beside its fields, and made", async () => {
+test("an import is chosen from the foreign VMs, checked, refused beside its fields, and created", async () => {
   const grace = await operator();
   const [organisation] = world.api.state.organisations;
   world.api.state.drift.push(fakeDrift("foreign", 20_900));
@@ -199,11 +199,11 @@ test("an import is chosen from the foreign VMs, checked, refused beside its fiel
   const made = await send({ intent: "import", name: "shop" });
   const server = world.api.state.servers[1];
   expect(made.headers.get("location")).toBe(`/servers/${server?.id}`);
-  // From now on in the organisation that has it: without one this page would lead away.
+  // From here on in the owning organisation: without one this page redirects.
   expect(await grace.page(`/servers/${server?.id}`)).toContain("shop");
 });
 
-test("a lock has a reason, which the customer reads; without one it is refused and nothing typed is lost", async () => {
+test("a lock has a reason, which the customer reads; without one it is refused and the input is kept", async () => {
   const grace = await operator();
   await grace.submit("/organisations", "/organisations", {
     organisation_id: world.api.state.organisations[0]?.id ?? "",
@@ -230,7 +230,7 @@ test("a lock has a reason, which the customer reads; without one it is refused a
   expect(world.api.state.server(server.id)?.locked).toBe(null);
 });
 
-test("a changed VM is put right from where it is told, and one that is gone is not offered it", async () => {
+test("a changed VM can be reconciled from its finding, and a missing one cannot", async () => {
   const grace = await operator();
   await grace.submit("/organisations", "/organisations", {
     organisation_id: world.api.state.organisations[0]?.id ?? "",
@@ -268,7 +268,7 @@ test("a changed VM is put right from where it is told, and one that is gone is n
   expect(await visitor.page(`/servers/${server.id}`)).not.toContain(path);
 });
 
-test("a server's page says when it was seen, what its guest told, and that it is out of date or changed", async () => {
+test("a server's page shows the time of its last observation, its guest's report, and whether it is out of date or changed", async () => {
   await visitor.signIn();
   const network = fakeNetwork({ name: "default", region: "ist1" }, true);
   const server = fakeServer({ name: "web-1", image: "ubuntu-24.04", package: "m" }, network, 0);
@@ -304,7 +304,7 @@ test("a server's page says when it was seen, what its guest told, and that it is
   expect(stale).toContain("4096 is wanted, 512 is there");
 });
 
-test("the jobs of all organisations are listed, narrowed, and lead into their organisation", async () => {
+test("the jobs of all organisations are listed, filtered, and link into their organisation", async () => {
   const grace = await operator();
   const empty = await grace.page("/operator/jobs?status=cancelled");
   expect(empty).toContain("No such jobs");

@@ -1,27 +1,18 @@
-import type { Schemas } from "@kule/contract/schemas";
-import { canBePutRight } from "@kule/rules/servers/reconcile";
+import { canBeReconciled } from "@kule/rules/servers/reconcile";
 import { ApiCalls } from "../../layout/api-call-part.tsx";
 import { PageNotice } from "../../layout/page-notice.tsx";
 import { Banner, FormSeal, PageHead, Status, When } from "../../layout/parts.tsx";
 import { Shell } from "../../layout/shell.tsx";
-import type { View } from "../../layout/view.ts";
-import type { PageBanner } from "../../page-banner.ts";
+import type { ReconcilePageProps } from "./props.ts";
 
-export type ReconcilePageProps = {
-  readonly view: View;
-  readonly server: Schemas["Server"];
-  readonly banner: PageBanner;
-  readonly idempotencyKey: string;
-};
-
-/** What of a server's VM is not as the records want it, and the operation that puts it right. */
+/** The differences between a server's VM and its record, and the operation that corrects them. */
 export function ReconcilePage({ view, server, banner, idempotencyKey }: ReconcilePageProps) {
   const { messages } = view;
   const text = messages.serverReconcile;
   const { drift } = server;
   const isPossible =
     drift === null ||
-    canBePutRight({ kind: drift.kind, fields: drift.differences.map(({ field }) => field) });
+    canBeReconciled({ kind: drift.kind, fields: drift.differences.map(({ field }) => field) });
   return (
     <Shell view={view} title={text.title(server.name)} section="servers">
       <PageHead title={text.title(server.name)} lead={text.lead}>

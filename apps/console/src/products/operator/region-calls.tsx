@@ -1,10 +1,9 @@
 import type { CalledOperation } from "../../api-operation.ts";
 import { ApiCalls } from "../../layout/api-call-part.tsx";
-import { toUpdateBody, valuesOf } from "./region-form.ts";
-import type { RegionPageProps } from "./region-page.tsx";
-import type { RegionsPageProps } from "./regions-page.tsx";
+import type { RegionPageProps, RegionsPageProps } from "./props.ts";
+import { toUpdateBody, valuesOf } from "./region-values.ts";
 
-/** Everything that a region's page does, as calls; of its tokens, with the first one. */
+/** All actions of a region's page as calls; those on tokens use the first one. */
 export function RegionCalls({ view, region, tokens }: RegionPageProps) {
   const path = { region: region.slug };
   const [token] = tokens;
@@ -39,7 +38,7 @@ export function RegionCalls({ view, region, tokens }: RegionPageProps) {
   );
 }
 
-/** Everything that the page of all regions does, as calls; the maintenance with the first one. */
+/** All actions of the page of all regions as calls; maintenance uses the first one. */
 export function RegionsCalls({ view, known }: Pick<RegionsPageProps, "view" | "known">) {
   const region = known[0]?.region;
   const ofRegion: readonly CalledOperation[] =

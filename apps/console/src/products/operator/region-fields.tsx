@@ -1,7 +1,7 @@
 import type { Schemas } from "@kule/contract/schemas";
 import { type FieldProblems, Problem, TextField } from "../../layout/fields.tsx";
 import type { View } from "../../layout/view.ts";
-import type { RegionValues } from "./region-form.ts";
+import type { RegionValues } from "./region-values.ts";
 
 type Props = {
   readonly view: View;
@@ -9,7 +9,7 @@ type Props = {
   readonly problems: FieldProblems;
 };
 
-/** What a region can be changed in later: its name, its country and the numbers that it may give out. */
+/** The settings of a region that can be changed later: its name, its country and its number ranges. */
 export function RegionFields({ view, values, problems }: Props) {
   const { messages } = view;
   const text = messages.regionAdmin;
@@ -63,7 +63,7 @@ export function RegionFields({ view, values, problems }: Props) {
   );
 }
 
-/** The only organisations that see a region; with none ticked all of them do. */
+/** The only organisations that see a region; with none checked all of them do. */
 export function RestrictedTo(props: {
   readonly view: View;
   readonly organisations: readonly Schemas["Organisation"][];
@@ -92,7 +92,7 @@ export function RestrictedTo(props: {
   );
 }
 
-/** First and last of a range of numbers, which are right or wrong together. */
+/** First and last of a number range, which are validated together. */
 function RangeField(props: {
   readonly view: View;
   readonly of: "vmid" | "vlan";

@@ -16,7 +16,7 @@ export const regionTones = {
   maintenance: "idle",
 } as const satisfies Record<Schemas["RegionStatus"], Tone>;
 
-/** One region: how it is, who drives it, and what room it has. */
+/** One region: its state, its agent, and its capacity. */
 export function RegionPanel(props: Props) {
   const { view, region } = props;
   const { operator } = view.messages;
@@ -221,7 +221,7 @@ function Storages({ view, capacity }: Props) {
   );
 }
 
-/** What is gone, drawn; what may still be given to servers, in figures. */
+/** The used capacity as a bar; what is available for servers in figures. */
 function Room(props: {
   readonly view: View;
   readonly name: string;

@@ -26,7 +26,7 @@ const typed = {
 };
 const region = (slug: string) => world.api.state.regions.find((each) => each.slug === slug);
 
-test("a region is registered, and its page says what comes next", async () => {
+test("a region is registered, and its page shows the next step", async () => {
   expect(await grace.page("/operator")).toContain('href="/operator/regions/new"');
   const answer = await grace.submit("/operator/regions/new", "/operator/regions", typed);
   expect(answer.headers.get("location")).toBe("/operator/regions/ank1?notice=created");
@@ -40,7 +40,7 @@ test("a region is registered, and its page says what comes next", async () => {
     expect(page).toContain(text);
 });
 
-test("a region is kept to some organisations from its beginning", async () => {
+test("a region is restricted to some organisations at creation", async () => {
   const id = world.api.state.organisations[0]?.id ?? "";
   const restricted = { ...typed, restricted_to: [id] };
   const refused = await grace.submit("/operator/regions/new", "/operator/regions", {
@@ -52,7 +52,7 @@ test("a region is kept to some organisations from its beginning", async () => {
   expect(region("ank1")?.restricted_to).toEqual([id]);
 });
 
-test("what is wrong of a region stands beside its field, and what was typed stays", async () => {
+test("errors of a region's form are shown beside their fields, and the input is kept", async () => {
   const wrong = { ...typed, slug: "ist1", vmid_first: "many" };
   const answer = await grace.submit("/operator/regions/new", "/operator/regions", wrong);
   expect(answer.status).toBe(422);
@@ -64,7 +64,7 @@ test("what is wrong of a region stands beside its field, and what was typed stay
   expect(await taken.text()).toContain('id="slug-problem"');
 });
 
-test("a region is renamed, widened and kept to some organisations, and opened again", async () => {
+test("a region is renamed, extended and restricted to some organisations, and opened again", async () => {
   const [organisation] = world.api.state.organisations;
   const save = (more: Record<string, string | readonly string[]>) =>
     grace.submit("/operator/regions/ist1", "/operator/regions/ist1/settings", { ...typed, ...more });
@@ -93,7 +93,7 @@ test("an agent's token is shown once, replaced with an overlap, and revoked", as
   expect(world.api.state.agentTokens).toHaveLength(2);
   const page = await grace.page(`${path}?notice=rotated`);
   expect(page).toContain("Boğaz-7c1e");
-  expect(page).toContain("goes on working as long as you chose");
+  expect(page).toContain("stays valid as long as you chose");
   expect(page).toContain(">ends ");
 
   const second = world.api.state.agentTokens[1];
@@ -102,7 +102,7 @@ test("an agent's token is shown once, replaced with an overlap, and revoked", as
   expect(await grace.page(path)).toContain("revoked");
 });
 
-test("an agent's token warns of its end for its last two weeks, and not for three months", async () => {
+test("an agent's token shows a warning for its last two weeks, and none with three months left", async () => {
   const path = "/operator/regions/ist1";
   await grace.submit(path, `${path}/tokens`, { token_name: "agent-1" });
   const [token] = world.api.state.agentTokens;
@@ -116,7 +116,7 @@ test("an agent's token warns of its end for its last two weeks, and not for thre
   expect(await toneWith(13)).toBe("warning");
 });
 
-test("a token's secret does not come back when its form is sent twice", async () => {
+test("a repeat of a token's form does not show its secret again", async () => {
   const path = "/operator/regions/ist1";
   const form = { token_name: "agent-1", idempotency_key: crypto.randomUUID() };
   await grace.submit(path, `${path}/tokens`, form);
@@ -127,22 +127,22 @@ test("a token's secret does not come back when its form is sent twice", async ()
   expect(world.api.state.agentTokens).toHaveLength(1);
 });
 
-test("a name that is no name is refused beside its field", async () => {
+test("an invalid name is refused beside its field", async () => {
   const path = "/operator/regions/ist1";
   const answer = await grace.submit(path, `${path}/tokens`, { token_name: "" });
   expect(answer.status).toBe(422);
   expect(await answer.text()).toContain('id="token_name-problem"');
 });
 
-test("others do not get there", async () => {
+test("other users cannot open these pages", async () => {
   const ada = await new Visitor(world).signIn();
   for (const path of ["/operator/regions/ist1", "/operator/invariants"])
     expect((await ada.get(path)).status, path).toBe(403);
 });
 
-test("another key of an agent is shown beside the one in use, and approved or refused", async () => {
+test("a new key of an agent is shown beside the one in use, and approved or refused", async () => {
   const ist1 = region("ist1");
-  expect(await grace.page("/operator/regions/ist1")).toContain("No agent has told its key yet");
+  expect(await grace.page("/operator/regions/ist1")).toContain("No agent has reported its key yet");
   Object.assign(ist1 ?? {}, { agent_key: fakeAgentKeys() });
   const page = await grace.page("/operator/regions/ist1");
   for (const text of [`SHA256:${"a".repeat(43)}`, `SHA256:${"b".repeat(43)}`, "another key waits", "ist1-b"])

@@ -5,24 +5,24 @@ import { renderPage } from "../../layout/document.tsx";
 import { noticeBanner, type PageBanner } from "../../page-banner.ts";
 import { postedKey, postedValues, typedNumber } from "../../posted-form.ts";
 import { type RefusedForm, refuseForm } from "../../refused-form.ts";
-import { RegionCreatePage } from "./region-create-page.tsx";
+import { RegionPage } from "./change-region-page.tsx";
+import { RegionCreatePage } from "./create-region-page.tsx";
 import {
-  besideRegion,
+  defaultRegionValues,
   type RegionValues,
+  regionErrorFields,
   regionFields,
   toCreateBody,
   toUpdateBody,
-  usualRegion,
-} from "./region-form.ts";
-import { RegionPage } from "./region-page.tsx";
+} from "./region-values.ts";
 
-/** `/operator/regions`: one is registered, given tokens, and changed. */
+/** `/operator/regions`: registers regions, mints their tokens, and changes them. */
 export function regionRoutes({ cookies }: ConsoleServices): Hono<ConsoleEnv> {
   const routes = new Hono<ConsoleEnv>();
 
   routes.get("/", (context) => context.redirect("/operator", 303));
 
-  routes.get("/new", (context) => showCreate(context, usualRegion, null, null, 200));
+  routes.get("/new", (context) => showCreate(context, defaultRegionValues, null, null, 200));
 
   routes.post("/", async (context) => {
     const values = postedValues(context, regionFields);
@@ -36,7 +36,7 @@ export function regionRoutes({ cookies }: ConsoleServices): Hono<ConsoleEnv> {
     if (outcome.kind === "done")
       return context.redirect(`/operator/regions/${outcome.data.slug}?notice=created`, 303);
     const typed = { ...values, restricted_to: restrictedTo.join(" ") };
-    const { form, banner, status } = refuseForm(context, outcome, "create", typed, besideRegion);
+    const { form, banner, status } = refuseForm(context, outcome, "create", typed, regionErrorFields);
     return showCreate(context, values, form, banner, status);
   });
 
@@ -45,7 +45,7 @@ export function regionRoutes({ cookies }: ConsoleServices): Hono<ConsoleEnv> {
     const secret = await cookies.takeOnce(context, subjectOf(context));
     return showRegion(context, banner, null, 200, secret);
   });
-  // Where a refused form was sent to, asked for again: the page that it is on.
+  // The address of a refused form, loaded again, leads to the page that contains the form.
   routes.get("/:region/*", (context) => context.redirect(`/operator/regions/${regionOf(context)}`, 303));
 
   routes.post("/:region/settings", async (context) => {
@@ -60,7 +60,7 @@ export function regionRoutes({ cookies }: ConsoleServices): Hono<ConsoleEnv> {
     if (outcome.kind === "done")
       return context.redirect(`/operator/regions/${regionOf(context)}?notice=saved`, 303);
     const typed = { ...values, restricted_to: restrictedTo.join(" ") };
-    const { form, banner, status } = refuseForm(context, outcome, "settings", typed, besideRegion);
+    const { form, banner, status } = refuseForm(context, outcome, "settings", typed, regionErrorFields);
     return showRegion(context, banner, form, status, null);
   });
 
@@ -119,7 +119,7 @@ export function regionRoutes({ cookies }: ConsoleServices): Hono<ConsoleEnv> {
     return keyDecided(context, outcome, "keyRefused");
   });
 
-  /** The secret to the page that comes next. An answer that is a repeat holds none. */
+  /** Passes the secret to the next page. The answer to a repeat contains none. */
   async function passOn(context: ConsoleContext, secret: string | null, notice: string) {
     if (secret !== null) await cookies.writeOnce(context, subjectOf(context), secret);
     const name = secret === null ? "withheld" : notice;
@@ -136,7 +136,7 @@ function keyDecided(context: ConsoleContext, outcome: Outcome<unknown>, notice: 
 
 const regionOf = (context: ConsoleContext) => encodeURIComponent(context.req.param("region") ?? "");
 
-/** What a secret in a cookie is about. */
+/** The subject of a secret in a cookie. */
 const subjectOf = (context: ConsoleContext) => `agent token of ${context.req.param("region")}`;
 
 function options(context: ConsoleContext) {

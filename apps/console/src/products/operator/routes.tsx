@@ -8,18 +8,18 @@ import { noticeBanner, type PageBanner } from "../../page-banner.ts";
 import { postedKey, typedNumber } from "../../posted-form.ts";
 import { problemText } from "../../problem-messages.ts";
 import { refuseForm } from "../../refused-form.ts";
-import { DriftPage, driftKinds } from "./drift-page.tsx";
-import type { FitsProps } from "./fits.tsx";
 import { importRoutes } from "./import-routes.tsx";
 import { invariantsRoutes } from "./invariants-routes.tsx";
 import { operatorJobsRoutes } from "./jobs-routes.tsx";
+import { DriftPage, driftKinds } from "./list-drift-page.tsx";
+import { RegionsPage } from "./list-regions-page.tsx";
 import { lockRoutes } from "./lock-routes.tsx";
+import type { FitsProps } from "./props.ts";
 import { reconcileRoutes } from "./reconcile-routes.tsx";
 import { regionRoutes } from "./region-routes.tsx";
-import { RegionsPage } from "./regions-page.tsx";
 import { stuckJobsRoutes } from "./stuck-jobs-routes.tsx";
 
-/** Pages of the installation and not of an organisation: the API refuses them to everybody else. */
+/** Pages of the installation and not of an organisation: the API refuses them to all other users. */
 export function operatorRoutes(services: ConsoleServices): Hono<ConsoleEnv> {
   const routes = new Hono<ConsoleEnv>();
 
@@ -128,7 +128,7 @@ async function showRegions(context: ConsoleContext, banner: PageBanner, status: 
   );
 }
 
-/** What the address asks, for the organisation that it names: which regions it sees is part of the answer. */
+/** The capacity question of the address, for the organisation that it names: the visible regions depend on it. */
 async function askWhetherItFits(
   context: ConsoleContext,
   organisations: readonly Schemas["Organisation"][],

@@ -3,9 +3,9 @@ import { read, readAll } from "../../api.ts";
 import type { ConsoleEnv } from "../../console-context.ts";
 import { renderPage } from "../../layout/document.tsx";
 import { rowsOf } from "../../layout/list-choices.ts";
-import { StuckJobsPage, stuckReasons } from "./stuck-jobs-page.tsx";
+import { StuckJobsPage, stuckReasons } from "./list-stuck-jobs-page.tsx";
 
-/** What needs an operator to look, of all organisations. */
+/** The jobs of all organisations that need an operator. */
 export function stuckJobsRoutes(): Hono<ConsoleEnv> {
   const routes = new Hono<ConsoleEnv>();
   routes.get("/", async (context) => {

@@ -1,25 +1,13 @@
-import type { Schemas } from "@kule/contract/schemas";
 import { ApiCalls } from "../../layout/api-call-part.tsx";
-import { noProblems, TextField } from "../../layout/fields.tsx";
 import { ListView } from "../../layout/list-view.tsx";
 import { OperatorTabs } from "../../layout/operator-tabs.tsx";
 import { PageNotice } from "../../layout/page-notice.tsx";
 import { EmptyState, FormSeal, PageHead, Pages, When } from "../../layout/parts.tsx";
 import { Shell } from "../../layout/shell.tsx";
-import type { View } from "../../layout/view.ts";
-import type { PageBanner } from "../../page-banner.ts";
-import type { RefusedForm } from "../../refused-form.ts";
+import { CreateOrganisation } from "./create-form.tsx";
+import type { OrganisationsPageProps } from "./props.ts";
 
-export type OrganisationsPageProps = {
-  readonly view: View;
-  readonly organisations: Schemas["OrganisationList"];
-  readonly cursor: string | undefined;
-  readonly form: RefusedForm | null;
-  readonly banner: PageBanner;
-  readonly idempotencyKey: string;
-};
-
-/** Operators choose the organisation that they act in, and look after all of them. */
+/** Operators choose the organisation that they act in, and manage all of them. */
 export function OrganisationsPage(props: OrganisationsPageProps) {
   const { view, organisations, banner } = props;
   const text = view.messages.organisations;
@@ -109,45 +97,5 @@ function Organisations({ view, organisations }: OrganisationsPageProps) {
         ))}
       </tbody>
     </table>
-  );
-}
-
-function CreateOrganisation({ view, form, idempotencyKey }: OrganisationsPageProps) {
-  const { messages } = view;
-  const text = messages.organisations;
-  return (
-    <section class="panel" aria-labelledby="create-title">
-      <div class="panel-head">
-        <h2 id="create-title">{text.create}</h2>
-      </div>
-      <form class="form" method="post" action="/organisations/new">
-        <FormSeal view={view} idempotencyKey={idempotencyKey} />
-        <div class="form-row">
-          <TextField
-            view={view}
-            name="name"
-            label={messages.common.name}
-            value={form?.values.name ?? ""}
-            problems={form?.problems ?? noProblems}
-            required
-            maxlength={100}
-          />
-          <TextField
-            view={view}
-            name="slug"
-            label={text.slug}
-            value={form?.values.slug ?? ""}
-            hint={text.slugHint}
-            problems={form?.problems ?? noProblems}
-            required
-            mono
-            maxlength={40}
-          />
-        </div>
-        <button type="submit" class="button">
-          {text.create}
-        </button>
-      </form>
-    </section>
   );
 }

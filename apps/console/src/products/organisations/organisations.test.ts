@@ -15,7 +15,7 @@ afterEach(async () => {
   expect(world.api.defects).toEqual([]);
 });
 
-test("limits are set beside what is used: memory in GB, nothing for no limit, other quotas untouched", async () => {
+test("limits are set beside their use: memory in GB, empty for no limit, other quotas unchanged", async () => {
   const page = await grace.page(path);
   expect(page).toContain('name="memory_mb"');
   expect(page).toContain('value="64"');
@@ -28,7 +28,7 @@ test("limits are set beside what is used: memory in GB, nothing for no limit, ot
   ]);
 });
 
-test("a limit that is no number is refused beside its field, with everything typed still there", async () => {
+test("an invalid limit is refused beside its field, and the whole input is kept", async () => {
   const refused = await grace.submit(path, `${path}/quotas`, {
     servers: "12",
     vcpu: "plenty",
@@ -43,7 +43,7 @@ test("a limit that is no number is refused beside its field, with everything typ
   expect(world.api.state.limits.size).toBe(0);
 });
 
-test("an organisation is renamed, and a name that is none is refused beside its field", async () => {
+test("an organisation is renamed, and an invalid name is refused beside its field", async () => {
   const refused = await grace.submit(path, `${path}/settings`, { name: "" });
   expect(refused.status).toBe(422);
   expect(await refused.text()).toContain('id="name-problem"');
@@ -53,7 +53,7 @@ test("an organisation is renamed, and a name that is none is refused beside its 
   expect(await grace.page(`${path}?notice=renamed`)).toContain("The organisation is renamed.");
 });
 
-test("an organisation is made, suspended and resumed", async () => {
+test("an organisation is created, suspended and resumed", async () => {
   const create = (slug: string) =>
     grace.submit("/organisations", "/organisations/new", { name: "İzmir Bilişim", slug });
   expect(await (await create("acme")).text()).toMatch(/id="slug-problem">\s*An organisation acme exists\./);

@@ -3,16 +3,16 @@ import { typedNumber } from "../../posted-form.ts";
 
 type Quota = Schemas["Quota"];
 
-/** People think of memory in GB; the API counts it in MB. */
+/** The form has memory in GB; the API has it in MB. */
 const mbInGb = 1024;
 
-/** A limit as a field shows it; empty for none. */
+/** The text of a limit in its field; empty for no limit. */
 export function limitText({ limit, unit }: Pick<Quota, "limit" | "unit">): string {
   if (limit === null) return "";
   return String(unit === "MB" ? limit / mbInGb : limit);
 }
 
-/** The limits that were typed, for the API. What is no number goes as it is: the API refuses it beside its field. */
+/** The typed limits, for the API. Invalid numbers are passed on: the API refuses them beside their fields. */
 export function typedLimits(
   quotas: readonly Pick<Quota, "name" | "unit">[],
   typed: (name: string) => string,

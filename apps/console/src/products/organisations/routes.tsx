@@ -17,7 +17,7 @@ import { OrganisationsPage } from "./list-page.tsx";
 import { typedLimits } from "./quota-amounts.ts";
 import { OrganisationPage } from "./show-page.tsx";
 
-/** For operators: which organisation to act in, and what it may have. The API refuses everybody else. */
+/** For operators: the choice of the organisation to act in, and its quotas. The API refuses all other users. */
 export function organisationRoutes({ cookies }: ConsoleServices): Hono<ConsoleEnv> {
   const routes = new Hono<ConsoleEnv>();
 
@@ -59,7 +59,7 @@ export function organisationRoutes({ cookies }: ConsoleServices): Hono<ConsoleEn
     const { notices } = context.get("view").messages.organisations;
     return showOne(context, noticeBanner(context, notices), null, 200);
   });
-  // Where a refused form was sent to, asked for again: the page that it is on.
+  // The address of a refused form, loaded again, leads to the page that contains the form.
   routes.get("/organisations/:id/*", (context) =>
     context.redirect(`/organisations/${context.req.param("id")}`, 303),
   );
@@ -69,7 +69,7 @@ export function organisationRoutes({ cookies }: ConsoleServices): Hono<ConsoleEn
     const api = context.get("api");
     const form = context.get("form");
     const { items } = await read(api.GET("/quotas", { params: { header: { "Kule-Organisation": id } } }));
-    // Only what the form had: a quota that it did not know stays as it is.
+    // Only the fields of the form: a quota that the form does not have stays unchanged.
     const posted = items.filter(({ name }) => form.has(name));
     const values = postedValues(
       context,

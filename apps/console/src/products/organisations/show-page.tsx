@@ -1,38 +1,23 @@
-import type { Schemas } from "@kule/contract/schemas";
 import { ApiCalls } from "../../layout/api-call-part.tsx";
 import { noProblems, TextField } from "../../layout/fields.tsx";
 import { OperatorTabs } from "../../layout/operator-tabs.tsx";
 import { PageNotice } from "../../layout/page-notice.tsx";
 import { FormSeal, PageHead, Status } from "../../layout/parts.tsx";
 import { Shell } from "../../layout/shell.tsx";
-import type { View } from "../../layout/view.ts";
-import type { PageBanner } from "../../page-banner.ts";
-import { type RefusedForm, refusedForm } from "../../refused-form.ts";
-import { ActHere } from "./act-here.tsx";
-import { QuotasForm } from "./quotas-form.tsx";
-import { OrganisationUsage } from "./usage-part.tsx";
+import { refusedForm } from "../../refused-form.ts";
+import { QuotasForm } from "./change-quotas-form.tsx";
+import { ChooseOrganisation } from "./choose-form.tsx";
+import type { OrganisationPageProps } from "./props.ts";
+import { OrganisationUsage } from "./usage-panel.tsx";
 
-export type OrganisationPageProps = {
-  readonly view: View;
-  readonly organisation: Schemas["Organisation"];
-  readonly quotas: Schemas["QuotaList"];
-  /** Of the month that runs. */
-  readonly usage: Schemas["UsageSummary"];
-  readonly segments: readonly Schemas["UsageSegment"][];
-  readonly monthFrom: string;
-  readonly form: RefusedForm | null;
-  readonly banner: PageBanner;
-  readonly idempotencyKey: string;
-};
-
-/** What operators see of one organisation, and set for it. */
+/** One organisation as operators see it, with the settings that they make for it. */
 export function OrganisationPage(props: OrganisationPageProps) {
   const { view, organisation, banner } = props;
   return (
     <Shell view={view} title={organisation.name} section="operator">
       <OperatorTabs view={view} current="organisations" />
       <PageHead title={organisation.name} lead={organisation.slug}>
-        <ActHere view={view} organisation={organisation} />
+        <ChooseOrganisation view={view} organisation={organisation} />
       </PageHead>
       <PageNotice banner={banner} />
       <QuotasForm {...props} />

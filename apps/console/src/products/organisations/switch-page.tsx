@@ -6,7 +6,7 @@ import { Shell } from "../../layout/shell.tsx";
 import type { View } from "../../layout/view.ts";
 import type { PageBanner } from "../../page-banner.ts";
 
-/** The organisations that a person belongs to, and the way from one to another. */
+/** The organisations of a person, with a button that switches to each. */
 export function SwitchPage(props: {
   readonly view: View;
   readonly organisations: readonly Schemas["MyOrganisation"][];

@@ -1,7 +1,7 @@
 import { Hono } from "hono";
 import { attempt, read } from "../../api.ts";
 import type { ConsoleContext, ConsoleEnv, ConsoleServices } from "../../console-context.ts";
-import { orGone } from "../../form-answer.ts";
+import { doneIfAbsent } from "../../form-answer.ts";
 import { renderPage } from "../../layout/document.tsx";
 import { noticeBanner, type PageBanner } from "../../page-banner.ts";
 import { postedKey } from "../../posted-form.ts";
@@ -19,7 +19,7 @@ export function switchRoutes(services: ConsoleServices): Hono<ConsoleEnv> {
   );
   routes.post("/leave-organisation", async (context) => {
     const id = context.get("form").get("organisation_id") ?? "";
-    const outcome = orGone(
+    const outcome = doneIfAbsent(
       await attempt(
         context.get("api").DELETE("/me/organisations/{organisation_id}", {
           params: { path: { organisation_id: id }, header: { "Idempotency-Key": postedKey(context) } },
@@ -27,7 +27,7 @@ export function switchRoutes(services: ConsoleServices): Hono<ConsoleEnv> {
       ),
     );
     if (outcome.kind === "done")
-      // Who has left the organisation of this session is signed out by the next page.
+      // A person who was removed from this session's organisation is signed out by the next page.
       return context.redirect("/switch-organisation?notice=left", 303);
     const { banner, status } = refuseForm(context, outcome, "leave", {}, {});
     return showOrganisations(context, banner, status);

@@ -3,8 +3,8 @@ import { type ConsoleContext, type ConsoleServices, sessionOf } from "../../cons
 import { openSession } from "../../session.ts";
 
 /**
- * Puts a session of the other organisation in the place of this one. Its forms have tokens of their own: what a tab
- * still shows of the organisation before cannot be sent into this one.
+ * Replaces this session with one of the other organisation. Its form tokens are new, so that a tab that still shows the
+ * previous organisation cannot send its forms into this one.
  */
 export async function switchTo(
   context: ConsoleContext,
@@ -16,7 +16,7 @@ export async function switchTo(
   );
   if (outcome.kind !== "done") {
     conflictOf(outcome);
-    // No organisation of this person: the page that lists theirs.
+    // Not an organisation of this person: redirect to the list of theirs.
     return context.redirect("/switch-organisation", 303);
   }
   const me = await read(

@@ -2,75 +2,44 @@ import type { Schemas } from "@kule/contract/schemas";
 import { ApiCalls } from "../../layout/api-call-part.tsx";
 import { Icon } from "../../layout/icons.tsx";
 import { LabelTags } from "../../layout/labels.tsx";
-import { addressSorts, type ListQuery, listParameters } from "../../layout/list-query.ts";
+import { listParameters } from "../../layout/list-query.ts";
 import { type Columns, ListTable } from "../../layout/list-table.tsx";
 import { ListView } from "../../layout/list-view.tsx";
-import { NarrowedList } from "../../layout/narrowed-list.tsx";
-import { PageNotice } from "../../layout/page-notice.tsx";
-import { PageHead, Status, ToForm, When } from "../../layout/parts.tsx";
-import { Shell } from "../../layout/shell.tsx";
+import { Status, When } from "../../layout/parts.tsx";
 import type { View } from "../../layout/view.ts";
-import type { PageBanner } from "../../page-banner.ts";
-import type { RefusedForm } from "../../refused-form.ts";
+import { ResourceListPage } from "../../resources/list-page.tsx";
 import { may } from "../../session.ts";
-import { SelectionBar, selectColumn } from "../selected/selection.tsx";
-import { AttachedTo } from "./attached-to.tsx";
-import { toneOf } from "./public-ip-status.ts";
-import { selectedPublicIps } from "./selected-public-ips.tsx";
-import { TakePublicIp } from "./take-public-ip.tsx";
+import { selectColumn } from "../selected/selection-part.tsx";
+import { AttachedTo } from "./attached-to-part.tsx";
+import { CreatePublicIp } from "./create-form.tsx";
+import type { PublicIpsPageProps } from "./props.ts";
+import { publicIps } from "./resource.ts";
+import { selectedPublicIps } from "./selected.tsx";
+import { toneOf } from "./status.ts";
 
 type PublicIp = Schemas["PublicIp"];
 
-export type PublicIpsPageProps = {
-  readonly view: View;
-  readonly ips: Schemas["PublicIpList"];
-  readonly regions: readonly Schemas["CatalogRegion"][];
-  readonly query: ListQuery;
-  /** What is wrong with the label selector. */
-  readonly selectorProblem: string | null;
-  /** The form `take`, if the API did not take it. */
-  readonly form: RefusedForm | null;
-  readonly banner: PageBanner;
-  readonly idempotencyKey: string;
-};
-
-export const publicIpFilters = ["address", "region", "labels"] as const;
-
 export function PublicIpsPage(props: PublicIpsPageProps) {
-  const { view, ips, banner, query } = props;
-  const { messages, session } = view;
-  const text = messages.publicIps;
+  const { view } = props;
+  const { session } = view;
   const mayTake = session === null || may(session, "public_ip:create");
   return (
-    <Shell view={view} title={text.title} section="publicIps">
-      <PageHead title={text.title} lead={text.lead}>
-        {mayTake ? <ToForm form="take-title">{text.take}</ToForm> : null}
-      </PageHead>
-      <PageNotice banner={banner} />
-      <NarrowedList
-        view={view}
-        page="/public-ips"
-        list="public-ip-list"
-        filters={publicIpFilters}
-        sorts={addressSorts}
-        query={query}
-        regions={props.regions}
-        selectorProblem={props.selectorProblem}
-        empty={{
-          title: text.empty,
-          hint: text.emptyHint,
-          begin: mayTake ? { form: "take-title", text: text.take } : null,
-        }}
-        found={ips}
-        options={<ListView view={view} list="public_ips" columns={publicIpColumns(view)} />}
-        isLive
-      >
-        <PublicIpTable {...props} />
-      </NarrowedList>
-      <SelectionBar view={view} kind={selectedPublicIps} items={ips.items} />
-      {mayTake ? <TakePublicIp {...props} /> : null}
-      <ApiCalls view={view} calls={[{ operation: "listPublicIps" }]} />
-    </Shell>
+    <ResourceListPage
+      {...props}
+      resource={publicIps}
+      found={props.ips}
+      options={<ListView view={view} list="public_ips" columns={publicIpColumns(view)} />}
+      selected={selectedPublicIps}
+      mayCreate={mayTake}
+      below={
+        <>
+          {mayTake ? <CreatePublicIp {...props} /> : null}
+          <ApiCalls view={view} calls={[{ operation: "listPublicIps" }]} />
+        </>
+      }
+    >
+      <PublicIpTable {...props} />
+    </ResourceListPage>
   );
 }
 

@@ -1,19 +1,20 @@
 import { Hono } from "hono";
 import { attempt, read, readAll } from "../../api.ts";
 import type { ConsoleContext, ConsoleEnv } from "../../console-context.ts";
-import { answersOf, orGone } from "../../form-answer.ts";
-import { postedLabel, saidOfLabels, typedLabels } from "../../label-form.ts";
+import { answersOf } from "../../form-answer.ts";
+import { labelErrorText, typedLabels } from "../../label-form.ts";
 import { renderPage } from "../../layout/document.tsx";
-import { rowsOf } from "../../layout/list-choices.ts";
-import { addressSorts, askedList, narrowedList, readListQuery } from "../../layout/list-query.ts";
 import { noticeBanner, type PageBanner } from "../../page-banner.ts";
 import { postedKey, postedValues } from "../../posted-form.ts";
 import { type RefusedForm, refuseForm } from "../../refused-form.ts";
-import { selectedRoutes } from "../selected/selected-routes.tsx";
-import { PublicIpsPage, publicIpFilters } from "./list-page.tsx";
-import { selectedPublicIps } from "./selected-public-ips.tsx";
+import { changeRoutes } from "../../resources/change-routes.ts";
+import { readList } from "../../resources/read-list.ts";
+import { selectedRoutes } from "../selected/routes.tsx";
+import { disabledReason } from "./disabled-reason.ts";
+import { PublicIpsPage } from "./list-page.tsx";
+import { publicIps } from "./resource.ts";
+import { selectedPublicIps } from "./selected.tsx";
 import { PublicIpPage } from "./show-page.tsx";
-import { whyNot } from "./why-not.ts";
 
 const takeFields = [
   "labels",
@@ -50,19 +51,24 @@ export function publicIpRoutes(): Hono<ConsoleEnv> {
     const { form, banner, status } = refuseForm(context, outcome, "take", values, {
       fields: takeFields,
       conflicts: values.address === "" ? {} : { no_public_ip_available: "address" },
-      said: { labels: saidOfLabels(values.labels, context.get("view").messages) },
+      said: { labels: labelErrorText(values.labels, context.get("view").messages) },
     });
     return showList(context, banner, form, status);
   });
 
   routes.route("/", selectedRoutes(selectedPublicIps));
-  routes.get("/public-ips/:id", (context) => showPublicIp(context, banner(context), null, 200));
-  // Where a refused form was sent to, asked for again: the page that it is on.
-  routes.get("/public-ips/:id/*", (context) =>
-    context.redirect(`/public-ips/${context.req.param("id")}`, 303),
+  routes.get("/public-ips/:public_ip_id", (context) => showPublicIp(context, banner(context), null, 200));
+  changeRoutes(routes, publicIps, {
+    show: showPublicIp,
+    changed: "changed",
+    deleted: { pathOf: () => "/public-ips", notice: "released" },
+  });
+  // The address of a refused form, loaded again, leads to the page that contains the form.
+  routes.get("/public-ips/:public_ip_id/*", (context) =>
+    context.redirect(`/public-ips/${context.req.param("public_ip_id")}`, 303),
   );
 
-  routes.post("/public-ips/:id/attach", async (context) => {
+  routes.post("/public-ips/:public_ip_id/attach", async (context) => {
     const form = context.get("form");
     const outcome = await attempt(
       context.get("api").POST("/public-ips/{public_ip_id}/attach", {
@@ -73,51 +79,17 @@ export function publicIpRoutes(): Hono<ConsoleEnv> {
     return answer(context, { outcome, notice: "attaching", of: "attach" });
   });
 
-  routes.post("/public-ips/:id/detach", async (context) => {
+  routes.post("/public-ips/:public_ip_id/detach", async (context) => {
     const outcome = await attempt(
       context.get("api").POST("/public-ips/{public_ip_id}/detach", { params: targetOf(context) }),
     );
     return answer(context, { outcome, notice: "detaching", of: "detach" });
   });
 
-  routes.post("/public-ips/:id/update", async (context) => {
-    const form = context.get("form");
-    const ptr = (form.get("ptr") ?? "").trim();
-    const outcome = await attempt(
-      context.get("api").PATCH("/public-ips/{public_ip_id}", {
-        params: targetOf(context),
-        body: {
-          ptr: ptr === "" ? null : ptr,
-          delete_with_server: form.has("delete_with_server"),
-          protection: { delete: form.has("protect") },
-        },
-      }),
-    );
-    const values = Object.fromEntries(form);
-    return answer(context, { outcome, notice: "changed", of: "update", values, beside: { fields: ["ptr"] } });
-  });
-
-  routes.post("/public-ips/:id/labels", async (context) => {
-    const { labels, notice, values, beside } = postedLabel(context);
-    const outcome = await attempt(
-      context.get("api").PATCH("/public-ips/{public_ip_id}", { params: targetOf(context), body: { labels } }),
-    );
-    return answer(context, { outcome, notice, of: "labels", values, beside });
-  });
-
-  routes.post("/public-ips/:id/release", async (context) => {
-    const outcome = await attempt(
-      context.get("api").DELETE("/public-ips/{public_ip_id}", { params: targetOf(context) }),
-    );
-    const end = orGone(outcome);
-    if (end.kind === "done") return context.redirect("/public-ips?notice=released", 303);
-    return answer(context, { outcome: end, notice: "released", of: "release" });
-  });
-
   return routes;
 }
 
-const pathOf = (context: ConsoleContext) => ({ public_ip_id: context.req.param("id") ?? "" });
+const pathOf = (context: ConsoleContext) => ({ public_ip_id: context.req.param("public_ip_id") ?? "" });
 
 const targetOf = (context: ConsoleContext) => ({
   path: pathOf(context),
@@ -127,7 +99,7 @@ const targetOf = (context: ConsoleContext) => ({
 const banner = (context: ConsoleContext) =>
   noticeBanner(context, context.get("view").messages.publicIps.notices);
 
-const answer = answersOf((context) => `/public-ips/${context.req.param("id")}`, showPublicIp);
+const answer = answersOf((context) => `/public-ips/${context.req.param("public_ip_id")}`, showPublicIp);
 
 async function showList(
   context: ConsoleContext,
@@ -137,22 +109,15 @@ async function showList(
 ) {
   const api = context.get("api");
   const view = context.get("view");
-  const query = readListQuery(new URL(context.req.url).searchParams, publicIpFilters, addressSorts);
-  const [listed, catalog] = await Promise.all([
-    attempt(
-      api.GET("/public-ips", { params: { query: askedList(query, rowsOf(view.lists, "public_ips")) } }),
-    ),
-    read(api.GET("/catalog")),
-  ]);
-  const { list: ips, selectorProblem } = narrowedList(listed, view.messages);
+  const [listed, catalog] = await Promise.all([readList(context, publicIps), read(api.GET("/catalog"))]);
+  const { list: found, ...listing } = listed;
   return context.html(
     renderPage(
       <PublicIpsPage
         view={view}
-        ips={ips}
+        ips={found}
         regions={catalog.regions}
-        query={query}
-        selectorProblem={selectorProblem}
+        {...listing}
         form={form}
         banner={banner}
         idempotencyKey={crypto.randomUUID()}
@@ -171,9 +136,9 @@ async function showPublicIp(
   const api = context.get("api");
   const ip = await read(api.GET("/public-ips/{public_ip_id}", { params: { path: pathOf(context) } }));
   const view = context.get("view");
-  // Of many servers that is several requests each time the page refreshes, so not for who cannot choose one.
+  // Many servers take several requests at each refresh, so they are read only for roles that can choose one.
   const servers =
-    whyNot({ view, ip }, "attach") === null
+    disabledReason({ view, ip }, "attach") === null
       ? await readAll((page) =>
           api.GET("/servers", {
             params: { query: { ...page, region: ip.region, sort: "name", status: ["running", "stopped"] } },

@@ -1,32 +1,20 @@
-import type { Schemas } from "@kule/contract/schemas";
-import { Offered } from "../../layout/act-button.tsx";
+import { Offered } from "../../layout/action-button.tsx";
 import { EditLabels, LabelsFact } from "../../layout/labels.tsx";
 import { PageNotice } from "../../layout/page-notice.tsx";
 import { Banner, Copyable, PageHead, Status } from "../../layout/parts.tsx";
 import { ResourceTabs } from "../../layout/resource-tabs.tsx";
 import { Shell } from "../../layout/shell.tsx";
-import type { View } from "../../layout/view.ts";
-import type { PageBanner } from "../../page-banner.ts";
-import type { RefusedForm } from "../../refused-form.ts";
-import { AttachedTo } from "./attached-to.tsx";
-import { Placement } from "./placement.tsx";
-import { PublicIpCalls } from "./public-ip-calls.tsx";
-import { PublicIpSettings } from "./public-ip-settings.tsx";
-import { toneOf } from "./public-ip-status.ts";
-import { ReleasePublicIp } from "./release-public-ip.tsx";
-import { whyNot } from "./why-not.ts";
+import { AttachedTo } from "./attached-to-part.tsx";
+import { PublicIpCalls } from "./calls.tsx";
+import { PublicIpSettings } from "./change-form.tsx";
+import { DeletePublicIp } from "./delete-form.tsx";
+import { disabledReason } from "./disabled-reason.ts";
+import { Placement } from "./placement-panel.tsx";
+import type { PublicIpPageProps } from "./props.ts";
+import { publicIps } from "./resource.ts";
+import { toneOf } from "./status.ts";
 
-export type PublicIpPageProps = {
-  readonly view: View;
-  readonly ip: Schemas["PublicIp"];
-  /** Running and stopped ones of the address' region. */
-  readonly servers: readonly Pick<Schemas["Server"], "id" | "name" | "public_ips">[];
-  readonly form: RefusedForm | null;
-  readonly banner: PageBanner;
-  readonly idempotencyKey: string;
-};
-
-/** One address: where it is, and everything that may be done with it. */
+/** One address: its attachment, and all actions on it. */
 export function PublicIpPage(props: PublicIpPageProps) {
   const { view, ip, banner } = props;
   const text = view.messages.publicIps;
@@ -36,12 +24,7 @@ export function PublicIpPage(props: PublicIpPageProps) {
         <a href="/public-ips">{text.all}</a>
       </p>
       <PageHead title={ip.address} lead={`IPv${ip.version} · ${ip.region}`} />
-      <ResourceTabs
-        view={view}
-        kind="public-ips"
-        resource={{ id: ip.id, name: ip.address }}
-        current="overview"
-      />
+      <ResourceTabs view={view} resource={publicIps} item={ip} current="overview" />
       <PageNotice banner={banner} />
       <div
         id="public-ip-live"
@@ -58,7 +41,7 @@ export function PublicIpPage(props: PublicIpPageProps) {
           <Placement {...props} />
         </Offered>
         <Offered view={view} permission="public_ip:delete">
-          <ReleasePublicIp {...props} />
+          <DeletePublicIp {...props} />
         </Offered>
       </div>
       <PublicIpCalls {...props} />
@@ -135,10 +118,9 @@ function Overview(props: PublicIpPageProps) {
         <PublicIpSettings {...props} />
         <EditLabels
           view={view}
-          action={`/public-ips/${ip.id}/labels`}
-          of="labels"
-          labels={ip.labels}
-          why={whyNot(props, null)}
+          resource={publicIps}
+          item={ip}
+          why={disabledReason(props, null)}
           form={props.form}
           idempotencyKey={props.idempotencyKey}
         />

@@ -2,7 +2,7 @@ import { Hono } from "hono";
 import { read } from "../../api.ts";
 import type { ConsoleEnv } from "../../console-context.ts";
 import { renderPage } from "../../layout/document.tsx";
-import { QuotasPage } from "./quotas-page.tsx";
+import { QuotasPage } from "./show-page.tsx";
 
 export function quotaRoutes(): Hono<ConsoleEnv> {
   const routes = new Hono<ConsoleEnv>();

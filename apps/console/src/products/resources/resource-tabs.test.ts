@@ -28,7 +28,7 @@ const pages = () => {
 const tabsIn = (page: string) => /<nav class="tabs" aria-label="[^"]*">[\s\S]*?<\/nav>/.exec(page)?.[0] ?? "";
 const hrefsIn = (tabs: string) => [...tabs.matchAll(/href="([^"]*)"/g)].map(([, href]) => href);
 
-test("the trail of each resource is a tab of it, with what was done to it alone, in words", async () => {
+test("each resource has a tab with its own audit trail only, as text", async () => {
   const turkish = await new Visitor(world, { "accept-language": "tr" }).signIn();
   for (const [page, words, sözler] of pages()) {
     expect(await ada.page(page), page).toContain(`href="${page}/audit"`);
@@ -39,7 +39,7 @@ test("the trail of each resource is a tab of it, with what was done to it alone,
   }
 });
 
-test("the tabs of a resource are the same on each of its pages, and one of them is here", async () => {
+test("the tabs of a resource are the same on each of its pages, and the current one is marked", async () => {
   const [[server]] = [pages()[0] ?? [""]];
   const first = hrefsIn(tabsIn(await ada.page(server)));
   expect(first).toEqual(
@@ -56,7 +56,7 @@ test("the tabs of a resource are the same on each of its pages, and one of them 
   }
 });
 
-test("what a role may not read is no tab, and its address opens nothing", async () => {
+test("a tab that a role may not read is absent, and its address shows nothing", async () => {
   const mia = await new Visitor(world).signIn("mia@example.org", "making things");
   for (const [page] of pages()) {
     expect(await mia.page(page)).not.toContain(`href="${page}/audit"`);
@@ -64,7 +64,7 @@ test("what a role may not read is no tab, and its address opens nothing", async 
   expect((await ada.get("/servers/srv_00000000000000000000000000/audit")).status).toBe(404);
 });
 
-test("the jobs and the usage of a server are its own", async () => {
+test("the jobs and usage tabs of a server contain only its own", async () => {
   const [server, other] = world.api.state.servers;
   const jobs = await ada.page(`/servers/${server?.id}/jobs`);
   const [own, others] = world.api.state.jobs;
@@ -75,12 +75,12 @@ test("the jobs and the usage of a server are its own", async () => {
   expect(usage).not.toContain(`resource=${other?.id}`);
 });
 
-test("a server that is being removed has nothing more to lose", async () => {
+test("a server that is being deleted has no danger zone", async () => {
   const leaving = world.api.state.servers.find(({ deletion }) => deletion !== null);
   expect(tabsIn(await ada.page(`/servers/${leaving?.id}/audit`))).not.toContain("#danger");
 });
 
-test("an action that the contract has no more is shown by its code", async () => {
+test("an action that the contract no longer has is shown by its code", async () => {
   const [server] = world.api.state.servers;
   const [organisation] = world.api.state.organisations;
   world.api.state.audit.push(

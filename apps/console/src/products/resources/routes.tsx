@@ -5,35 +5,37 @@ import { ApiCalls } from "../../layout/api-call-part.tsx";
 import { renderPage } from "../../layout/document.tsx";
 import { rowsOf } from "../../layout/list-choices.ts";
 import { EmptyState, Pages } from "../../layout/parts.tsx";
-import { hasTab, type ResourceKind, resourceKinds } from "../../layout/resource-tabs.tsx";
-import { readAuditQuery } from "../audit/audit-query.ts";
-import { AuditTable } from "../audit/audit-table.tsx";
+import { readItem } from "../../resources/call-operation.ts";
+import { tabbedResources } from "../../resources/panel-resources.ts";
+import { type AnyItem, pageOf, pageRoute, type Resource } from "../../resources/resource.ts";
+import { readAuditQuery } from "../audit/list-query.ts";
+import { AuditTable } from "../audit/list-table.tsx";
 import { JobTable } from "../jobs/list-page.tsx";
+import { SegmentTable } from "../usage/list-segments-page.tsx";
 import { monthOf } from "../usage/month.ts";
-import { SegmentTable } from "../usage/segments-page.tsx";
-import { ResourcePage, type TabbedResource } from "./resource-page.tsx";
+import { ResourcePage } from "./show-tab-page.tsx";
 
-/** The tabs of a resource that show what other pages know of it: its jobs, its usage, what was done to it. */
+/** The tabs of a resource that show data of other pages: its jobs, its usage, its audit trail. */
 export function resourceRoutes(): Hono<ConsoleEnv> {
   const routes = new Hono<ConsoleEnv>();
-  for (const kind of resourceKinds) {
-    if (hasTab(kind, "jobs")) routes.get(`/${kind}/:id/jobs`, (context) => showJobs(context, kind));
-    if (hasTab(kind, "usage")) routes.get(`/${kind}/:id/usage`, (context) => showUsage(context, kind));
-    if (hasTab(kind, "audit")) routes.get(`/${kind}/:id/audit`, (context) => showAudit(context, kind));
-  }
+  const pages = { jobs: showJobs, usage: showUsage, audit: showAudit } as const;
+  for (const resource of tabbedResources)
+    for (const tab of ["jobs", "usage", "audit"] as const)
+      if (resource.tabs?.all.includes(tab))
+        routes.get(`${pageRoute(resource)}/${tab}`, (context) => pages[tab](context, resource));
   return routes;
 }
 
-async function showJobs(context: ConsoleContext, kind: ResourceKind) {
+async function showJobs(context: ConsoleContext, resource: Resource<AnyItem>) {
   const view = context.get("view");
-  const { resource, page, cursor } = await tabOf(context, kind, "jobs");
+  const { item, page, cursor } = await tabOf(context, resource, "jobs");
   const limit = rowsOf(view.lists, "jobs");
-  const asked = { resource: resource.id, limit, ...(cursor === undefined ? {} : { cursor }) };
+  const asked = { resource: item.id, limit, ...(cursor === undefined ? {} : { cursor }) };
   const jobs = await read(context.get("api").GET("/jobs", { params: { query: asked } }));
   const { messages } = view;
   return context.html(
     renderPage(
-      <ResourcePage view={view} resource={resource} tab="jobs">
+      <ResourcePage view={view} resource={resource} item={item} tab="jobs">
         <section
           id="job-list"
           class="stack"
@@ -57,17 +59,17 @@ async function showJobs(context: ConsoleContext, kind: ResourceKind) {
             next={jobs.next_cursor}
           />
         </section>
-        <ApiCalls view={view} calls={[{ operation: "listJobs", query: { resource: resource.id } }]} />
+        <ApiCalls view={view} calls={[{ operation: "listJobs", query: { resource: item.id } }]} />
       </ResourcePage>,
     ),
   );
 }
 
-async function showUsage(context: ConsoleContext, kind: ResourceKind) {
+async function showUsage(context: ConsoleContext, resource: Resource<AnyItem>) {
   const view = context.get("view");
-  const { resource, page, cursor } = await tabOf(context, kind, "usage");
+  const { item, page, cursor } = await tabOf(context, resource, "usage");
   const month = monthOf(context.req.query("month"), view.now);
-  const window = { resource: resource.id, from: month.from, to: month.to };
+  const window = { resource: item.id, from: month.from, to: month.to };
   const limit = rowsOf(view.lists, "segments");
   const segments = await read(
     context.get("api").GET("/usage/segments", {
@@ -76,10 +78,10 @@ async function showUsage(context: ConsoleContext, kind: ResourceKind) {
   );
   const { messages, format } = view;
   const ofMonth = new URLSearchParams({ month: month.id });
-  const narrowed = new URLSearchParams({ month: month.id, resource: resource.id });
+  const narrowed = new URLSearchParams({ month: month.id, resource: item.id });
   return context.html(
     renderPage(
-      <ResourcePage view={view} resource={resource} tab="usage">
+      <ResourcePage view={view} resource={resource} item={item} tab="usage">
         <p class="hint">
           {format.month(month.from)} ·{" "}
           <a href={`/usage/segments?${narrowed}`}>{messages.resourceTabs.moreUsage}</a>
@@ -96,19 +98,19 @@ async function showUsage(context: ConsoleContext, kind: ResourceKind) {
   );
 }
 
-async function showAudit(context: ConsoleContext, kind: ResourceKind) {
+async function showAudit(context: ConsoleContext, resource: Resource<AnyItem>) {
   const view = context.get("view");
-  const { resource, page, cursor } = await tabOf(context, kind, "audit");
+  const { item, page, cursor } = await tabOf(context, resource, "audit");
   const limit = rowsOf(view.lists, "audit");
-  const asked = { resource: resource.id, limit, ...(cursor === undefined ? {} : { cursor }) };
+  const asked = { resource: item.id, limit, ...(cursor === undefined ? {} : { cursor }) };
   const entries = await read(context.get("api").GET("/audit", { params: { query: asked } }));
   const { audit } = view.messages;
-  const query = readAuditQuery(new URLSearchParams({ resource: resource.id }));
+  const query = readAuditQuery(new URLSearchParams({ resource: item.id }));
   return context.html(
     renderPage(
-      <ResourcePage view={view} resource={resource} tab="audit">
+      <ResourcePage view={view} resource={resource} item={item} tab="audit">
         <p class="hint">
-          <a href={`/audit?${new URLSearchParams({ resource: resource.id })}`}>
+          <a href={`/audit?${new URLSearchParams({ resource: item.id })}`}>
             {view.messages.resourceTabs.moreAudit}
           </a>
         </p>
@@ -130,42 +132,19 @@ async function showAudit(context: ConsoleContext, kind: ResourceKind) {
           cursor={cursor}
           next={entries.next_cursor}
         />
-        <ApiCalls view={view} calls={[{ operation: "listAudit", query: { resource: resource.id } }]} />
+        <ApiCalls view={view} calls={[{ operation: "listAudit", query: { resource: item.id } }]} />
       </ResourcePage>,
     ),
   );
 }
 
-async function tabOf(context: ConsoleContext, kind: ResourceKind, tab: string) {
-  const resource = await readResource(context, kind);
+/** @throws ApiRefused when the session sees no such resource */
+async function tabOf(context: ConsoleContext, resource: Resource<AnyItem>, tab: string) {
+  const path = context.req.param() as Readonly<Record<string, string>>;
+  const item = await readItem(context.get("api"), resource, path);
   return {
-    resource: { ...resource, kind } satisfies TabbedResource,
-    page: `/${kind}/${resource.id}/${tab}`,
+    item,
+    page: `${pageOf(resource, item)}/${tab}`,
     cursor: context.req.query("cursor") || undefined,
   };
-}
-
-/** @throws ApiRefused when the session sees no such resource */
-async function readResource(
-  context: ConsoleContext,
-  kind: ResourceKind,
-): Promise<Omit<TabbedResource, "kind">> {
-  const api = context.get("api");
-  const id = context.req.param("id") ?? "";
-  switch (kind) {
-    case "servers":
-      return read(api.GET("/servers/{server_id}", { params: { path: { server_id: id } } }));
-    case "networks":
-      return read(api.GET("/networks/{network_id}", { params: { path: { network_id: id } } }));
-    case "firewalls":
-      return read(api.GET("/firewalls/{firewall_id}", { params: { path: { firewall_id: id } } }));
-    case "gateways":
-      return read(api.GET("/gateways/{gateway_id}", { params: { path: { gateway_id: id } } }));
-    case "public-ips": {
-      const { address } = await read(
-        api.GET("/public-ips/{public_ip_id}", { params: { path: { public_ip_id: id } } }),
-      );
-      return { id, name: address };
-    }
-  }
 }

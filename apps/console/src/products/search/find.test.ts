@@ -13,7 +13,7 @@ afterEach(async () => {
   expect(world.api.defects).toEqual([]);
 });
 
-test("whatever is typed, every list is asked for what holds it: names, labels, addresses", async () => {
+test("every list is searched for any text: names, labels, addresses", async () => {
   const ada = await new Visitor(world).signIn();
   const asked = async (text: string) => {
     const before = world.api.calls.length;

@@ -1,30 +1,38 @@
 import type { ApiClient } from "@kule/contract/client";
 import { attempt, type Outcome } from "../../api.ts";
+import { callOperation } from "../../resources/call-operation.ts";
+import { searchedResources } from "../../resources/panel-resources.ts";
+import {
+  type AnyItem,
+  type FoundKind,
+  listPath,
+  pageOf,
+  permissionTo,
+  type Resource,
+} from "../../resources/resource.ts";
 import { may, type Session } from "../../session.ts";
 
-export type FoundKind = "server" | "network" | "firewall" | "gateway" | "public_ip" | "ssh_key" | "job";
-
-/** A resource, as a line that leads to its page. */
+/** A resource, as a line that links to its page. */
 export type Found = {
-  readonly kind: FoundKind;
+  readonly kind: FoundKind | "job";
   readonly name: string;
-  /** What tells two of a name apart: an address, a region, a status. */
+  /** What distinguishes two of the same name: an address, a region, a status. */
   readonly detail: string;
   readonly path: string;
 };
 
 export type FindAnswer = {
   readonly found: readonly Found[];
-  /** Whether a kind could not be asked for, so that nothing found does not mean nothing there. */
+  /** Whether a kind could not be read, so that the result may be incomplete. */
   readonly isPartial: boolean;
 };
 
-/** Of each kind; who looks for more has the kind's own list. */
+/** The most results of each kind; the kind's own list has more. */
 const mostOfAKind = 6;
 
 /**
- * Resources of the session's organisation whose name, label or address holds the text, or whose identifier it is. Asks for
- * what the session's role may read alone.
+ * Resources of the session's organisation whose name, label or address contains the text, or whose identifier it is.
+ * Reads only what the session's role may read.
  */
 export async function findResources(api: ApiClient, session: Session, text: string): Promise<FindAnswer> {
   if (text === "" || session.organisation === null) return { found: [], isPartial: false };
@@ -39,130 +47,40 @@ export async function findResources(api: ApiClient, session: Session, text: stri
 type Answer = Promise<readonly Found[] | null>;
 
 function matching(api: ApiClient, session: Session, text: string): Answer[] {
-  const params = { query: { q: text, limit: mostOfAKind } };
-  const asks: readonly (readonly [string, () => Answer])[] = [
-    [
-      "server:read",
-      () =>
-        found(api.GET("/servers", { params }), ({ items }) =>
-          items.map(({ id, name, region, interfaces, public_ips: [ip] }) => ({
-            kind: "server",
-            name,
-            detail: ip?.address ?? interfaces.find(({ primary }) => primary)?.private_ip ?? region,
-            path: `/servers/${id}`,
-          })),
-        ),
-    ],
-    [
-      "network:read",
-      () =>
-        found(api.GET("/networks", { params }), ({ items }) =>
-          items.map(({ id, name, cidr }) => ({
-            kind: "network",
-            name,
-            detail: cidr,
-            path: `/networks/${id}`,
-          })),
-        ),
-    ],
-    [
-      "firewall:read",
-      () =>
-        found(api.GET("/firewalls", { params }), ({ items }) =>
-          items.map(({ id, name, region }) => ({
-            kind: "firewall",
-            name,
-            detail: region,
-            path: `/firewalls/${id}`,
-          })),
-        ),
-    ],
-    [
-      "gateway:read",
-      () =>
-        found(api.GET("/gateways", { params }), ({ items }) =>
-          items.map(({ id, name, public_ip: ip }) => ({
-            kind: "gateway",
-            name,
-            detail: ip.address,
-            path: `/gateways/${id}`,
-          })),
-        ),
-    ],
-    [
-      "public_ip:read",
-      () =>
-        found(api.GET("/public-ips", { params }), ({ items }) =>
-          items.map(({ id, address, region }) => ({
-            kind: "public_ip",
-            name: address,
-            detail: region,
-            path: `/public-ips/${id}`,
-          })),
-        ),
-    ],
-    [
-      "ssh_key:read",
-      () =>
-        found(api.GET("/ssh-keys", { params }), ({ items }) =>
-          items.map(({ name, fingerprint_sha256: fingerprint }) => ({
-            kind: "ssh_key",
-            name,
-            detail: fingerprint,
-            path: "/ssh-keys",
-          })),
-        ),
-    ],
-  ];
-  return asks.filter(([permission]) => may(session, permission)).map(([, ask]) => ask());
+  const query = { q: text, limit: String(mostOfAKind) };
+  return searchedResources
+    .filter((resource) => may(session, permissionTo(resource, "list")))
+    .map((resource) => {
+      const { list } = resource.operations;
+      return found(
+        callOperation<{ readonly items: readonly AnyItem[] }>(api, { operation: list, query }),
+        ({ items }) => items.flatMap((item) => linesOf(resource, item)),
+      );
+    });
 }
 
 function byId(api: ApiClient, id: string): Answer {
   const [prefix] = id.split("_");
-  switch (prefix) {
-    case "srv":
-      return found(api.GET("/servers/{server_id}", { params: { path: { server_id: id } } }), (server) => [
-        { kind: "server", name: server.name, detail: server.region, path: `/servers/${id}` },
-      ]);
-    case "net":
-      return found(api.GET("/networks/{network_id}", { params: { path: { network_id: id } } }), (network) => [
-        { kind: "network", name: network.name, detail: network.cidr, path: `/networks/${id}` },
-      ]);
-    case "fw":
-      return found(
-        api.GET("/firewalls/{firewall_id}", { params: { path: { firewall_id: id } } }),
-        (firewall) => [
-          { kind: "firewall", name: firewall.name, detail: firewall.region, path: `/firewalls/${id}` },
-        ],
-      );
-    case "gw":
-      return found(api.GET("/gateways/{gateway_id}", { params: { path: { gateway_id: id } } }), (gateway) => [
-        {
-          kind: "gateway",
-          name: gateway.name,
-          detail: gateway.public_ip.address,
-          path: `/gateways/${id}`,
-        },
-      ]);
-    case "ip":
-      return found(
-        api.GET("/public-ips/{public_ip_id}", { params: { path: { public_ip_id: id } } }),
-        (ip) => [{ kind: "public_ip", name: ip.address, detail: ip.region, path: `/public-ips/${id}` }],
-      );
-    case "key":
-      return found(api.GET("/ssh-keys/{ssh_key_id}", { params: { path: { ssh_key_id: id } } }), (key) => [
-        { kind: "ssh_key", name: key.name, detail: key.fingerprint_sha256, path: "/ssh-keys" },
-      ]);
-    case "job":
-      return found(api.GET("/jobs/{job_id}", { params: { path: { job_id: id } } }), (job) => [
-        { kind: "job", name: id, detail: job.kind, path: `/jobs/${id}` },
-      ]);
-    default:
-      return Promise.resolve([]);
-  }
+  if (prefix === "job")
+    return found(api.GET("/jobs/{job_id}", { params: { path: { job_id: id } } }), (job) => [
+      { kind: "job", name: id, detail: job.kind, path: `/jobs/${id}` },
+    ]);
+  const resource = searchedResources.find((each) => each.prefix === prefix);
+  if (resource === undefined) return Promise.resolve([]);
+  const { get } = resource.operations;
+  return found(callOperation<AnyItem>(api, { operation: get, path: resource.idsOf({ id }) }), (item) =>
+    linesOf(resource, item),
+  );
 }
 
-/** Null when nobody answered; nothing when there is none, or none that this role may see. */
+function linesOf(resource: Resource<AnyItem>, item: AnyItem): readonly Found[] {
+  const { found: kind, hasPage } = resource;
+  if (kind === undefined) return [];
+  const path = hasPage ? pageOf(resource, item) : listPath(resource);
+  return [{ kind, name: resource.nameOf(item), detail: resource.detailOf(item), path }];
+}
+
+/** Null when the API did not answer; empty when there is none, or none that this role may see. */
 async function found<Data>(
   call: Parameters<typeof attempt<Data>>[0],
   lines: (data: Data) => readonly Found[],

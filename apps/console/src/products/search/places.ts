@@ -2,7 +2,7 @@ import { type OrganisationTab, organisationPages } from "../../layout/organisati
 import type { Messages } from "../../messages/messages.ts";
 import { may, type Session } from "../../session.ts";
 
-/** A page of the console, or an act that begins on one. */
+/** A page of the console, or an action that starts on one. */
 export type Place = {
   readonly title: string;
   readonly path: string;
@@ -19,7 +19,7 @@ const keysOfOrganisation: { readonly [tab in OrganisationTab]: string } = {
 
 type Places = { readonly pages: readonly Place[]; readonly acts: readonly Place[] };
 
-/** Where the session's user can go, and what can be begun there. */
+/** The pages that the session's user can open, and the actions that start there. */
 export function placesOf(messages: Messages, session: Session): Places {
   const { navigation, search } = messages;
   const pages: Place[] = [
@@ -46,8 +46,8 @@ export function placesOf(messages: Messages, session: Session): Places {
     { title: search.create.network, path: "/networks#create-title", permission: "network:create" },
     { title: search.create.firewall, path: "/firewalls#create-title", permission: "firewall:create" },
     { title: search.create.gateway, path: "/gateways", permission: "gateway:create" },
-    { title: search.create.publicIp, path: "/public-ips#take-title", permission: "public_ip:create" },
-    { title: search.create.sshKey, path: "/ssh-keys#add-title", permission: "ssh_key:create" },
+    { title: search.create.publicIp, path: "/public-ips#create-title", permission: "public_ip:create" },
+    { title: search.create.sshKey, path: "/ssh-keys#create-title", permission: "ssh_key:create" },
     { title: messages.invitations.act, path: "/members#invitations", permission: "member:manage" },
     { title: messages.tokens.create, path: "/tokens#create", permission: "token:manage" },
   ];
@@ -59,7 +59,7 @@ export function placesOf(messages: Messages, session: Session): Places {
   };
 }
 
-/** Those whose title has a word that begins with each word of the text; upper and lower case by the language. */
+/** The places whose title has a word that starts with each word of the text; case folding depends on the language. */
 export function placesNamed(places: readonly Place[], text: string, locale: string): Place[] {
   const words = wordsOf(text, locale);
   return places.filter(({ title }) => {

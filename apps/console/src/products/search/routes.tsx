@@ -3,7 +3,7 @@ import { type ConsoleEnv, sessionOf } from "../../console-context.ts";
 import { renderPage } from "../../layout/document.tsx";
 import { findResources } from "./find.ts";
 import { placesNamed, placesOf } from "./places.ts";
-import { SearchPage, SearchResults } from "./search-page.tsx";
+import { SearchPage, SearchResults } from "./show-page.tsx";
 
 const longestText = 100;
 

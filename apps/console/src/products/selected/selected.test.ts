@@ -27,7 +27,7 @@ const statuses = (...names: readonly string[]) =>
 const reviewPath = (act: string, ids: readonly string[]) =>
   `/servers/selected?${new URLSearchParams([["act", act], ...ids.map((id) => ["ids", id])])}`;
 
-test("what cannot be done is said before anything is asked for, and is not asked for", async () => {
+test("impossible actions are listed before anything is sent, and are not sent", async () => {
   const ids = idsOf("app-1", "app-2", "app-3");
   expect(statuses("app-1", "app-2", "app-3")).toEqual(["running", "running", "stopped"]);
   const path = reviewPath("stop", ids);
@@ -40,7 +40,7 @@ test("what cannot be done is said before anything is asked for, and is not asked
   expect(statuses("app-1", "app-2", "app-3")).toEqual(["stopping", "stopping", "stopped"]);
 });
 
-test("one that was refused meanwhile is named with its reason, the others are done", async () => {
+test("a resource that was refused meanwhile is named with its reason, the others are done", async () => {
   const ids = idsOf("app-1", "app-2");
   const path = reviewPath("delete", ids);
   const other = world.api.state.server(ids[1] ?? "");
@@ -59,7 +59,7 @@ test("one that was refused meanwhile is named with its reason, the others are do
   expect(text.match(/refused/g)).toHaveLength(1);
 });
 
-test("one that is deleted from its list wants its name, and what takes nothing away wants nothing typed", async () => {
+test("deleting one resource requires its name, and an action that is not destructive requires no confirmation", async () => {
   const [id = ""] = idsOf("app-1");
   const path = reviewPath("delete", [id]);
   expect(await ada.page(path)).toContain('data-confirm="app-1"');
@@ -72,7 +72,7 @@ test("one that is deleted from its list wants its name, and what takes nothing a
   expect(await ada.page(reviewPath("reboot", idsOf("app-2")))).not.toContain("confirm_name");
 });
 
-test("a form that is sent twice does it once", async () => {
+test("a form that is sent twice acts once", async () => {
   const ids = idsOf("app-1");
   const before = world.api.state.jobs.length;
   const fields = { act: "reboot", ids, idempotency_key: "once" };
@@ -82,7 +82,7 @@ test("a form that is sent twice does it once", async () => {
   expect(world.api.state.jobs).toHaveLength(before + 1);
 });
 
-test("nothing chosen, no such act and other people's servers lead to the list, not to an error", async () => {
+test("an empty selection, an unknown action and other organisations' servers redirect to the list without an error", async () => {
   for (const path of [
     "/servers/selected",
     reviewPath("stop", []),
@@ -98,7 +98,10 @@ describe("of every product with a list", () => {
   const key = (name: string) =>
     fakeSshKey({ name, public_key: `ssh-ed25519 ${btoa(name.repeat(8))} ${name}` });
 
-  /** Two that can be asked for the act, and what says why the third cannot; for SSH keys there is no third. */
+  /**
+   * Two resources for which the action is available, and the reason why it is not for the third; SSH keys have no
+   * third.
+   */
   function seeded(page: string): { can: string[]; cannot: string[]; why: string } {
     const { state } = world.api;
     const [server] = state.servers;
@@ -140,7 +143,7 @@ describe("of every product with a list", () => {
     ["/firewalls", "delete", "Delete 2 firewalls?", "DELETE"],
     ["/public-ips", "release", "Release 2 addresses?", "DELETE"],
   ] as const)(
-    "%s: several are asked for at once, after a page that says which and why not",
+    "%s: several are changed at once, after a page that shows which and why not",
     async (page, act, title, method) => {
       const { can, cannot, why } = seeded(page);
       expect(can).toHaveLength(2);
@@ -166,7 +169,7 @@ describe("of every product with a list", () => {
     },
   );
 
-  test("whoever may only look has no boxes", async () => {
+  test("a viewer has no checkboxes", async () => {
     seeded("/firewalls");
     const vera = await new Visitor(world).signIn("vera@example.org", "only looking");
     const list = await vera.page("/firewalls");
@@ -174,7 +177,7 @@ describe("of every product with a list", () => {
     expect(list).not.toContain("/firewalls/selected");
   });
 
-  test("identifiers of another product are none of this one", async () => {
+  test("identifiers of another product are ignored", async () => {
     const { can } = seeded("/firewalls");
     expect(await ada.page(`/public-ips/selected?act=release&ids=${can[0]}`)).toContain("Nothing was chosen");
   });

@@ -11,17 +11,17 @@ type AfterAct = (
   end: ActEnd,
 ) => Response | Promise<Response>;
 
-/** Public addresses from a server's own page: attach a free one, take a new one, give one back. */
+/** Public addresses on a server's own page: attach a free one, reserve a new one, release one. */
 export function addressRoutes(routes: Hono<ConsoleEnv>, afterAct: AfterAct): void {
-  routes.post("/servers/:id/attach-address", async (context) => {
-    const id = context.req.param("id");
+  routes.post("/servers/:server_id/attach-address", async (context) => {
+    const id = context.req.param("server_id");
     const outcome = await attach(context, id, context.get("form").get("public_ip_id") ?? "");
     return afterAct(context, id, "attach-address", { outcome, notice: "attaching" });
   });
 
-  // Two calls. When the second is refused the address is the organisation's all the same, and free to attach.
-  routes.post("/servers/:id/take-address", async (context) => {
-    const id = context.req.param("id");
+  // Two calls. When the second is refused, the address stays reserved for the organisation, and free to attach.
+  routes.post("/servers/:server_id/take-address", async (context) => {
+    const id = context.req.param("server_id");
     const form = context.get("form");
     const api = context.get("api");
     const server = await attempt(api.GET("/servers/{server_id}", { params: { path: { server_id: id } } }));
@@ -38,8 +38,8 @@ export function addressRoutes(routes: Hono<ConsoleEnv>, afterAct: AfterAct): voi
     return afterAct(context, id, "take-address", { outcome, notice: "attaching" });
   });
 
-  routes.post("/servers/:id/detach-address", async (context) => {
-    const id = context.req.param("id");
+  routes.post("/servers/:server_id/detach-address", async (context) => {
+    const id = context.req.param("server_id");
     const outcome = await attempt(
       context.get("api").POST("/public-ips/{public_ip_id}/detach", {
         params: {
@@ -52,8 +52,8 @@ export function addressRoutes(routes: Hono<ConsoleEnv>, afterAct: AfterAct): voi
   });
 
   for (const act of ["attach-address", "take-address", "detach-address"])
-    routes.get(`/servers/:id/${act}`, (context) =>
-      context.redirect(`/servers/${context.req.param("id")}`, 303),
+    routes.get(`/servers/:server_id/${act}`, (context) =>
+      context.redirect(`/servers/${context.req.param("server_id")}`, 303),
     );
 }
 

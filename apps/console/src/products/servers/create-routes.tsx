@@ -14,7 +14,8 @@ import { fieldProblems, problemText } from "../../problem-messages.ts";
 import { remedyOf } from "../../remedy.ts";
 import { may } from "../../session.ts";
 import { keyFieldOf } from "../ssh-keys/routes.tsx";
-import type { Check } from "./check-outcome.tsx";
+import type { Check } from "./check-outcome-part.tsx";
+import { CreatePage } from "./create-page.tsx";
 import {
   type CreateForm,
   createFieldOf,
@@ -23,17 +24,17 @@ import {
   readCreateForm,
   toCreateBody,
   withChoicesOfRegion,
-} from "./create-form.ts";
-import { CreatePage, type CreatePageProps } from "./create-page.tsx";
+} from "./create-values.ts";
 import { packPassword } from "./password-once.ts";
+import type { CreatePageProps } from "./props.ts";
 
 type Choices = Pick<CreatePageProps, "catalog" | "sshKeys" | "networks" | "firewalls" | "publicIps">;
 type Banner = CreatePageProps["banner"];
 
-/** `/servers/new`: the form, its live check, and the act itself. */
+/** `/servers/new`: the form, its live check, and the creation. */
 export function createServerRoutes({ cookies }: ConsoleServices): Hono<ConsoleEnv> {
   const routes = new Hono<ConsoleEnv>();
-  // A second click that arrives while the first is on its way shares its answer, and with it the password.
+  // A second click that arrives while the first request runs shares its answer, and with it the password.
   const underWay = new Map<string, Promise<Outcome<Schemas["ServerCreated"]>>>();
 
   routes.get("/", async (context) => {
@@ -42,14 +43,14 @@ export function createServerRoutes({ cookies }: ConsoleServices): Hono<ConsoleEn
     const choices = await loadChoices(context.get("api"));
     const query = new URL(context.req.url).searchParams;
     const fresh = freshCreateForm(choices.catalog, crypto.randomUUID());
-    // An address may carry choices: links into the form, and the way back after a session ended.
+    // An address may contain choices: links to the form, and the way back after a session ended.
     const form = query.has("name")
       ? fittedForm(choices, { ...readCreateForm(query), idempotencyKey: fresh.idempotencyKey })
       : fresh;
     return show(context, choices, form, { check: await dryRun(context, choices, form) });
   });
 
-  // What the page asks while a person fills it in.
+  // The requests of the page while a person fills in the form.
   routes.post("/preview", async (context) => {
     const choices = await loadChoices(context.get("api"));
     const form = fittedForm(choices, readCreateForm(context.get("form")));
@@ -86,7 +87,7 @@ export function createServerRoutes({ cookies }: ConsoleServices): Hono<ConsoleEn
       });
     if (outcome.kind === "refused") {
       const problem = conflictOf(outcome);
-      // This attempt is answered; the next one, with other choices, is another request.
+      // This attempt is answered; the next one, with other values, is another request.
       const next = { ...form, idempotencyKey: crypto.randomUUID() };
       return show(context, choices, next, { check: "refused", ...refusedCreate(problem, form, view) });
     }
@@ -111,7 +112,7 @@ function create(api: ApiClient, catalog: Schemas["Catalog"], form: CreateForm) {
   ) as Promise<Outcome<Schemas["ServerCreated"]>>;
 }
 
-/** What would happen, when there is enough to ask about. A wrong field is shown when the form is sent. */
+/** The dry run, when the choices are sufficient for one. Field errors are shown when the form is sent. */
 async function dryRun(context: ConsoleContext, choices: Choices, form: CreateForm): Promise<Check | Problem> {
   if (form.name === "") return "unchecked";
   const outcome = await attempt(
@@ -208,7 +209,7 @@ async function loadChoices(api: ApiClient): Promise<{ -readonly [Name in keyof C
 function show(context: ConsoleContext, choices: Choices, form: CreateForm, extra: Extra) {
   const view = context.get("view");
   const { check } = extra;
-  // A dry run that was refused for its fields says so beside them, as the real request would.
+  // A dry run that was refused for its fields shows the errors beside them, as the real request would.
   const refused = typeof check === "object" && "request_id" in check ? refusedCreate(check, form, view) : {};
   return context.html(
     renderPage(

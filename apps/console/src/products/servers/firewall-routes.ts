@@ -11,10 +11,10 @@ type AfterAct = (
   end: ActEnd,
 ) => Response | Promise<Response>;
 
-/** Firewalls from a server's own page: attach one to it, take one off that is attached to it by name. */
+/** Firewalls on a server's own page: attach one to it, detach one that is attached to it by name. */
 export function serverFirewallRoutes(routes: Hono<ConsoleEnv>, afterAct: AfterAct): void {
-  routes.post("/servers/:id/attach-firewall", async (context) => {
-    const id = context.req.param("id");
+  routes.post("/servers/:server_id/attach-firewall", async (context) => {
+    const id = context.req.param("server_id");
     const form = context.get("form");
     const outcome = await attempt(
       context.get("api").POST("/firewalls/{firewall_id}/attachments", {
@@ -28,8 +28,8 @@ export function serverFirewallRoutes(routes: Hono<ConsoleEnv>, afterAct: AfterAc
     return afterAct(context, id, "attach-firewall", { outcome, notice: "firewallAttached" });
   });
 
-  routes.post("/servers/:id/detach-firewall", async (context) => {
-    const id = context.req.param("id");
+  routes.post("/servers/:server_id/detach-firewall", async (context) => {
+    const id = context.req.param("server_id");
     const form = context.get("form");
     const outcome = await attempt(
       context.get("api").DELETE("/firewalls/{firewall_id}/attachments/{firewall_attachment_id}", {
@@ -46,7 +46,7 @@ export function serverFirewallRoutes(routes: Hono<ConsoleEnv>, afterAct: AfterAc
   });
 
   for (const act of ["attach-firewall", "detach-firewall"])
-    routes.get(`/servers/:id/${act}`, (context) =>
-      context.redirect(`/servers/${context.req.param("id")}`, 303),
+    routes.get(`/servers/:server_id/${act}`, (context) =>
+      context.redirect(`/servers/${context.req.param("server_id")}`, 303),
     );
 }

@@ -4,11 +4,11 @@ import { LabelTags } from "../../layout/labels.tsx";
 import type { Column, Columns } from "../../layout/list-table.tsx";
 import { Status, When } from "../../layout/parts.tsx";
 import type { View } from "../../layout/view.ts";
-import { serverTone } from "./server-status.ts";
+import { serverTone } from "./status.ts";
 
 type Server = Schemas["Server"];
 
-/** What names a server in the list: its name, whether it is protected, its labels. */
+/** The column that names a server in the list: its name, whether it is protected, its labels. */
 export function serverName({ messages }: View): Column<Server> {
   return {
     label: messages.common.name,

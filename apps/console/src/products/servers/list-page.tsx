@@ -7,14 +7,14 @@ import { Banner, EmptyState, PageHead, Pages } from "../../layout/parts.tsx";
 import { Shell } from "../../layout/shell.tsx";
 import type { View } from "../../layout/view.ts";
 import { may } from "../../session.ts";
-import { SelectionBar, selectColumn } from "../selected/selection.tsx";
+import { SelectionBar, selectColumn } from "../selected/selection-part.tsx";
 import { serverColumns, serverName } from "./list-columns.tsx";
-import { ServerFilters } from "./list-filters.tsx";
+import { ServerFilters } from "./list-filters-part.tsx";
 import { isServerListNarrowed, type ServerListQuery, serverListParameters } from "./list-query.ts";
-import { RowMenu } from "./row-menu.tsx";
-import { selectedServers } from "./selected-servers.tsx";
-import { SilentRegions } from "./server-seen.tsx";
-import { serverTone } from "./server-status.ts";
+import { RowMenu } from "./row-menu-part.tsx";
+import { SilentRegions } from "./seen-panel.tsx";
+import { selectedServers } from "./selected.tsx";
+import { serverTone } from "./status.ts";
 
 type Props = {
   readonly view: View;
@@ -22,7 +22,7 @@ type Props = {
   readonly servers: Schemas["ServerList"];
   readonly regions: readonly Schemas["CatalogRegion"][];
   readonly notice: string | null;
-  /** What is wrong with the label selector. */
+  /** The error of the label selector. */
   readonly selectorProblem: string | null;
 };
 
@@ -54,7 +54,7 @@ function CreateLink({ view }: { readonly view: View }) {
   );
 }
 
-/** A page of more is asked for less often: it is as long as that many. */
+/** A page with more rows polls less often, since it is as long as that many pages. */
 const mostAtOnce = 50;
 
 /** The part of the page that refreshes by itself, and that a filter replaces. */

@@ -6,16 +6,16 @@ import {
   nameSorts,
   readListQuery,
 } from "../../layout/list-query.ts";
-import { serverStatuses } from "./server-status.ts";
+import { serverStatuses } from "./status.ts";
 
 export const serverFilters = ["hostname", "region", "labels"] as const;
 
-/** What the list's address says. */
+/** The filters in the list's address. */
 export type ServerListQuery = ListQuery<(typeof nameSorts)[number]> & {
   readonly status: readonly Schemas["ServerStatus"][];
 };
 
-/** Reads the address; what makes no sense there is left out. */
+/** Reads the address; invalid values are ignored. */
 export function readServerListQuery(address: URLSearchParams): ServerListQuery {
   return {
     ...readListQuery(address, serverFilters, nameSorts),

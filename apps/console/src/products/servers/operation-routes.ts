@@ -2,24 +2,23 @@ import type { RequestBody } from "@kule/contract/schemas";
 import type { Hono } from "hono";
 import { attempt, type Outcome, read } from "../../api.ts";
 import type { ConsoleContext, ConsoleEnv, ConsoleServices } from "../../console-context.ts";
-import { orGone } from "../../form-answer.ts";
-import { postedLabel } from "../../label-form.ts";
+import { doneIfAbsent } from "../../form-answer.ts";
 import { typedNumber } from "../../posted-form.ts";
-import type { Beside } from "../../refused-form.ts";
+import type { ErrorPlaces } from "../../refused-form.ts";
 import { packPassword } from "./password-once.ts";
 import { requestOptions } from "./request-options.ts";
 
-/** How an act ended, and what its page says next. */
+/** The result of an action, and the notice of its page. */
 export type ActEnd = {
   readonly notice: string;
-  readonly beside?: Beside;
+  readonly errorPlaces?: ErrorPlaces;
 } & (
   | {
       readonly outcome: Outcome<unknown>;
-      /** A secret was in the answer the first time, and this is a repeat of it. */
+      /** The first answer contained a secret, and this is a repeat of it. */
       readonly isWithheld?: boolean;
     }
-  /** Nothing was asked for: the name that confirms it was not typed. */
+  /** No call was made: the confirmation did not match the name. */
   | { readonly outcome: "unconfirmed" }
 );
 
@@ -31,20 +30,20 @@ type AfterAct = (
 ) => Response | Promise<Response>;
 type Work = (context: ConsoleContext, form: URLSearchParams, id: string) => Promise<ActEnd>;
 
-/** What the forms of a server's page ask for, each one call of the API. */
+/** The actions of the forms on a server's page, each one call of the API. */
 export function operationRoutes(
   routes: Hono<ConsoleEnv>,
   { cookies }: ConsoleServices,
   afterAct: AfterAct,
 ): void {
   const act = (path: string, work: Work) => {
-    routes.post(`/servers/:id/${path}`, async (context) => {
-      const id = context.req.param("id");
+    routes.post(`/servers/:server_id/${path}`, async (context) => {
+      const id = context.req.param("server_id");
       return afterAct(context, id, path, await work(context, context.get("form"), id));
     });
-    // Where a form that came back leaves the address: loading that again leads to the page.
-    routes.get(`/servers/:id/${path}`, (context) =>
-      context.redirect(`/servers/${context.req.param("id")}`, 303),
+    // The address of a refused form, loaded again, leads to the page.
+    routes.get(`/servers/:server_id/${path}`, (context) =>
+      context.redirect(`/servers/${context.req.param("server_id")}`, 303),
     );
   };
 
@@ -60,26 +59,6 @@ export function operationRoutes(
       .get("api")
       .POST("/servers/{server_id}/power", { ...requestOptions(context, id), body });
     return { outcome: await attempt(call), notice: "power" };
-  });
-
-  act("rename", async (context, form, id) => {
-    const call = context.get("api").PATCH("/servers/{server_id}", {
-      ...requestOptions(context, id),
-      body: { name: (form.get("name") ?? "").trim() },
-    });
-    return {
-      outcome: await attempt(call),
-      notice: "renamed",
-      beside: { fields: ["name"], conflicts: { name_taken: "name", invalid_state: "name" } },
-    };
-  });
-
-  act("labels", async (context, _form, id) => {
-    const { labels, notice, beside } = postedLabel(context);
-    const call = context
-      .get("api")
-      .PATCH("/servers/{server_id}", { ...requestOptions(context, id), body: { labels } });
-    return { outcome: await attempt(call), notice, beside };
   });
 
   act("protection", async (context, form, id) => {
@@ -105,7 +84,7 @@ export function operationRoutes(
     return {
       outcome,
       notice: "password",
-      beside: { fields: ["username"] },
+      errorPlaces: { fields: ["username"] },
       isWithheld: !(await passOn(context, id, outcome, secret, username === "" ? null : username)),
     };
   });
@@ -126,7 +105,7 @@ export function operationRoutes(
     return {
       outcome,
       notice: "rebuilding",
-      beside: { fields: ["confirm_name", "image", "ssh_key_ids"] },
+      errorPlaces: { fields: ["confirm_name", "image", "ssh_key_ids"] },
       isWithheld: !(await passOn(context, id, outcome, secret)),
     };
   });
@@ -144,7 +123,7 @@ export function operationRoutes(
         params: { ...params, path: { ...params.path, session_id: form.get("session_id") ?? "" } },
       }),
     );
-    return { outcome: orGone(outcome), notice: "consoleEnded" };
+    return { outcome: doneIfAbsent(outcome), notice: "consoleEnded" };
   });
 
   act("cancel-deletion", async (context, _form, id) => {
@@ -161,7 +140,7 @@ export function operationRoutes(
     return { outcome: await attempt(call), notice: "purged" };
   });
 
-  /** The secret to the page that comes next; false when the answer was a repeat and holds none. */
+  /** Passes the secret to the next page; false when the answer was a repeat and contains none. */
   async function passOn(
     context: ConsoleContext,
     id: string,

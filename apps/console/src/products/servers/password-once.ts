@@ -1,4 +1,4 @@
-/** A generated password on its way to the page that shows it once, and whose it is. */
+/** A generated password for the page that shows it once, and its user. */
 export type PasswordOnce = {
   /** Null: the login name of the server's image. */
   readonly user: string | null;
@@ -7,5 +7,5 @@ export type PasswordOnce = {
 
 export const packPassword = (once: PasswordOnce): string => JSON.stringify(once);
 
-/** What the sealed cookie held; only this console has written it. */
+/** The content of the sealed cookie; only this console can write one. */
 export const unpackPassword = (text: string): PasswordOnce => JSON.parse(text) as PasswordOnce;

@@ -1,28 +1,9 @@
-import type { Schemas } from "@kule/contract/schemas";
-import type { FieldProblems } from "../../layout/fields.tsx";
 import { PageNotice } from "../../layout/page-notice.tsx";
 import { FormSeal, PageHead } from "../../layout/parts.tsx";
 import { Shell } from "../../layout/shell.tsx";
-import type { View } from "../../layout/view.ts";
-import type { PageBanner } from "../../page-banner.ts";
-import type { Check } from "./check-outcome.tsx";
-import { DiskChoice, Sizes } from "./resize-choices.tsx";
-import type { ResizeForm, ResizePlan } from "./resize-form.ts";
-import { ResizeSummary } from "./resize-summary.tsx";
-
-export type ResizePageProps = {
-  readonly view: View;
-  readonly server: Schemas["Server"];
-  readonly catalog: Schemas["Catalog"];
-  /** Empty for whoever may not see them. */
-  readonly quotas: readonly Schemas["Quota"][];
-  readonly form: ResizeForm;
-  readonly plan: ResizePlan | null;
-  readonly check: Check;
-  readonly problems: FieldProblems;
-  readonly banner: PageBanner;
-  readonly idempotencyKey: string;
-};
+import type { ResizePageProps } from "./props.ts";
+import { DiskChoice, Sizes } from "./resize-fields.tsx";
+import { ResizeSummary } from "./resize-summary-part.tsx";
 
 export function ResizePage(props: ResizePageProps) {
   const { view, server, banner, idempotencyKey } = props;

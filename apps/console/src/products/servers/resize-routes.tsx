@@ -5,10 +5,10 @@ import type { ConsoleContext, ConsoleEnv } from "../../console-context.ts";
 import { renderPage } from "../../layout/document.tsx";
 import { noProblems } from "../../layout/fields.tsx";
 import { refusalOf } from "../../refused-form.ts";
-import type { Check } from "./check-outcome.tsx";
+import type { Check } from "./check-outcome-part.tsx";
 import { requestOptions } from "./request-options.ts";
-import { planResize, type ResizeForm, readResizeForm, toResizeBody } from "./resize-form.ts";
 import { ResizePage } from "./resize-page.tsx";
+import { planResize, type ResizeForm, readResizeForm, toResizeBody } from "./resize-values.ts";
 
 type Choices = {
   readonly server: Schemas["Server"];
@@ -16,22 +16,22 @@ type Choices = {
   readonly quotas: readonly Schemas["Quota"][];
 };
 
-/** `/servers/:id/resize`: the sizes beside the one it has, what stands in the way, and the act itself. */
+/** `/servers/:server_id/resize`: the available sizes beside the current one, the check, and the resize. */
 export function resizeRoutes(routes: Hono<ConsoleEnv>): void {
-  routes.get("/servers/:id/resize", async (context) => {
-    const choices = await loadChoices(context, context.req.param("id"));
+  routes.get("/servers/:server_id/resize", async (context) => {
+    const choices = await loadChoices(context, context.req.param("server_id"));
     const form = readResizeForm(new URL(context.req.url).searchParams, choices.server);
     return show(context, choices, form, null);
   });
 
-  // What the page asks while a person chooses.
-  routes.post("/servers/:id/resize/preview", async (context) => {
-    const choices = await loadChoices(context, context.req.param("id"));
+  // The requests of the page while a person chooses.
+  routes.post("/servers/:server_id/resize/preview", async (context) => {
+    const choices = await loadChoices(context, context.req.param("server_id"));
     return show(context, choices, readResizeForm(context.get("form"), choices.server), null);
   });
 
-  routes.post("/servers/:id/resize", async (context) => {
-    const id = context.req.param("id");
+  routes.post("/servers/:server_id/resize", async (context) => {
+    const id = context.req.param("server_id");
     const choices = await loadChoices(context, id);
     const form = readResizeForm(context.get("form"), choices.server);
     if (context.get("form").get("intent") !== "resize") return show(context, choices, form, null);
@@ -54,11 +54,11 @@ async function loadChoices(context: ConsoleContext, id: string): Promise<Choices
     read(api.GET("/catalog")),
     attempt(api.GET("/quotas")),
   ]);
-  // Whoever may not see the quotas is told of a full one by the check.
+  // For a role that may not read quotas, the check reports a full one.
   return { server, catalog, quotas: quotas.kind === "done" ? quotas.data.items : [] };
 }
 
-/** What the API would say of it. Nothing is asked while nothing is changed, or nothing may be. */
+/** The dry run. It is omitted while nothing is changed, or while resizing is unavailable. */
 async function dryRun(context: ConsoleContext, choices: Choices, form: ResizeForm): Promise<Check | Problem> {
   const { server, catalog } = choices;
   const plan = planResize(form, server, catalog.packages);

@@ -11,10 +11,11 @@ import {
 } from "../../console-context.ts";
 import { renderPage } from "../../layout/document.tsx";
 import { rowsOf } from "../../layout/list-choices.ts";
-import { askedList, narrowedList } from "../../layout/list-query.ts";
+import { listRequestParameters, narrowedList } from "../../layout/list-query.ts";
 import { noticeBanner } from "../../page-banner.ts";
 import { refuseForm } from "../../refused-form.ts";
-import { selectedRoutes } from "../selected/selected-routes.tsx";
+import { changeRoutes } from "../../resources/change-routes.ts";
+import { selectedRoutes } from "../selected/routes.tsx";
 import { addressRoutes } from "./address-routes.ts";
 import { createServerRoutes } from "./create-routes.tsx";
 import { serverFirewallRoutes } from "./firewall-routes.ts";
@@ -22,9 +23,11 @@ import { ServerListPage } from "./list-page.tsx";
 import { readServerListQuery } from "./list-query.ts";
 import { type ActEnd, operationRoutes } from "./operation-routes.ts";
 import { type PasswordOnce, unpackPassword } from "./password-once.ts";
+import type { ShowPageProps } from "./props.ts";
 import { resizeRoutes } from "./resize-routes.tsx";
-import { selectedServers } from "./selected-servers.tsx";
-import { ShowPage, type ShowPageProps } from "./show-page.tsx";
+import { servers } from "./resource.ts";
+import { selectedServers } from "./selected.tsx";
+import { ShowPage } from "./show-page.tsx";
 
 type Shown = Pick<ShowPageProps, "notice" | "problem" | "refused"> & {
   readonly consolePassword: PasswordOnce | "withheld" | null;
@@ -45,7 +48,7 @@ export function serverRoutes(services: ConsoleServices): Hono<ConsoleEnv> {
         api.GET("/servers", {
           params: {
             query: {
-              ...askedList(query, rowsOf(view.lists, "servers")),
+              ...listRequestParameters(query, rowsOf(view.lists, "servers")),
               sort: query.sort,
               ...(query.status.length === 0 ? {} : { status: [...query.status] }),
             },
@@ -72,9 +75,9 @@ export function serverRoutes(services: ConsoleServices): Hono<ConsoleEnv> {
   routes.route("/servers/new", createServerRoutes(services));
   routes.route("/", selectedRoutes(selectedServers));
 
-  routes.get("/servers/:id", async (context) => {
-    const id = context.req.param("id");
-    // A refresh of a part of the page must not be the one that shows the password.
+  routes.get("/servers/:server_id", async (context) => {
+    const id = context.req.param("server_id");
+    // A refresh of a part of the page must not use up the password.
     const partial = context.req.header("hx-request") === "true";
     const once = partial ? null : await cookies.takeOnce(context, id);
     return showServer(context, id, 200, {
@@ -90,6 +93,15 @@ export function serverRoutes(services: ConsoleServices): Hono<ConsoleEnv> {
     });
   });
 
+  changeRoutes(routes, servers, {
+    show: (context, banner, form, status) =>
+      showServer(context, context.req.param("server_id") ?? "", status, {
+        ...nothingShown,
+        refused: form,
+        problem: banner,
+      }),
+    changed: "renamed",
+  });
   operationRoutes(routes, services, afterAct);
   addressRoutes(routes, afterAct);
   serverFirewallRoutes(routes, afterAct);
@@ -103,7 +115,7 @@ export function serverRoutes(services: ConsoleServices): Hono<ConsoleEnv> {
         refused: {
           of: act,
           values: valuesOf(context),
-          problems: { confirm_name: [messages.operations.confirmMismatch] },
+          problems: { confirm_name: [messages.common.confirmMismatch] },
         },
       });
     if (end.outcome.kind === "done") {
@@ -112,7 +124,7 @@ export function serverRoutes(services: ConsoleServices): Hono<ConsoleEnv> {
       return context.redirect(`/servers/${id}?${query}`, 303);
     }
     const values = valuesOf(context);
-    const { form, banner, status } = refuseForm(context, end.outcome, act, values, end.beside ?? {});
+    const { form, banner, status } = refuseForm(context, end.outcome, act, values, end.errorPlaces ?? {});
     return showServer(context, id, status, { ...nothingShown, refused: form, problem: banner });
   }
 
@@ -157,7 +169,7 @@ export function serverRoutes(services: ConsoleServices): Hono<ConsoleEnv> {
     );
   }
 
-  /** The open job, or the last one if it did not succeed, with its steps where they can be had. */
+  /** The open job, or the last one if it did not succeed, with its steps if they can be read. */
   async function currentJob(
     context: ConsoleContext,
     server: Schemas["Server"],
@@ -175,14 +187,14 @@ export function serverRoutes(services: ConsoleServices): Hono<ConsoleEnv> {
     const outcome = await attempt(
       context.get("api").GET("/jobs/{job_id}", { params: { path: { job_id: listed.id } } }),
     );
-    // Asked too often: the list knows all but the steps, and the event stream brings those.
+    // Rate limited: the list has everything but the steps, and the event stream delivers those.
     return outcome.kind === "done" ? outcome.data : listed;
   }
 
   return routes;
 }
 
-/** What was typed; of the keys that were ticked, all of them. */
+/** The typed values; of the checked keys, all of them. */
 function valuesOf(context: ConsoleContext): Record<string, string> {
   const form = context.get("form");
   return { ...Object.fromEntries(form), chosen_keys: form.getAll("ssh_key_ids").join(" ") };

@@ -1,48 +1,24 @@
 import type { Schemas } from "@kule/contract/schemas";
-import { Offered } from "../../layout/act-button.tsx";
+import { Offered } from "../../layout/action-button.tsx";
 import { Icon } from "../../layout/icons.tsx";
 import { PageNotice } from "../../layout/page-notice.tsx";
 import { Banner, CopyButton, Status } from "../../layout/parts.tsx";
 import { ResourceTabs } from "../../layout/resource-tabs.tsx";
 import { Shell } from "../../layout/shell.tsx";
 import type { View } from "../../layout/view.ts";
-import type { PageBanner } from "../../page-banner.ts";
-import type { RefusedForm } from "../../refused-form.ts";
-import { jobName } from "../jobs/job-name.ts";
 import { JobTable } from "../jobs/list-page.tsx";
 import { jobTone } from "../jobs/phase-states.ts";
-import { JobActs, JobFailure } from "../jobs/show-page.tsx";
-import { LiveTimeline } from "../jobs/timeline.tsx";
-import { DangerZone, PendingDeletion } from "./danger-zone.tsx";
-import { PasswordPanel } from "./operations.tsx";
-import { ServerCalls } from "./server-calls.tsx";
-import { ServerFacts } from "./server-facts.tsx";
-import { ServerHead } from "./server-head.tsx";
-import { SeenWarnings } from "./server-seen.tsx";
-
-export type ShowPageProps = {
-  readonly view: View;
-  readonly server: Schemas["Server"];
-  readonly networks: readonly Schemas["Network"][];
-  readonly sshKeys: readonly Schemas["SshKey"][];
-  readonly catalog: Schemas["Catalog"];
-  /** Addresses of the organisation that a server could be given. */
-  readonly publicIps: readonly Schemas["PublicIp"][];
-  readonly firewalls: readonly Schemas["Firewall"][];
-  /** Who has the console open. */
-  readonly consoleSessions: readonly Schemas["ConsoleSession"][];
-  /** Newest first, without steps. */
-  readonly jobs: readonly Schemas["Job"][];
-  /** The open job, or the newest one if it failed; with steps. */
-  readonly job: Schemas["Job"] | null;
-  readonly notice: string | null;
-  readonly problem: PageBanner;
-  /** The form that the API did not take; null on a page that nobody sent anything from. */
-  readonly refused: RefusedForm | null;
-  /** Shown on this page and never again. */
-  readonly consolePassword: { readonly user: string; readonly password: string } | "withheld" | null;
-  readonly idempotencyKey: string;
-};
+import { JobActions, JobFailure } from "../jobs/show-page.tsx";
+import { LiveTimeline } from "../jobs/timeline-part.tsx";
+import { jobName } from "../jobs/title.ts";
+import { ServerCalls } from "./calls.tsx";
+import { DangerZone, PendingDeletion } from "./danger-panel.tsx";
+import { ServerFacts } from "./facts-panel.tsx";
+import { ServerHead } from "./head-part.tsx";
+import { PasswordPanel } from "./password-panel.tsx";
+import type { ShowPageProps } from "./props.ts";
+import { servers } from "./resource.ts";
+import { SeenWarnings } from "./seen-panel.tsx";
 
 export function ShowPage(props: ShowPageProps) {
   const { view, server, notice, problem } = props;
@@ -51,7 +27,11 @@ export function ShowPage(props: ShowPageProps) {
     <Shell view={view} title={server.name} section="servers" needs={["jobs"]}>
       {notice === null ? null : <Banner kind="notice">{notice}</Banner>}
       <PageNotice banner={problem} />
-      <SecretPanel view={view} password={props.consolePassword} />
+      <SecretPanel
+        view={view}
+        password={props.consolePassword}
+        isSetLater={server.image.os_family === "windows" && server.job_id !== null}
+      />
       <div
         id="server-live"
         class="stack"
@@ -63,7 +43,7 @@ export function ShowPage(props: ShowPageProps) {
         hx-swap="outerMorph"
       >
         <ServerHead {...props} />
-        <ResourceTabs view={view} kind="servers" resource={server} current="overview" />
+        <ResourceTabs view={view} resource={servers} item={server} current="overview" />
         <LockBanner {...props} />
         <PendingDeletion {...props} />
         <CurrentJob {...props} />
@@ -91,7 +71,7 @@ export function ShowPage(props: ShowPageProps) {
   );
 }
 
-/** The job behind the status: followed live while it runs, kept in sight when it failed. */
+/** The job behind the status: followed live while it runs, and shown when it failed. */
 function CurrentJob({ view, server, job, idempotencyKey }: ShowPageProps) {
   if (job === null) return <StatusReason server={server} />;
   const { messages } = view;
@@ -103,7 +83,7 @@ function CurrentJob({ view, server, job, idempotencyKey }: ShowPageProps) {
       </div>
       <LiveTimeline view={view} job={job} />
       <JobFailure view={view} job={job} />
-      <JobActs view={view} job={job} idempotencyKey={idempotencyKey} returnTo={`/servers/${server.id}`} />
+      <JobActions view={view} job={job} idempotencyKey={idempotencyKey} returnTo={`/servers/${server.id}`} />
     </section>
   );
 }
@@ -128,9 +108,12 @@ function StatusReason({ server }: { readonly server: Schemas["Server"] }) {
 function SecretPanel({
   view,
   password,
+  isSetLater,
 }: {
   readonly view: View;
   readonly password: ShowPageProps["consolePassword"];
+  /** Reported by the guest agent, when the guest has started. */
+  readonly isSetLater: boolean;
 }) {
   const { messages } = view;
   if (password === null) return null;
@@ -157,6 +140,7 @@ function SecretPanel({
           </dd>
         </div>
       </dl>
+      {isSetLater ? <p class="hint">{messages.servers.password.setLater}</p> : null}
       <p class="hint">{messages.servers.password.stored}</p>
     </section>
   );

@@ -5,7 +5,7 @@ import type { ConsoleContext, ConsoleServices } from "../../console-context.ts";
 import { forwarded } from "../../forwarded.ts";
 import { openSession } from "../../session.ts";
 
-/** Calls of somebody who is not signed in yet. */
+/** API calls without a session. */
 export function visitorsClient({ settings }: ConsoleServices, context: ConsoleContext): ApiClient {
   return createApiClient({
     baseUrl: settings.apiUrl,
@@ -13,7 +13,7 @@ export function visitorsClient({ settings }: ConsoleServices, context: ConsoleCo
   });
 }
 
-/** Keeps the session that the API has opened, and leads to where the person was going. */
+/** Stores the session that the API has opened, and redirects to the requested page. */
 export async function enter(
   { settings, cookies }: ConsoleServices,
   context: ConsoleContext,

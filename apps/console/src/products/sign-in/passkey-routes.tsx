@@ -4,13 +4,13 @@ import type { ConsoleContext, ConsoleEnv, ConsoleServices } from "../../console-
 import { renderPage } from "../../layout/document.tsx";
 import { Banner } from "../../layout/parts.tsx";
 import { PasskeyForm, passkeyAnswer } from "../../layout/passkey-form.tsx";
+import { SignInCard } from "../../layout/sign-in-card.tsx";
 import { safeReturnPath } from "../../session.ts";
 import { enter, visitorsClient } from "./enter.ts";
-import { SignInCard } from "./sign-in-card.tsx";
 
 const path = "/sign-in/passkey";
 
-/** Sign-in by a passkey: alone, or as the second step when a password was right a moment ago. */
+/** Sign-in by a passkey: alone, or as the second step after a correct password. */
 export function passkeySignInRoutes(routes: Hono<ConsoleEnv>, services: ConsoleServices): void {
   const { cookies } = services;
 

@@ -5,9 +5,9 @@ import { renderPage } from "../../layout/document.tsx";
 import { type FieldProblems, noProblems } from "../../layout/fields.tsx";
 import { fieldProblems } from "../../problem-messages.ts";
 import { visitorsClient } from "./enter.ts";
-import { ForgotPasswordPage, type ForgotPasswordState, ResetPasswordPage } from "./password-reset-page.tsx";
+import { ForgotPasswordPage, type ForgotPasswordState, ResetPasswordPage } from "./reset-password-page.tsx";
 
-/** Where a person gets a new password: how to ask for the link, and what the link opens. */
+/** Password resets: the form that requests a link, and the page that the link opens. */
 export function passwordResetRoutes(services: ConsoleServices): Hono<ConsoleEnv> {
   const routes = new Hono<ConsoleEnv>();
   routes.get("/forgot-password", (context) =>

@@ -12,7 +12,7 @@ afterEach(async () => {
   expect(world.api.defects).toEqual([]);
 });
 
-test("an operator makes a link, and whoever opens it sets a new password once", async () => {
+test("an operator creates a link, with which the person sets a new password once", async () => {
   const grace = await new Visitor(world).signIn("grace@example.org", "keeps it running");
   const [organisation] = world.api.state.organisations;
   await grace.submit("/organisations", "/organisations", { organisation_id: organisation?.id ?? "" });
@@ -41,7 +41,7 @@ test("an operator makes a link, and whoever opens it sets a new password once", 
   ]);
 });
 
-test("who has lost the password has a link mailed, and learns nothing of who has an account", async () => {
+test("a password reset sends a link by mail, and does not reveal whether an e-mail has an account", async () => {
   const person = new Visitor(world);
   expect(await person.page("/sign-in")).toContain('href="/forgot-password"');
   const ask = (email: string) => person.submit("/forgot-password", "/forgot-password", { email });
@@ -60,7 +60,7 @@ test("who has lost the password has a link mailed, and learns nothing of who has
   ]);
 });
 
-test("what is wrong about the e-mail is said beside it, and what was typed stays", async () => {
+test("an invalid e-mail has its error beside it, and the input is kept", async () => {
   const person = new Visitor(world);
   const ask = (email: string) => person.submit("/forgot-password", "/forgot-password", { email });
   const wrong = await ask("ada");
@@ -76,14 +76,14 @@ test("what is wrong about the e-mail is said beside it, and what was typed stays
   ]);
 });
 
-test("where nothing is mailed the page says whom to ask", async () => {
+test("an installation without mail names the contact", async () => {
   world.api.state.sendsMail = false;
   const person = new Visitor(world);
   const answer = await person.submit("/forgot-password", "/forgot-password", { email: "ada@example.org" });
   expect(await answer.text()).toContain("Ask whoever runs this installation for a link");
 });
 
-test("who is no operator is not offered to make a link", async () => {
+test("a user who is not an operator is not offered to create a link", async () => {
   const ada = await new Visitor(world).signIn();
   expect(await ada.page("/members")).not.toContain("/password-reset");
 });

@@ -6,8 +6,8 @@ import { enter, visitorsClient } from "./enter.ts";
 import { troubleOf } from "./providers.ts";
 
 /**
- * Sign-in with a provider. What the API sealed for the way there and back is in a sealed cookie of this browser, so an
- * answer of somebody else's sign-in opens nothing here.
+ * Sign-in with a provider. The API's sealed state of the flow is in a sealed cookie of this browser, so the answer of
+ * another person's sign-in is refused here.
  */
 export function providerRoutes(routes: Hono<ConsoleEnv>, services: ConsoleServices): void {
   const { cookies } = services;
@@ -16,7 +16,7 @@ export function providerRoutes(routes: Hono<ConsoleEnv>, services: ConsoleServic
     const provider = context.req.param("provider");
     const invitation = context.req.query("invitation");
     const returnTo = safeReturnPath(context.req.query("return_to"));
-    // Other pages may lead to the sign-in, and not into the middle of it.
+    // Other sites may link to the sign-in page, but not start a flow.
     if (context.req.header("sec-fetch-site") === "cross-site") return context.redirect("/sign-in", 303);
     if (context.get("session") !== null) return context.redirect(returnTo, 303);
     const begun = await visitorsClient(services, context)
@@ -41,7 +41,7 @@ export function providerRoutes(routes: Hono<ConsoleEnv>, services: ConsoleServic
   routes.get("/sign-in/with/:provider/callback", async (context) => {
     const provider = context.req.param("provider");
     const begun = await cookies.readFlow(context);
-    // No code stays in the address, nor in what the browser remembers: every way from here leads on.
+    // The code does not stay in the address or in the browser's history: every result redirects.
     if (begun === null || begun.provider !== provider) return toSignIn(context, provider, "provider_failed");
     const answer = { flow: begun.flow, response: new URL(context.req.url).search.slice(1) || "-" };
     if (begun.of === "link") return endIdentityLink(services, context, provider, answer);
@@ -49,7 +49,7 @@ export function providerRoutes(routes: Hono<ConsoleEnv>, services: ConsoleServic
     const opened = await visitorsClient(services, context)
       .POST("/auth/oidc", { body: answer })
       .catch(() => null);
-    // An answer that does not hold may be another one's: what is begun here may still be ended.
+    // An invalid answer may belong to another flow: the flow of this browser may still be completed.
     if (opened?.data === undefined) return toSignIn(context, provider, troubleOf(opened));
     cookies.clearFlow(context);
     const returnTo = await placeAfter(services, context, begun);
@@ -62,7 +62,7 @@ export function providerRoutes(routes: Hono<ConsoleEnv>, services: ConsoleServic
   });
 }
 
-/** Who had an account before has not joined by the invitation yet: that is asked on its page. */
+/** A person who had an account before has not joined by the invitation yet: its page asks for that. */
 async function placeAfter(
   services: ConsoleServices,
   context: ConsoleContext,

@@ -4,7 +4,7 @@ import { visitorsClient } from "./enter.ts";
 
 type Provider = Schemas["OidcProvider"];
 
-/** Who else may vouch for people here; none when the API is away, which the password says better. */
+/** The sign-in providers; none when the API is away, which the password form reports better. */
 export async function listProviders(
   services: ConsoleServices,
   context: ConsoleContext,
@@ -15,7 +15,9 @@ export async function listProviders(
   return answer?.data?.items ?? [];
 }
 
-/** What is said of a sign-in or a link that came to nothing: `why` is of a closed list, the address says nothing else. */
+/**
+ * The texts of a sign-in or a link that failed: `why` is from a closed list, so the address cannot show any other text.
+ */
 export function providerTrouble(
   context: ConsoleContext,
   providers: readonly Provider[],
@@ -32,7 +34,7 @@ export function providerTrouble(
   return why === "provider_tries" ? text.tooMany : null;
 }
 
-/** Which of them the API's refusal is. */
+/** The reason of that list for the API's refusal. */
 export function troubleOf(answer: { response: Response; error?: unknown } | null): string {
   if (answer === null) return "provider_away";
   const problem = answer.error as Partial<Schemas["Problem"]> | undefined;

@@ -11,9 +11,9 @@ import { passkeySignInRoutes } from "./passkey-routes.tsx";
 import { providerRoutes } from "./provider-routes.tsx";
 import { listProviders, providerTrouble } from "./providers.ts";
 import { secondFactorRoutes } from "./second-factor-routes.tsx";
-import { SignInPage } from "./sign-in-page.tsx";
+import { SignInPage } from "./show-page.tsx";
 
-/** Sign-in, sign-out, and how this browser likes to see pages, which needs no account. */
+/** Sign-in, sign-out, and display preferences, which need no account. */
 export function signInRoutes(services: ConsoleServices): Hono<ConsoleEnv> {
   const { settings, cookies } = services;
   const routes = new Hono<ConsoleEnv>();
@@ -21,7 +21,7 @@ export function signInRoutes(services: ConsoleServices): Hono<ConsoleEnv> {
   routes.get("/sign-in", async (context) => {
     const returnTo = safeReturnPath(context.req.query("return_to"));
     if (context.get("session") !== null) return context.redirect(returnTo, 303);
-    // Whoever comes here begins anew: a passkey shown next is not the second step of what somebody else began.
+    // This page starts a new sign-in: a passkey used next is not the second step of a flow that another person began.
     cookies.clearPending(context);
     const { signIn, passwordReset } = context.get("view").messages;
     const why = context.req.query("why");
@@ -79,7 +79,7 @@ export function signInRoutes(services: ConsoleServices): Hono<ConsoleEnv> {
       .catch(() => null);
     if (opened === null) return refuse(503, messages.errors.away);
     if (opened.response.status === 429) return refuse(429, messages.signIn.tooMany);
-    // An e-mail without an at sign is refused as a field; to the person it is the same as a wrong one.
+    // An e-mail without an at sign is a field error; the person sees the same text as for a wrong one.
     if (opened.response.status === 401 || opened.response.status === 422)
       return refuse(401, messages.signIn.refused);
     if (opened.data === undefined) return refuse(503, messages.errors.away);
@@ -99,12 +99,12 @@ export function signInRoutes(services: ConsoleServices): Hono<ConsoleEnv> {
   routes.post("/sign-out", async (context) => {
     const session = context.get("session");
     if (session !== null)
-      // The cookie goes in any case; an API that is away lets the token expire by itself.
+      // The cookie is deleted in any case; if the API is unreachable, the token expires by itself.
       await clientFor(settings, session, context)
         .POST("/auth/logout")
         .catch(() => undefined);
     cookies.clearSession(context);
-    // Whoever goes to come back as somebody else, for an invitation that is theirs.
+    // Signing out in order to sign in as another user, for an invitation to that user.
     const back = safeReturnPath(context.get("form").get("return_to"));
     return context.redirect(back.startsWith("/join?") ? back : "/sign-in?why=signed-out", 303);
   });
@@ -129,7 +129,7 @@ export function signInRoutes(services: ConsoleServices): Hono<ConsoleEnv> {
   return routes;
 }
 
-/** Where the form was sent from as the browser has it: the filters of a list change its address without a new page. */
+/** The browser's address of the form's page: the filters of a list change it without a new page. */
 function pageOf(context: ConsoleContext): string | null {
   const from = URL.parse(context.req.header("referer") ?? "");
   return from === null ? null : from.pathname + from.search;

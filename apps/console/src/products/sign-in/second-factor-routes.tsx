@@ -3,11 +3,11 @@ import type { ConsoleContext, ConsoleEnv, ConsoleServices } from "../../console-
 import { renderPage } from "../../layout/document.tsx";
 import { safeReturnPath } from "../../session.ts";
 import { enter, visitorsClient } from "./enter.ts";
-import { SecondFactorPage } from "./second-factor-page.tsx";
+import { SecondFactorPage } from "./prove-second-factor-page.tsx";
 
 const path = "/sign-in/second-factor";
 
-/** The second step of a sign-in. What is left of the first is in a sealed cookie that opens nothing by itself. */
+/** The second step of a sign-in. The state of the first step is in a sealed cookie that grants nothing by itself. */
 export function secondFactorRoutes(routes: Hono<ConsoleEnv>, services: ConsoleServices): void {
   const { cookies } = services;
 

@@ -1,74 +1,48 @@
 import type { Schemas } from "@kule/contract/schemas";
 import type { CalledOperation } from "../../api-operation.ts";
-import { Offered } from "../../layout/act-button.tsx";
-import { ApiCall, ApiCalls } from "../../layout/api-call-part.tsx";
-import { noProblems, Problem, TextField } from "../../layout/fields.tsx";
+import { Offered } from "../../layout/action-button.tsx";
+import { ApiCalls } from "../../layout/api-call-part.tsx";
+import { Problem } from "../../layout/fields.tsx";
 import { Icon } from "../../layout/icons.tsx";
 import { EditLabels, LabelTags } from "../../layout/labels.tsx";
-import { type ListQuery, listParameters, nameSorts } from "../../layout/list-query.ts";
+import { listParameters } from "../../layout/list-query.ts";
 import { type Columns, ListTable } from "../../layout/list-table.tsx";
 import { ListView } from "../../layout/list-view.tsx";
-import { LabelsField, MoreFields } from "../../layout/more-fields.tsx";
-import { NarrowedList } from "../../layout/narrowed-list.tsx";
-import { PageNotice } from "../../layout/page-notice.tsx";
-import { CopyButton, FormSeal, PageHead, ToForm, When } from "../../layout/parts.tsx";
-import { Shell } from "../../layout/shell.tsx";
+import { CopyButton, FormSeal, When } from "../../layout/parts.tsx";
 import type { View } from "../../layout/view.ts";
-import type { PageBanner } from "../../page-banner.ts";
-import { problemsOf, type RefusedForm, refusedForm, typedIn } from "../../refused-form.ts";
+import { problemsOf, typedIn } from "../../refused-form.ts";
+import { ResourceListPage } from "../../resources/list-page.tsx";
+import { callsOf, pageOf } from "../../resources/resource.ts";
 import { may } from "../../session.ts";
-import { SelectionBar, selectColumn } from "../selected/selection.tsx";
-import { selectedSshKeys } from "./selected-ssh-keys.tsx";
+import { selectColumn } from "../selected/selection-part.tsx";
+import { CreateSshKey } from "./create-form.tsx";
+import type { SshKeysPageProps } from "./props.ts";
+import { sshKeys } from "./resource.ts";
+import { selectedSshKeys } from "./selected.tsx";
 
 type Key = Schemas["SshKey"];
 
-type Props = {
-  readonly view: View;
-  readonly keys: Schemas["SshKeyList"];
-  readonly query: ListQuery;
-  /** What is wrong with the label selector. */
-  readonly selectorProblem: string | null;
-  readonly idempotencyKey: string;
-  /** The form that the API did not take: `add`, or an act with the key's id, such as `rename-key_1`. */
-  readonly refused: RefusedForm | null;
-  readonly banner: PageBanner;
-};
-
-export const keyFilters = ["name", "labels"] as const;
-
-export function SshKeysPage(props: Props) {
-  const { view, keys, banner, query } = props;
-  const { messages, session } = view;
+export function SshKeysPage(props: SshKeysPageProps) {
+  const { view } = props;
+  const { session } = view;
   const mayAdd = session === null || may(session, "ssh_key:create");
   return (
-    <Shell view={view} title={messages.sshKeys.title} section="sshKeys">
-      <PageHead title={messages.sshKeys.title} lead={messages.sshKeys.lead}>
-        {mayAdd ? <ToForm form="add-title">{messages.sshKeys.add}</ToForm> : null}
-      </PageHead>
-      <PageNotice banner={banner} />
-      <NarrowedList
-        view={view}
-        page="/ssh-keys"
-        list="key-list"
-        filters={keyFilters}
-        sorts={nameSorts}
-        query={query}
-        regions={[]}
-        selectorProblem={props.selectorProblem}
-        empty={{
-          title: messages.sshKeys.empty,
-          hint: messages.sshKeys.emptyHint,
-          begin: mayAdd ? { form: "add-title", text: messages.sshKeys.add } : null,
-        }}
-        found={keys}
-        options={<ListView view={view} list="ssh_keys" columns={keyColumns(view)} />}
-      >
-        <KeyTable {...props} />
-      </NarrowedList>
-      <SelectionBar view={view} kind={selectedSshKeys} items={keys.items} />
-      {mayAdd ? <AddKey {...props} /> : null}
-      <KeyCalls {...props} />
-    </Shell>
+    <ResourceListPage
+      {...props}
+      resource={sshKeys}
+      found={props.keys}
+      options={<ListView view={view} list="ssh_keys" columns={keyColumns(view)} />}
+      selected={selectedSshKeys}
+      mayCreate={mayAdd}
+      below={
+        <>
+          {mayAdd ? <CreateSshKey {...props} /> : null}
+          <KeyCalls {...props} />
+        </>
+      }
+    >
+      <KeyTable {...props} />
+    </ResourceListPage>
   );
 }
 
@@ -109,7 +83,7 @@ function keyColumns(view: View): Columns<"ssh_keys", Key> {
   };
 }
 
-function KeyTable(props: Props) {
+function KeyTable(props: SshKeysPageProps) {
   const { view, keys, query } = props;
   const { messages, session } = view;
   const deletable = session === null || may(session, "ssh_key:delete");
@@ -122,19 +96,18 @@ function KeyTable(props: Props) {
       name={{
         label: messages.common.name,
         sort: "name",
-        cell: ({ id, name, labels }) => (
+        cell: (key) => (
           <>
-            {name}
-            <LabelTags labels={labels} list="/ssh-keys" />
+            {key.name}
+            <LabelTags labels={key.labels} list="/ssh-keys" />
             <Offered view={view} permission="ssh_key:update">
               <div class="row-changes">
-                <RenameKey {...props} id={id} name={name} />
+                <RenameKey {...props} of={key} />
                 <EditLabels
                   view={view}
-                  action={`/ssh-keys/${id}/labels`}
-                  of={`labels-${id}`}
-                  name={name}
-                  labels={labels}
+                  resource={sshKeys}
+                  item={key}
+                  isOneOfMany
                   why={null}
                   form={props.refused}
                   idempotencyKey={props.idempotencyKey}
@@ -155,14 +128,15 @@ function KeyTable(props: Props) {
   );
 }
 
-function DeleteKey({ view, idempotencyKey, of: { id, name } }: Props & { readonly of: Key }) {
+function DeleteKey({ view, idempotencyKey, of: key }: SshKeysPageProps & { readonly of: Key }) {
+  const { id, name } = key;
   const text = view.messages.sshKeys;
   return (
     <details class="confirm">
       <summary class="button" aria-label={text.deleteNamed(name)}>
         {text.delete}
       </summary>
-      <form method="post" action={`/ssh-keys/${id}/delete`}>
+      <form method="post" action={`${pageOf(sshKeys, key)}/delete`}>
         <FormSeal view={view} idempotencyKey={`${idempotencyKey}-${id}`} />
         <p>
           <strong>{text.deleteQuestion(name)}</strong>
@@ -176,9 +150,10 @@ function DeleteKey({ view, idempotencyKey, of: { id, name } }: Props & { readonl
   );
 }
 
-function RenameKey(props: Props & { readonly id: string; readonly name: string }) {
-  const { view, refused, idempotencyKey, id, name } = props;
-  const act = `rename-${id}`;
+function RenameKey(props: SshKeysPageProps & { readonly of: Key }) {
+  const { view, refused, idempotencyKey, of: key } = props;
+  const { id, name } = key;
+  const act = `settings-${id}`;
   const problems = problemsOf(refused, act).name;
   return (
     <details class="rename" open={refused?.of === act}>
@@ -186,7 +161,7 @@ function RenameKey(props: Props & { readonly id: string; readonly name: string }
         <Icon name="pencil" size={14} />
         {view.messages.sshKeys.rename}
       </summary>
-      <form class="label-row" method="post" action={`/ssh-keys/${id}/rename`}>
+      <form class="label-row" method="post" action={`${pageOf(sshKeys, key)}/settings`}>
         <FormSeal view={view} idempotencyKey={`${idempotencyKey}-${act}`} />
         <div class="field" data-invalid={problems === undefined ? undefined : "true"}>
           <label for={act}>{view.messages.create.keyName}</label>
@@ -211,65 +186,9 @@ function RenameKey(props: Props & { readonly id: string; readonly name: string }
   );
 }
 
-/** What the page does with its keys, as calls; with the first one. */
-function KeyCalls({ view, keys }: Props) {
+/** The actions of the page as calls; those on a key use the first one. */
+function KeyCalls({ view, keys }: SshKeysPageProps) {
   const [key] = keys.items;
-  const path = { ssh_key_id: key?.id ?? "" };
-  const ofKey: readonly CalledOperation[] =
-    key === undefined
-      ? []
-      : [
-          { operation: "updateSshKey", path, body: { name: key.name, labels: key.labels } },
-          { operation: "deleteSshKey", path },
-        ];
+  const ofKey: readonly CalledOperation[] = key === undefined ? [] : Object.values(callsOf(sshKeys, key));
   return <ApiCalls view={view} calls={[{ operation: "listSshKeys" }, ...ofKey]} />;
-}
-
-function AddKey({ view, refused, idempotencyKey }: Props) {
-  const { messages } = view;
-  const form = refusedForm(refused, "add");
-  const problems = form?.problems ?? noProblems;
-  return (
-    <section class="panel" aria-labelledby="add-title">
-      <div class="panel-head">
-        <h2 id="add-title">{messages.sshKeys.add}</h2>
-      </div>
-      <form class="form" method="post" action="/ssh-keys">
-        <FormSeal view={view} idempotencyKey={idempotencyKey} />
-        <TextField
-          view={view}
-          name="name"
-          label={messages.create.keyName}
-          value={form?.values.name ?? ""}
-          problems={problems}
-          required
-          maxlength={100}
-        />
-        <TextField
-          view={view}
-          name="public_key"
-          label={messages.create.keyText}
-          value={form?.values.public_key ?? ""}
-          hint={messages.create.keyTextHint}
-          problems={problems}
-          rows={4}
-          mono
-          required
-          maxlength={16384}
-        />
-        <MoreFields view={view} id="more-key" form={form} fields={["labels"]}>
-          <LabelsField view={view} value={form?.values.labels ?? ""} problems={problems} />
-        </MoreFields>
-        <button type="submit" class="button" data-kind="primary">
-          {messages.sshKeys.add}
-        </button>
-      </form>
-      <ApiCall
-        view={view}
-        id="key-call"
-        operation="createSshKey"
-        body={{ name: "laptop", public_key: "ssh-ed25519 AAAA… ada@laptop", labels: { team: "ops" } }}
-      />
-    </section>
-  );
 }

@@ -6,13 +6,14 @@ import { rowsOf } from "../../layout/list-choices.ts";
 import { noticeBanner, type PageBanner } from "../../page-banner.ts";
 import { postedKey, postedValues, typedNumber } from "../../posted-form.ts";
 import { type RefusedForm, refuseForm } from "../../refused-form.ts";
-import { isRole } from "../members/role-field.tsx";
-import type { Role } from "../members/role-guide.tsx";
-import { overlapSeconds } from "./token-table.tsx";
-import { type TokenDraft, TokensPage } from "./tokens-page.tsx";
+import { isRole } from "../members/role-fields.tsx";
+import type { Role } from "../members/roles-panel.tsx";
+import { TokensPage } from "./list-page.tsx";
+import { overlapSeconds } from "./list-table.tsx";
+import type { TokenDraft } from "./props.ts";
 import { accessOf, typedScopes } from "./typed-scopes.ts";
 
-/** What a secret in a cookie is about. */
+/** The subject of a secret in a cookie. */
 const tokenSecret = "an API token";
 
 const emptyDraft: TokenDraft = {
@@ -104,7 +105,7 @@ export function tokenRoutes({ cookies }: ConsoleServices): Hono<ConsoleEnv> {
 
   routes.get("/tokens/*", (context) => context.redirect("/tokens", 303));
 
-  /** The secret to the page that comes next. An answer that is a repeat holds none. */
+  /** Passes the secret to the next page. The answer to a repeat contains none. */
   async function passOn(context: ConsoleContext, secret: string | null, notice: string) {
     if (secret !== null) await cookies.writeOnce(context, tokenSecret, secret);
     return context.redirect(`/tokens?notice=${secret === null ? "withheld" : notice}`, 303);
@@ -113,7 +114,7 @@ export function tokenRoutes({ cookies }: ConsoleServices): Hono<ConsoleEnv> {
   return routes;
 }
 
-/** Of operators alone, whose forms have the field. */
+/** For operators only, whose forms have the field. */
 function reasonOf(reason: string): { reason?: string } {
   return reason === "" ? {} : { reason };
 }

@@ -20,7 +20,7 @@ const fields = { name: "ci", role: "member", expires_in_days: "30", access: "all
 const mint = (more: Record<string, string | string[]> = {}) =>
   ada.submit("/tokens", "/tokens", { ...fields, ...more });
 
-test("a token is made with a role, an end and what it may do, and its secret is shown once", async () => {
+test("a token is created with a role, an expiry and permissions, and its secret is shown once", async () => {
   expect(await ada.page("/tokens")).toContain("No API tokens yet");
   const made = await mint({ access: "chosen", scope: ["server:read", "job:read"] });
   expect(made.headers.get("location")).toBe("/tokens?notice=created");
@@ -31,7 +31,7 @@ test("a token is made with a role, an end and what it may do, and its secret is 
   const page = await ada.page("/tokens?notice=created");
   expect(page).toMatch(/id="shown-once"[^>]*>\s*kule_pat_/);
   expect(page).toContain("I have stored it");
-  // Nothing beside it that leads away from what cannot be shown again.
+  // The page has no other link that leaves it, since the secret cannot be shown again.
   expect(page).not.toContain("view-tokens");
   const again = await ada.page("/tokens");
   expect(again).toContain("view-tokens");
@@ -49,7 +49,7 @@ test.each([
   expect(world.api.state.tokens[0]?.scopes).toEqual(expected);
 });
 
-test("nothing chosen is no token for everything", async () => {
+test("an empty choice does not create a token with all permissions", async () => {
   const refused = await mint({ access: "chosen" });
   expect(refused.status).toBe(422);
   const page = await refused.text();
@@ -60,7 +60,7 @@ test("nothing chosen is no token for everything", async () => {
   expect(typedScopes(new URLSearchParams("access=chosen"))).toEqual([]);
 });
 
-test("a permission that the role does not have is refused beside the choices, which stay as they were", async () => {
+test("a permission that the role does not have is refused beside the choices, which are kept", async () => {
   const refused = await mint({ role: "viewer", access: "chosen", scope: ["server:create"] });
   expect(refused.status).toBe(422);
   const page = await refused.text();
@@ -68,7 +68,7 @@ test("a permission that the role does not have is refused beside the choices, wh
   expect(page).toMatch(/value="server:create" checked/);
 });
 
-test("what can be chosen is what the rule gives the role", () => {
+test("the choices are the permissions of the role, by the shared rule", () => {
   const groups = scopeGroups("viewer");
   expect([...groups.keys()]).not.toContain("token");
   expect(groups.get("server")).toEqual(["server:read"]);

@@ -3,7 +3,7 @@ import { type OrganisationRole, permissionsOf } from "@kule/rules/identity/permi
 export const accesses = ["all", "read", "chosen"] as const;
 export type Access = (typeof accesses)[number];
 
-/** The scopes that the form stands for; null for none, which is everything that the role may. */
+/** The scopes that the form requests; null for none, which means all permissions of the role. */
 export function typedScopes(form: URLSearchParams): readonly string[] | null {
   const access = accessOf(form.get("access"));
   if (access === "all") return null;
@@ -14,7 +14,7 @@ export function accessOf(text: string | null | undefined): Access {
   return accesses.find((each) => each === text) ?? "all";
 }
 
-/** What can be chosen: the permissions of the role, by what they are about. */
+/** The choices: the permissions of the role, grouped by resource. */
 export function scopeGroups(role: OrganisationRole): ReadonlyMap<string, readonly string[]> {
   const groups = new Map<string, string[]>();
   for (const permission of [...permissionsOf(role)].sort()) {

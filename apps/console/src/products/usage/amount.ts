@@ -7,7 +7,7 @@ type Measured = {
   readonly quantity: Schemas["UsageQuantity"];
 };
 
-/** How much of something was held, or came or went: `S · 2 vCPU · 4 GB`. */
+/** The size of a resource that was held, or whose use began or ended: `S · 2 vCPU · 4 GB`. */
 export function amountOf({ messages, format }: View, { kind, package: size, quantity }: Measured): string {
   const { vcpu, memory_mb, disk_gb } = quantity;
   const hasPackage = kind === "compute" || kind.startsWith("server.");

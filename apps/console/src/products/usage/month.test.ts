@@ -3,7 +3,7 @@ import { monthOf } from "./month.ts";
 
 const now = new Date("2026-11-21T10:00:00Z");
 
-test("a month is its days in UTC, with the one before, and the one after if it has begun", () => {
+test("a month has its days in UTC, the previous month, and the next one if it has begun", () => {
   expect(monthOf("2026-02", now)).toMatchObject({
     from: "2026-02-01T00:00:00.000Z",
     to: "2026-03-01T00:00:00.000Z",

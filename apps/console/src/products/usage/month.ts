@@ -1,4 +1,4 @@
-/** A month of usage, by UTC as bills have it. */
+/** A month of usage in UTC, as bills have it. */
 export type Month = {
   /** `2026-11`. */
   readonly id: string;
@@ -6,11 +6,11 @@ export type Month = {
   readonly to: string;
   readonly days: readonly string[];
   readonly previous: string;
-  /** Null in the current month: nothing is known of the next. */
+  /** Null in the current month: the next one has no data. */
   readonly next: string | null;
 };
 
-/** The month that is asked for; the current one for what is no month, or has not begun. */
+/** The requested month; the current one if the request is invalid or lies in the future. */
 export function monthOf(asked: string | undefined, now: Date): Month {
   const current = now.toISOString().slice(0, 7);
   const id =

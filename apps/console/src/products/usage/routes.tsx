@@ -7,11 +7,11 @@ import { noProblems } from "../../layout/fields.tsx";
 import { rowsOf } from "../../layout/list-choices.ts";
 import type { View } from "../../layout/view.ts";
 import { fieldProblems, problemText } from "../../problem-messages.ts";
-import { EventsPage } from "./events-page.tsx";
+import { EventsPage } from "./list-events-page.tsx";
+import { eventKinds, readUsageQuery, segmentKinds, usageRequestParameters } from "./list-query.ts";
+import { SegmentsPage } from "./list-segments-page.tsx";
 import { monthOf } from "./month.ts";
-import { SegmentsPage } from "./segments-page.tsx";
-import { UsagePage } from "./usage-page.tsx";
-import { askedUsage, eventKinds, readUsageQuery, segmentKinds } from "./usage-query.ts";
+import { UsagePage } from "./show-page.tsx";
 
 const exportFilters = ["of", "from", "to", "resource", "region", "label_selector"] as const;
 
@@ -50,11 +50,13 @@ export function usageRoutes(): Hono<ConsoleEnv> {
   });
 
   routes.get("/usage/segments", async (context) => {
-    const asked = askedOf(context, "segments", segmentKinds);
+    const asked = auditRequest(context, "segments", segmentKinds);
     const { view, query, window } = asked;
     const [outcome, regions] = await Promise.all([
       attempt(
-        context.get("api").GET("/usage/segments", { params: { query: { ...window, ...askedUsage(query) } } }),
+        context
+          .get("api")
+          .GET("/usage/segments", { params: { query: { ...window, ...usageRequestParameters(query) } } }),
       ),
       regionsOf(context),
     ]);
@@ -66,10 +68,14 @@ export function usageRoutes(): Hono<ConsoleEnv> {
   });
 
   routes.get("/usage/events", async (context) => {
-    const asked = askedOf(context, "events", eventKinds);
+    const asked = auditRequest(context, "events", eventKinds);
     const { view, query, window } = asked;
     const [outcome, regions] = await Promise.all([
-      attempt(context.get("api").GET("/usage", { params: { query: { ...window, ...askedUsage(query) } } })),
+      attempt(
+        context
+          .get("api")
+          .GET("/usage", { params: { query: { ...window, ...usageRequestParameters(query) } } }),
+      ),
       regionsOf(context),
     ]);
     const { list, problems, status } = shownOf(outcome, view);
@@ -84,8 +90,8 @@ export function usageRoutes(): Hono<ConsoleEnv> {
   return routes;
 }
 
-/** What a page of segments or events was asked for. */
-function askedOf<Kind extends string>(
+/** The filters and month of a page of segments or events. */
+function auditRequest<Kind extends string>(
   context: ConsoleContext,
   list: "segments" | "events",
   kinds: readonly Kind[],
@@ -112,7 +118,7 @@ type Page<Item> = { readonly items: Item[]; readonly next_cursor: string | null 
 const filters = ["resource", "region", "label_selector"] as const;
 
 /**
- * The list, or nothing of it and which of its filters the API does not understand.
+ * The list; empty, with the wrong filters, if the API refuses one of them.
  *
  * @throws ApiAway, ApiRefused
  */
@@ -125,13 +131,13 @@ function shownOf<Item>(outcome: Outcome<Page<Item>>, { messages }: View) {
     (pointer) => filters.find((name) => pointer.endsWith(name)) ?? null,
   );
   if (Object.keys(fields).length === 0) throw new ApiRefused(problem);
-  // The API's own words would be for somebody who wrote the query; the hint says how it is written.
+  // The API's own words address the author of a query; the hint explains the format.
   const hint = fields.label_selector === undefined ? {} : { label_selector: [messages.labels.filterHint] };
   const list: Page<Item> = { items: [], next_cursor: null };
   return { list, problems: { ...fields, ...hint }, status: 422 } as const;
 }
 
-/** The API's stream, as it comes: the browser has no token of its own. */
+/** Passes on the API's stream: the browser has no token of its own. */
 async function passOn(context: ConsoleContext, format: "csv" | "ndjson"): Promise<Response> {
   const asked = context.req.query();
   const query = Object.fromEntries(

@@ -20,7 +20,7 @@ const serversWith = (role: string) =>
 const allEvents = () => world.api.state.servers.length * 2 + world.api.state.publicIps.length;
 const rows = (html: string) => html.match(/<tr id="(use|seg)_/g)?.length ?? 0;
 
-test("events lead to the resource and to the job that caused them, and say what did where none has", async () => {
+test("events link to the resource and to the job that caused them, and name the cause where no job did", async () => {
   const html = await ada.page("/usage/events");
   const { servers, publicIps, jobs } = world.api.state;
   expect(rows(html)).toBe(allEvents());
@@ -68,7 +68,7 @@ test.each(["/usage/events", "/usage/segments"])(
 );
 
 test.each(["/usage/events", "/usage/segments"])(
-  "%s explains labels that make no sense, beside them",
+  "%s explains an invalid label filter beside it",
   async (page) => {
     const answer = await ada.get(`${page}?label_selector=a+b`);
     expect(answer.status).toBe(422);
@@ -76,7 +76,7 @@ test.each(["/usage/events", "/usage/segments"])(
   },
 );
 
-test("events come page by page, each as long as this browser wants it", async () => {
+test("events are listed in pages of this browser's size", async () => {
   const [server] = world.api.state.servers;
   if (server === undefined) throw new Error("no server");
   for (let index = 0; index < 10; index++)

@@ -12,13 +12,13 @@ export type Wanted = {
   /** The marker's line. */
   readonly marker: string;
   readonly tags: readonly string[];
-  /** Null of a control plane that does not say. */
+  /** Null for a control plane that does not name it. */
   readonly pool: string | null;
 };
 
 /**
- * What the VM lacks to be recognisable as the server's. Only its marks and its pool are ever changed: what else is not as the records
- * want it is told as drift, since the VM is somebody's and may be running.
+ * What the VM lacks to be recognisable as the server's. Only its marks and its pool are ever changed: other
+ * differences from the records are reported as drift, because the VM is in use and may be running.
  */
 export function planAdopt(want: Wanted, seen: AdoptionSighting): readonly AdoptStep[] {
   switch (seen.state) {
@@ -33,7 +33,7 @@ export function planAdopt(want: Wanted, seen: AdoptionSighting): readonly AdoptS
     case "refused":
       throw new Failed({
         code: "vm_not_importable",
-        message: "The virtual machine cannot be taken over. An operator has to look at it.",
+        message: "The virtual machine cannot be imported. An operator has to look at it.",
         internal: `${seen.why}; nothing was changed at VMID ${want.vmid}`,
       });
     case "adoptable": {
@@ -44,7 +44,7 @@ export function planAdopt(want: Wanted, seen: AdoptionSighting): readonly AdoptS
       const description = vm.isMarked
         ? vm.description
         : [want.marker, vm.description.trim()].filter((line) => line !== "").join("\n");
-      // It joins the pool when a look has seen that it is marked: a VM without our mark is never changed.
+      // It joins the pool when an observation has shown its mark: a VM without our mark is never changed.
       return [{ do: "mark", description, tags: [...vm.tags, ...missing] }];
     }
   }

@@ -44,7 +44,7 @@ const codeOf = (work: Promise<unknown>) =>
     (error: unknown) => (error instanceof Failed ? error.facts.code : String(error)),
   );
 
-it("marks a running VM, changes nothing else of it, and goes on where it broke off", async () => {
+it("marks a running VM, changes nothing else of it, and resumes after an interruption", async () => {
   const vmid = strange({ cores: "7" });
   region.lab.control.setPower(vmid, true);
   const pid = region.lab.control.vm(vmid)?.process?.pid;
@@ -79,7 +79,7 @@ it("never touches another server's VM, a template, or one that is not there", as
   expect(await codeOf(runJob(adoptJob(next++), region.world, quietHost()))).toBe("vm_missing");
 });
 
-it("gives up when somebody marks the VM between the look and the call", async () => {
+it("fails when the VM is marked between the observation and the call", async () => {
   const vmid = strange();
   const line = "kule:v1 srv=srv_other org=org_other region=lab1 job=job_other";
   region.lab.faults.add({
@@ -93,7 +93,7 @@ it("gives up when somebody marks the VM between the look and the call", async ()
   expect(configOf(vmid)?.description).toBe(line);
 });
 
-it("leaves a VM alone, with its disks, whose taking over never came to an end", async () => {
+it("does not touch a VM, and its disks, whose import never ended", async () => {
   const vmid = strange();
   region.lab.control.setPower(vmid, true);
   const volume = region.lab.control.leaveVolume("ceph-vm", vmid);
@@ -105,13 +105,13 @@ it("leaves a VM alone, with its disks, whose taking over never came to an end", 
   expect(region.lab.control.volumes(vmid)).toContain(volume);
 });
 
-it("takes its marks off a VM whose taking over was called off, wherever that breaks off, and nothing else", async () => {
+it("removes its marks from a VM whose import was cancelled, after any interruption, and nothing else", async () => {
   const vmid = strange();
   const before = JSON.stringify(configOf(vmid));
   await runJob(adoptJob(vmid), region.world, quietHost());
   const payload = { kind: "ServerDestroy", server: server(vmid), vmid, taken_over: false } as const;
   const job = { id: "job_off", payload } as unknown as Job<PayloadOf<"ServerDestroy">>;
-  // The answer to the call is lost: whoever tries again looks first.
+  // The answer to the call is lost: a retry observes first.
   region.lab.faults.add({ method: "POST", path: `/qemu/${vmid}/config`, action: "drop-after" });
   await runJob(job, region.world, quietHost()).catch(() => {});
   const host = quietHost();
@@ -123,7 +123,7 @@ it("takes its marks off a VM whose taking over was called off, wherever that bre
   expect(now.description).toBe("made by hand");
 });
 
-it("leaves no empty description or tags behind where there were none", async () => {
+it("restores an empty description and empty tags where there were none", async () => {
   const vmid = strange({ description: "", tags: "" });
   await runJob(adoptJob(vmid), region.world, quietHost());
   const payload = { kind: "ServerDestroy", server: server(vmid), vmid, taken_over: false } as const;
@@ -134,7 +134,7 @@ it("leaves no empty description or tags behind where there were none", async () 
   expect(configOf(vmid)?.tags ?? "").toBe("");
 });
 
-it("does not take off the marks of whoever has it by now", async () => {
+it("does not remove the marks of another owner", async () => {
   const vmid = strange();
   const line = "kule:v1 srv=srv_other org=org_other region=lab1 job=job_other";
   region.lab.control.editConfig(vmid, { description: line, tags: `kule;org_${vmid}` });
@@ -148,7 +148,7 @@ it("does not take off the marks of whoever has it by now", async () => {
   expect(JSON.stringify(configOf(vmid))).toBe(before);
 });
 
-it("joins its organisation's pool, leaves another for it, and goes out of it when it was called off", async () => {
+it("joins its organisation's pool, leaves another for it, and leaves it again when it was cancelled", async () => {
   const vmid = strange();
   const { lab, client } = region;
   const pool = `kule-org_${vmid}`;
@@ -163,7 +163,7 @@ it("joins its organisation's pool, leaves another for it, and goes out of it whe
   expect((await client.call("GET /pools", {})).map(({ poolid }) => poolid)).toContain(pool);
   const payload = { kind: "ServerDestroy", server: server(vmid), vmid, taken_over: false } as const;
   const off = { id: "job_off", payload } as unknown as Job<PayloadOf<"ServerDestroy">>;
-  // It dies when it is out of the pool: the marks still say that there is something left to do.
+  // It is killed after the VM has left the pool: the marks still show that something is left to do.
   const killed = {
     crashPoint: async (point: string) => {
       if (point === "ServerDestroy.leave-pool.effect-done") throw new Error("killed");

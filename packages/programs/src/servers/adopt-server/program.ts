@@ -1,4 +1,4 @@
-// ServerAdopt: a VM that is there already becomes a server's. It keeps running, or stays off.
+// ServerAdopt: an existing VM becomes a server's. It keeps running, or stays off.
 
 import type { PayloadOf } from "@kule/contract/schemas";
 import type { AdoptionSighting } from "@kule/proxmox/adoption";

@@ -1,5 +1,5 @@
-// Everything about the VM of a new server, worked out from the job and the region's settings alone. After a clone the
-// VM has all that its template has: what is not wanted is named here too, with null.
+// Everything about the VM of a new server, computed from the job and the region's settings alone. After a
+// clone the VM has all that its template has: unwanted settings are named here too, with null.
 
 import type { PayloadOf } from "@kule/contract/schemas";
 import type { DesiredConfig, Owner } from "@kule/proxmox/hypervisor";
@@ -12,9 +12,11 @@ import { Failed } from "../../errors.ts";
 import { desiredFirewall, type FilteredPayload } from "../../firewalls/desired-firewall.ts";
 import type { Job, World } from "../../program.ts";
 import { type RegionSettings, targetNodeFor, templateVmidFor } from "../../region-settings.ts";
+import type { GuestUser } from "../guest-password.ts";
 import { ipConfigs, publicNetDevice } from "../public-interface.ts";
 
 export type DesiredVm = {
+  readonly jobId: string;
   readonly vmid: number;
   readonly owner: Owner;
   readonly name: string;
@@ -25,8 +27,13 @@ export type DesiredVm = {
   readonly tags: readonly string[];
   readonly diskBytes: number;
   readonly config: DesiredConfig;
+  /**
+   * The user that the guest agent sets once the guest runs; null for a guest that finds its password on its
+   * drive, or has none.
+   */
+  readonly guestUser: GuestUser | null;
   readonly firewall: DesiredFirewall;
-  /** What the firewall was worked out from. */
+  /** The payload that the firewall was computed from. */
   readonly filtered: FilteredPayload;
   readonly running: boolean;
 };
@@ -34,7 +41,7 @@ export type DesiredVm = {
 const GIB = 2 ** 30;
 /** Without a nameserver of its own a guest gets the node's: resolving nothing is better than leaking that. */
 const NO_DNS = "127.0.0.1";
-/** Windows wants an upper-case name. */
+/** Windows needs an upper-case name. */
 const WINDOWS_USER = /^[A-Za-z][A-Za-z0-9_-]{0,19}$/;
 
 type CreateJob = Job<PayloadOf<"ServerCreate">>;
@@ -43,7 +50,9 @@ export function poolOf(settings: RegionSettings, pool: string): string {
   return pool.replace(/^kule(?=-)/, settings.poolPrefix);
 }
 
-/** Throws Failed when the region does not have the image or the job holds what no guest may be given. */
+/**
+ * Throws Failed when the region does not have the image or the job contains a value that no guest may get.
+ */
 export function desiredVm(job: CreateJob, world: Pick<World, "settings" | "openSecret">): DesiredVm {
   const { payload } = job;
   const { settings } = world;
@@ -56,6 +65,7 @@ export function desiredVm(job: CreateJob, world: Pick<World, "settings" | "openS
       internal: `the region file of ${settings.region} has no template for ${payload.template}`,
     });
   return {
+    jobId: job.id,
     vmid,
     owner: { serverId: server.id, region: settings.region },
     name: server.name,
@@ -70,7 +80,8 @@ export function desiredVm(job: CreateJob, world: Pick<World, "settings" | "openS
     targetNode: payload.node ?? targetNodeFor(settings, vmid),
     tags: payload.tags,
     diskBytes: payload.package.disk_gb * GIB,
-    config: { ...hardware(job, settings), ...housekeeping(job), ...cloudInit(job, world) },
+    config: { ...hardware(job, settings), ...housekeeping(job), ...cloudInit(job, settings) },
+    guestUser: guestUser(payload, world.openSecret),
     firewall: desiredFirewall(payload),
     filtered: payload,
     running: payload.start,
@@ -121,7 +132,8 @@ function housekeeping({ payload }: CreateJob): DesiredConfig {
     tags: renderTags(payload.tags),
     onboot: "1",
     autostart: null,
-    // A late copy of a rebuild's DELETE would find another VM under the number: as long as this stands it is refused.
+    // A late copy of a rebuild's DELETE would find another VM with the number: this makes the hypervisor
+    // refuse it.
     protection: "1",
     startup: null,
     hookscript: null,
@@ -129,10 +141,7 @@ function housekeeping({ payload }: CreateJob): DesiredConfig {
   };
 }
 
-function cloudInit(
-  { payload }: CreateJob,
-  { settings, openSecret }: Pick<World, "settings" | "openSecret">,
-): DesiredConfig {
+function cloudInit({ payload }: CreateJob, settings: RegionSettings): DesiredConfig {
   const linux = payload.os_family === "linux";
   if (!(linux ? CLOUD_INIT_USER : WINDOWS_USER).test(payload.default_user))
     throw new Failed({
@@ -148,7 +157,6 @@ function cloudInit(
     });
   const servers = [...new Set(payload.interfaces.flatMap((each) => each.dns_servers))];
   const domain = payload.interfaces.map((each) => each.search_domain).find((each) => each !== "");
-  const password = linux ? payload.password_hash : windowsPassword(payload, openSecret);
   return {
     // The drive's format follows the system type: NoCloud for Linux, ConfigDrive for Windows.
     citype: null,
@@ -156,9 +164,9 @@ function cloudInit(
     cicustom: null,
     ciuser: payload.default_user,
     // It stays in the config. Taking it out after the first boot would change the user-data's hash, which is the
-    // instance id: cloud-init would start over at the next boot and make new host keys, cloudbase-init would set a
-    // random password.
-    cipassword: password,
+    // instance id: cloud-init would start over at the next boot and make new host keys. For Windows it would be there in
+    // clear, for every user of the guest to read: the guest's agent sets it instead (ADR 0029).
+    cipassword: linux ? payload.password_hash : null,
     sshkeys: linux && payload.ssh_public_keys.length > 0 ? encodeSshKeys(payload.ssh_public_keys) : null,
     ...ipConfigs(payload),
     nameserver: servers.length > 0 ? servers.join(" ") : NO_DNS,
@@ -169,10 +177,12 @@ function cloudInit(
 }
 
 /** The server's id is the context, so that a sealed password cannot be put into another server's job. */
-function windowsPassword(payload: PayloadOf<"ServerCreate">, openSecret: World["openSecret"]): string | null {
-  if (payload.sealed_password === null) return null;
+function guestUser(payload: PayloadOf<"ServerCreate">, openSecret: World["openSecret"]): GuestUser | null {
+  const { os_family, sealed_password: sealed, start, default_user: name } = payload;
+  // A guest that does not run cannot be given a password.
+  if (os_family === "linux" || sealed === null || !start) return null;
   try {
-    return openSecret(payload.sealed_password, payload.server.id);
+    return { name, password: openSecret(sealed, payload.server.id), crypted: false };
   } catch (cause) {
     throw new Failed(
       {

@@ -45,7 +45,7 @@ describe("The plan of a new server", () => {
     expect(stepsFor({})).toEqual([]);
   });
 
-  it("begins with the pool and the clone, and knows the rest when the clone is there", () => {
+  it("begins with the pool and the clone, and plans the rest when the clone exists", () => {
     expect(planCreate(want, { state: "absent", poolExists: false, template }).map((step) => step.do)).toEqual(
       ["pool", "clone"],
     );
@@ -109,7 +109,7 @@ describe("The plan of a new server", () => {
       expect(() => desiredVm(createJob(1, wrong), world)).toThrow(/invalid_payload/);
   });
 
-  it("never lets the node's name servers into a guest", () => {
+  it("never puts the node's name servers into a guest", () => {
     const [nic] = createJob(1).payload.interfaces;
     if (!nic) throw new Error("a job has an interface");
     const { config } = desiredVm(

@@ -5,6 +5,7 @@ import { sameTags } from "@kule/proxmox/tags";
 import type { SeenFirewall } from "@kule/proxmox/vm-firewall";
 import { Failed } from "../../errors.ts";
 import { firewallDiffers } from "../../firewalls/firewall-differs.ts";
+import { noteOf } from "../existing-server.ts";
 import { quarantined, vmidTaken } from "../vm-problems.ts";
 import type { DesiredVm } from "./desired-vm.ts";
 
@@ -17,14 +18,23 @@ export type SeenServer =
 export type CreateStep =
   | { readonly do: "pool" }
   | { readonly do: "clone"; readonly template: Template }
-  /** It was started before it was complete: a server nobody has been given yet is put right, then started again. */
+  /**
+   * It was started before it was complete: the server is not in use yet, so it is corrected, then started
+   * again.
+   */
   | { readonly do: "power-off" }
   | { readonly do: "resize"; readonly disk: string }
   | { readonly do: "firewall" }
   | { readonly do: "configure"; readonly rewriteSecrets: boolean }
-  | { readonly do: "start" };
+  | { readonly do: "start" }
+  | { readonly do: "set-password" }
+  /** What the guest was given cannot be read back, so a note records that it was given. */
+  | { readonly do: "note"; readonly vm: Vm };
 
-/** What is missing between the server we want and the VM we see, in the order to do it. */
+/** In the job's note on the VM. */
+export const PASSWORD_IS_SET = { password: "set" } as const;
+
+/** The steps from the observed VM to the wanted one, in their order. */
 export function planCreate(want: DesiredVm, seen: SeenServer): readonly CreateStep[] {
   switch (seen.state) {
     case "stale":
@@ -35,10 +45,10 @@ export function planCreate(want: DesiredVm, seen: SeenServer): readonly CreateSt
       if (!seen.template)
         throw new Failed({
           code: "template_missing",
-          message: "The region's image is not there. An operator has to look at it.",
+          message: "The region's image does not exist. An operator has to look at it.",
           internal: `VM ${want.templateVmid} does not exist, is no template, or is hidden from the token`,
         });
-      // What a clone inherits is known only when it is there: the rest is planned after the next look.
+      // What a clone inherits is known only when it exists: the rest is planned after the next observation.
       return [
         ...(seen.poolExists ? [] : [{ do: "pool" } as const]),
         { do: "clone", template: seen.template },
@@ -49,8 +59,8 @@ export function planCreate(want: DesiredVm, seen: SeenServer): readonly CreateSt
 }
 
 /**
- * The tags are set in the same call as everything else, the password included, which cannot be read back. So our
- * tags on the VM say that the call has been made.
+ * The tags are set in the same call as everything else, the password included, which cannot be read back. So
+ * our tags on the VM prove that the call has been made.
  */
 function completion(want: DesiredVm, vm: Vm, firewall: SeenFirewall): CreateStep[] {
   const rewriteSecrets = !sameTags(vm.tags, want.tags) || vm.pendingKeys.includes("cipassword");
@@ -70,5 +80,7 @@ function completion(want: DesiredVm, vm: Vm, firewall: SeenFirewall): CreateStep
   if (configure) steps.push({ do: "configure", rewriteSecrets });
   if (want.running && (vm.power !== "running" || steps.some((step) => step.do === "power-off")))
     steps.push({ do: "start" });
+  if (want.guestUser !== null && noteOf(want.jobId, vm)?.password !== PASSWORD_IS_SET.password)
+    steps.push({ do: "set-password" }, { do: "note", vm });
   return steps;
 }

@@ -5,12 +5,22 @@ import { bootDiskOf } from "@kule/proxmox/disks";
 import type { EffectContext } from "@kule/proxmox/hypervisor";
 import { waitForFirewall } from "../../firewalls/firewall-round.ts";
 import type { Job, Program, World } from "../../program.ts";
+import { noteOnVm } from "../existing-server.ts";
+import { type Patience, setGuestPassword } from "../guest-password.ts";
 import { settledSighting } from "../settled-sighting.ts";
 import { desiredVm } from "./desired-vm.ts";
-import { type CreateStep, planCreate, type SeenServer } from "./plan.ts";
+import { type CreateStep, PASSWORD_IS_SET, planCreate, type SeenServer } from "./plan.ts";
+
+/** The first boot of a Windows, with its restarts, takes ten minutes and more before its agent answers. */
+export const FIRST_BOOT_PATIENCE: Patience = {
+  limitMilliseconds: 20 * 60_000,
+  pauseMilliseconds: 10_000,
+};
 
 export const createServer: Program<"ServerCreate", SeenServer, CreateStep> = {
   kind: "ServerCreate",
+  interruptible: new Set(["set-password"]),
+  idle: new Set(["set-password"]),
 
   async observe(job, world, effect) {
     const want = desiredVm(job, world);
@@ -71,12 +81,17 @@ export const createServer: Program<"ServerCreate", SeenServer, CreateStep> = {
       // The job that starts it may be next.
       if (!running) await untilFiltered(job, world, effect);
     },
-    // In this step: an attempt that goes on after another cannot know since when the rules are there.
+    // In this step: an attempt that continues after another one cannot know since when the rules exist.
     start: async (_, job, world, effect) => {
       const { vmid, owner } = desiredVm(job, world);
       await untilFiltered(job, world, effect);
       await world.hypervisor.start(vmid, owner, effect);
     },
+    "set-password": async (_, job, world, effect) => {
+      const { vmid, owner, guestUser: user } = desiredVm(job, world);
+      if (user !== null) await setGuestPassword({ vmid, owner, user }, FIRST_BOOT_PATIENCE, world, effect);
+    },
+    note: ({ vm }, job, world, effect) => noteOnVm(job, world, PASSWORD_IS_SET, vm, effect),
   },
 
   observed({ payload }, seen) {

@@ -3,7 +3,7 @@ import type { SeenVm } from "../existing-server.ts";
 
 export type SeenRemains =
   | Extract<SeenVm, { state: "present" }>
-  /** A VM that was to be taken over and never was. It stays, without our marks. */
+  /** A VM that was to be adopted and never was. It stays, without our marks. */
   | {
       readonly state: "not-ours";
       readonly marks: {
@@ -31,7 +31,7 @@ export function planDestroy(seen: SeenRemains): readonly DestroyStep[] {
   if (seen.state === "not-ours") {
     if (seen.marks === null) return [];
     const { pool, ...marks } = seen.marks;
-    // The marks last: without them nobody would know that the pool is to be left.
+    // The marks last: without them it would not be known that the pool must be left.
     return [...(pool === null ? [] : [{ do: "leave-pool", pool } as const]), { do: "unmark", ...marks }];
   }
   const { vm } = seen;

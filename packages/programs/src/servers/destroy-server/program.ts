@@ -22,7 +22,7 @@ export const destroyServer: Program<"ServerDestroy", SeenRemains, DestroyStep> =
     if (seen.state === "present") return seen;
     const leftovers = await world.hypervisor.leftoverVolumes(job.payload.vmid, effect.signal);
     if (leftovers.length === 0) return { state: "absent", leftovers };
-    // A clone that was sent long before may have arrived meanwhile: then they are no leftovers.
+    // A clone that was requested long before may have arrived in the meantime: then they are no leftovers.
     const again = await observeExisting(job, world, effect);
     return again.state === "present" ? again : { state: "absent", leftovers };
   },
@@ -58,7 +58,9 @@ export const destroyServer: Program<"ServerDestroy", SeenRemains, DestroyStep> =
   observed: ({ payload }) => ({ power_state: "off", vmid: payload.vmid }),
 };
 
-/** What an import that was called off has left on the VM: marks that would make it an unknown server's for ever. */
+/**
+ * The marks that a cancelled import has left on the VM: they would mark it as an unknown server's forever.
+ */
 async function lookForMarks(
   job: Job<PayloadOf<"ServerDestroy">>,
   world: World,

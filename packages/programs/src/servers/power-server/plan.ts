@@ -6,14 +6,14 @@ import { isComplete, requireComplete, vmMissing } from "../vm-problems.ts";
 
 export type SeenPower =
   | { readonly state: "absent" }
-  /** Our own shutdown still waits for the guest and holds the VM; only a stop goes past it. */
+  /** Our own shutdown still waits for the guest and holds the VM; only a stop supersedes it. */
   | { readonly state: "shutting-down" }
   | { readonly state: "present"; readonly vm: Vm; readonly lastReset: string | null };
 
 export type PowerStep =
-  /** A server that is to be had is not on its way out: the restore that should have seen to it has failed. */
+  /** A usable server is not being removed: the restore that should have unmarked it has failed. */
   | { readonly do: "unmark"; readonly config: DesiredConfig }
-  /** Remembers what was seen: whether a guest was rebooted or reset cannot be told from one look. */
+  /** Records what was observed: one observation cannot show whether a guest was rebooted or reset. */
   | { readonly do: "note"; readonly vm: Vm; readonly facts: Readonly<Record<string, string>> }
   | { readonly do: "shut-down"; readonly process: string | null }
   | { readonly do: "power-off"; readonly process: string | null }
@@ -22,10 +22,10 @@ export type PowerStep =
 
 type Payload = PayloadOf<"ServerPower">;
 
-/** Stands in a note for what there was none of. */
+/** Recorded in a note where there was none. */
 const NONE = "none";
 
-/** What is missing between what was asked for and the VM we see. */
+/** The steps from the observed VM to the requested state. */
 export function planPower(jobId: string, payload: Payload, seen: SeenPower): readonly PowerStep[] {
   if (seen.state === "absent") throw vmMissing(payload.vmid);
   if (seen.state === "shutting-down") return [{ do: "power-off", process: null }];
@@ -41,8 +41,8 @@ export function planPower(jobId: string, payload: Payload, seen: SeenPower): rea
 }
 
 /**
- * A VM that is only half made is switched off if it runs, and neither started nor called stopped: whoever hears that it
- * is would start it, and the rebuild that makes it anew would be forgotten.
+ * An incomplete VM is switched off if it runs, and neither started nor reported as stopped: its owner would
+ * start it, and would no longer see that the rebuild has to be retried.
  */
 function isOfNoUse(payload: Payload, vm: Vm): boolean {
   return !isComplete(payload, vm) && (vm.power === "stopped" || payload.action === "reboot");
@@ -63,7 +63,7 @@ function planAction(jobId: string, payload: Payload, vm: Vm, lastReset: string |
   }
 }
 
-/** A paused guest cannot be asked: its power is taken away if that is allowed. */
+/** A paused guest cannot be asked: it is powered off if that is allowed. */
 function off(payload: Payload, vm: Vm): PowerStep[] {
   if (vm.power === "stopped") return [];
   if (vm.power === "running") return [{ do: "shut-down", process: vm.process }];
@@ -76,14 +76,14 @@ function off(payload: Payload, vm: Vm): PowerStep[] {
 }
 
 /**
- * Done when the guest runs and was noted to be off. Another process than before says nothing: a VM that moves to another
- * node and back gets one too, and its guest notices nothing.
+ * Done when the guest runs and was recorded as off. Another process than before proves nothing: a VM that
+ * moves to another node and back gets one too, without a reboot.
  */
 function planReboot(jobId: string, payload: Payload, vm: Vm): PowerStep[] {
   const wasOff = noteOf(jobId, vm)?.process === NONE;
   const note = { do: "note", vm, facts: { process: NONE } } as const;
   if (vm.power === "stopped") return [...(wasOff ? [] : [note]), { do: "start" }];
-  // That it is off only the next look says: whoever was to be asked may have moved meanwhile.
+  // Only the next observation shows that it is off: the guest may have been moved in the meantime.
   return wasOff ? [] : off(payload, vm);
 }
 

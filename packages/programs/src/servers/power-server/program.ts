@@ -8,7 +8,7 @@ export const powerServer: Program<"ServerPower", SeenPower, PowerStep> = {
   kind: "ServerPower",
   irreversible: new Set(["power-off", "reset", "start"]),
   interruptible: new Set(["shut-down"]),
-  lastLook: lastLookAtPower,
+  lastObservation: lastLookAtPower,
 
   async observe(job, world, effect) {
     const { action, vmid } = job.payload;

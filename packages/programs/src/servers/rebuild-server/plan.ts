@@ -5,7 +5,7 @@ import { type CreateStep, planCreate, type SeenServer } from "../create-server/p
 import { notOurs } from "../vm-problems.ts";
 
 export type SeenRebuild =
-  /** Made by another job than this one: what is to be replaced. */
+  /** Created by another job than this one: to be replaced. */
   | { readonly state: "former"; readonly vm: Vm; readonly template: Template | null }
   | (Extract<SeenServer, { state: "absent" }> & { readonly leftovers: readonly LeftoverVolume[] })
   | Exclude<SeenServer, { state: "absent" }>;
@@ -19,19 +19,19 @@ export type RebuildStep =
   | { readonly do: "free-volumes"; readonly volumes: readonly LeftoverVolume[] };
 
 /**
- * Which of the two VMs is there is told by the job in its marker, which the clone call sets: from the first moment on
- * the new VM is known for what it is, and is never destroyed.
+ * The job in its marker, which the clone call sets, shows which of the two VMs exists: the new VM is
+ * identified from the first moment on, and is never destroyed.
  */
 export function planRebuild(want: DesiredVm, seen: SeenRebuild): readonly RebuildStep[] {
   switch (seen.state) {
     case "foreign":
       throw notOurs(want.vmid, seen.why);
     case "former": {
-      // Before anything is destroyed it must be sure that something can be made.
+      // Before anything is destroyed it must be certain that a new VM can be created.
       if (!seen.template)
         throw new Failed({
           code: "template_missing",
-          message: "The region's image is not there. Nothing was changed. An operator has to look at it.",
+          message: "The region's image does not exist. Nothing was changed. An operator has to look at it.",
           internal: `VM ${want.templateVmid} does not exist, is no template, or is hidden from the token`,
         });
       const { vm } = seen;
@@ -51,7 +51,7 @@ export function planRebuild(want: DesiredVm, seen: SeenRebuild): readonly Rebuil
   }
 }
 
-/** The pool is there since the server was first made; the clone makes sure of it. */
+/** The pool exists since the server was first created; the clone ensures it. */
 function withoutPool(steps: readonly CreateStep[]): RebuildStep[] {
   return steps.flatMap((step) => (step.do === "pool" ? [] : [step]));
 }

@@ -1,4 +1,4 @@
-// ServerRebuild: another VM under the same number, with the same MAC and addresses, and a disk made anew.
+// ServerRebuild: another VM with the same number, the same MAC and addresses, and a new disk.
 
 import type { PayloadOf } from "@kule/contract/schemas";
 import { ProxmoxForbidden } from "@kule/proxmox/errors";
@@ -12,17 +12,28 @@ import { planRebuild, type RebuildStep, type SeenRebuild } from "./plan.ts";
 
 type RebuildJob = Job<PayloadOf<"ServerRebuild">>;
 
-/** The new VM is made as that of any new server. */
+/** The new VM is created like that of any new server. */
 function asCreate({ id, payload }: RebuildJob): Job<PayloadOf<"ServerCreate">> {
   return { id, payload: { ...payload, kind: "ServerCreate" } };
 }
 
-const { pool, clone, "power-off": powerOff, resize, firewall, configure, start } = createServer.apply;
+const {
+  pool,
+  clone,
+  "power-off": powerOff,
+  resize,
+  firewall,
+  configure,
+  start,
+  "set-password": setPassword,
+  note,
+} = createServer.apply;
 
 export const rebuildServer: Program<"ServerRebuild", SeenRebuild, RebuildStep> = {
   kind: "ServerRebuild",
   irreversible: new Set(["destroy", "free-volumes", "clone"]),
-  lastLook: lastLookAtPower,
+  idle: new Set(["set-password"]),
+  lastObservation: lastLookAtPower,
 
   async observe(job, world, effect) {
     const want = desiredVm(asCreate(job), world);
@@ -36,7 +47,7 @@ export const rebuildServer: Program<"ServerRebuild", SeenRebuild, RebuildStep> =
         hypervisor.poolExists(want.pool, signal),
         hypervisor.leftoverVolumes(want.vmid, signal),
       ]);
-      // What a clone has made that arrived meanwhile is no leftover.
+      // Volumes of a clone that arrived in the meantime are no leftovers.
       if (leftovers.length > 0) sighting = await look();
       if (sighting.state === "absent") return { state: "absent", template, poolExists, leftovers };
     }
@@ -78,6 +89,8 @@ export const rebuildServer: Program<"ServerRebuild", SeenRebuild, RebuildStep> =
     firewall: (step, job, world, effect) => firewall(step, asCreate(job), world, effect),
     configure: (step, job, world, effect) => configure(step, asCreate(job), world, effect),
     start: (step, job, world, effect) => start(step, asCreate(job), world, effect),
+    "set-password": (step, job, world, effect) => setPassword(step, asCreate(job), world, effect),
+    note: (step, job, world, effect) => note(step, asCreate(job), world, effect),
   },
 
   observed(job, seen) {

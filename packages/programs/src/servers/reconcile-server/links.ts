@@ -1,6 +1,6 @@
-// The interfaces of a VM that somebody has changed by hand, put right. The hypervisor reads its firewall files in rounds:
-// an interface that gets another bridge, VLAN or MAC is in its network before its rules are. So it is disconnected as it
-// is, changed while it is, and connected when a round must be over.
+// Corrects the interfaces of a VM that was changed manually. The hypervisor reads its firewall files in
+// rounds: an interface that gets another bridge, VLAN or MAC is in its network before its rules are in force.
+// So it is disconnected as it is, then changed, and connected when a round must be over.
 
 import type { DesiredConfig } from "@kule/proxmox/hypervisor";
 import {
@@ -12,7 +12,9 @@ import {
 import type { RegionSettings } from "../../region-settings.ts";
 import { type InterfacesPayload, publicNetDevice } from "../public-interface.ts";
 
-/** Configs of all the VM's interfaces, to be written one after the other; null where nothing is to be done. */
+/**
+ * Configs of all the VM's interfaces, to be written one after the other; null where nothing has to change.
+ */
 export type LinkChanges = {
   /** Those that are wrong, disconnected, and otherwise as they are. */
   readonly close: DesiredConfig | null;
@@ -21,7 +23,7 @@ export type LinkChanges = {
   readonly open: DesiredConfig | null;
 };
 
-/** What a guest's driver depends on; all else in a device is the control plane's to say. */
+/** Options that a guest's driver depends on; the control plane decides all others. */
 const KEPT = ["queues", "mtu"];
 const isInterface = (key: string): boolean => /^net\d+$/.test(key);
 
@@ -67,7 +69,7 @@ function wantedDevices(payload: InterfacesPayload, settings: RegionSettings): Re
   return Object.fromEntries([...inside, ...outside]);
 }
 
-/** A VM that was taken over keeps the model of its card: its guest may have no driver for another. */
+/** An adopted VM keeps the model of its card: its guest may have no driver for another. */
 function asWanted(wanted: NetDevice, has: NetDevice | null): NetDevice {
   if (has === null) return wanted;
   const extra = new Map([...has.extra].filter(([key]) => KEPT.includes(key)));
@@ -77,7 +79,7 @@ function asWanted(wanted: NetDevice, has: NetDevice | null): NetDevice {
 const closed = (device: NetDevice): string =>
   renderNetDevice({ ...device, extra: new Map([...device.extra, ["link_down", "1"]]) });
 
-/** `link_down=0` says what nothing says. */
+/** `link_down=0` means the same as no `link_down`. */
 function textOf(device: NetDevice): string {
   const extra = new Map([...device.extra].filter(([key, value]) => key !== "link_down" || value !== "0"));
   return renderNetDevice({ ...device, extra, mac: device.mac ?? "02:00:00:00:00:00" });

@@ -16,7 +16,7 @@ import { planLinks } from "./links.ts";
 
 export type SeenDrift =
   | { readonly state: "absent" }
-  /** The server's by all that it has but the marker, which somebody took away. */
+  /** The server's by everything but the marker, which was removed manually. */
   | { readonly state: "unmarked"; readonly vm: Adoptable }
   | { readonly state: "present"; readonly vm: Vm; readonly firewall: SeenFirewall };
 
@@ -32,7 +32,7 @@ export type ReconcileStep =
 
 type Payload = PayloadOf<"ServerReconcile">;
 
-/** What differs from the records and can be written back. Sizes and power are left as they are. */
+/** The differences from the records that can be written back. Sizes and power are left as they are. */
 export function planReconcile(
   jobId: string,
   payload: Payload,
@@ -46,7 +46,7 @@ export function planReconcile(
   const marks = marksOf(payload, vm);
   const pool = poolOf(settings, payload.pool);
   const steps: ReconcileStep[] = [];
-  // What is wrong may be somebody else's network: that ends first.
+  // The wrong one may be another organisation's network: that is disconnected first.
   if (links.close !== null) steps.push({ do: "close-links", config: links.close });
   if (!isEmptyDifference(configDifference(marks, vm.config, false)))
     steps.push({ do: "describe", config: marks });
@@ -79,19 +79,19 @@ function markOf(
   };
 }
 
-/** With the tags that others have put on it, but for the one of a removal that was taken back. */
+/** Includes the tags that others have set, except the one of a cancelled removal. */
 function marksOf({ server, tags }: Payload, vm: Vm): DesiredConfig {
   const others = vm.tags.filter((tag) => tag !== REMOVING_TAG);
   return { name: server.name, tags: renderTags([...tags, ...others]), onboot: "1", protection: "1" };
 }
 
-/** A guest whose hardware cannot be changed while it runs goes on with the former interface. */
+/** A guest whose hardware cannot be changed while it runs continues with the former interface. */
 function requireLive({ vmid, pendingKeys }: Vm): void {
   const waiting = pendingKeys.filter((key) => /^net\d+$/.test(key));
   if (waiting.length === 0) return;
   throw new Failed({
     code: "restart_needed",
-    message: "The server's interfaces are put right with its next start. Switch it off and on.",
+    message: "The server's interfaces are corrected with its next start. Switch it off and on.",
     internal: `VM ${vmid} has pending changes of ${waiting.join(", ")}: its hotplug setting has no network`,
   });
 }

@@ -30,7 +30,7 @@ const filter = { id: "flt_1", is_filtered: true, rules: [] } satisfies PayloadOf
 
 type ReconcileJob = Job<PayloadOf<"ServerReconcile">>;
 
-/** A server as it was made, and the job that puts it right. */
+/** A server as it was created, and the job that reconciles it. */
 async function server(more: Partial<PayloadOf<"ServerCreate">> = {}): Promise<ReconcileJob> {
   const vmid = next++;
   const job = createJob(vmid, { public_interface: outside, filter, ...more });
@@ -50,7 +50,7 @@ const codeOf = (work: Promise<unknown>) =>
   );
 
 /** All that an operator can change in the web interface, at once. */
-function meddle(job: ReconcileJob): void {
+function changeManually(job: ReconcileJob): void {
   const { net0 = "", net1 = "" } = configOf(job);
   edit(job, {
     name: "mine",
@@ -66,7 +66,7 @@ function meddle(job: ReconcileJob): void {
 it("puts name, tags, interfaces, firewall and pool right, and changes nothing where all is right", async () => {
   const job = await server();
   const before = JSON.parse(JSON.stringify(await endState(region, job.payload.vmid)));
-  meddle(job);
+  changeManually(job);
   const host = quietHost();
   const observed = await runJob(job, region.world, host);
   expect(stepsDone(host.events)).toEqual([
@@ -79,7 +79,7 @@ it("puts name, tags, interfaces, firewall and pool right, and changes nothing wh
   ]);
   expect(observed).toMatchObject({ power_state: "on", filter: "flt_1" });
   const after = JSON.parse(JSON.stringify(await endState(region, job.payload.vmid)));
-  // A tag of somebody's own stays, and so does what only the guest's driver is about.
+  // Tags of others stay, and so do options that only the guest's driver depends on.
   expect(after.config.tags.split(";")).toContain("mine");
   expect(after.config.tags).not.toContain("kule-removing");
   expect(after.config.net0).toContain("queues=2");
@@ -97,7 +97,7 @@ it("puts name, tags, interfaces, firewall and pool right, and changes nothing wh
 it("connects no interface that it changes before the hypervisor's firewall has read its rules, wherever it dies", async () => {
   const passed: string[] = [];
   const plain = await server();
-  meddle(plain);
+  changeManually(plain);
   await runJob(plain, region.world, quietHost({ crashPoint: async (point) => void passed.push(point) }));
   const points = [
     ...new Set(passed.filter((point) => /(links|firewall)\.(effect-done|after-ack)/.test(point))),
@@ -106,7 +106,7 @@ it("connects no interface that it changes before the hypervisor's firewall has r
   const found: string[] = [];
   for (const point of ["", ...points]) {
     const job = await server();
-    meddle(job);
+    changeManually(job);
     let changedAt: number | null = null;
     let lastRuleAt = 0;
     let died = false;
@@ -146,7 +146,7 @@ it("connects no interface that it changes before the hypervisor's firewall has r
   expect(found).toEqual([]);
 });
 
-it("brings back an interface that was taken away, disconnected at first", async () => {
+it("restores an interface that was removed, disconnected at first", async () => {
   const job = await server();
   edit(job, {}, ["net1"]);
   const host = quietHost();
@@ -159,7 +159,7 @@ it("brings back an interface that was taken away, disconnected at first", async 
   });
 });
 
-it("keeps the model of a card that its guest came with", async () => {
+it("keeps the model of a card that its guest was adopted with", async () => {
   const job = await server();
   const { net0 = "" } = configOf(job);
   edit(job, { net0: net0.replace("virtio=", "e1000=").replace("tag=120", "tag=7") });
@@ -171,7 +171,7 @@ it("keeps the model of a card that its guest came with", async () => {
   });
 });
 
-it("marks a VM again whose marker was taken away, by its number, its tag and its MAC address", async () => {
+it("marks a VM again whose marker was removed, by its number, its tag and its MAC address", async () => {
   const job = await server();
   edit(job, { description: "mine now" });
   const host = quietHost();
@@ -181,7 +181,7 @@ it("marks a VM again whose marker was taken away, by its number, its tag and its
   expect(configOf(job).description).toContain("mine now");
 });
 
-it("touches no VM that is another's, a stranger's, or not known by its MAC address, and makes none", async () => {
+it("changes no VM that is another's, foreign, or not known by its MAC address, and creates none", async () => {
   const vmids: [ReconcileJob, string][] = [];
   const other = await server();
   edit(other, { description: "kule:v1 srv=srv_x org=org_x region=lab1 job=job_x" });

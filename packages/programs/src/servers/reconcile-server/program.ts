@@ -1,4 +1,4 @@
-// ServerReconcile: a VM that somebody has changed by hand is as the records want it again.
+// ServerReconcile: a VM that was changed manually is restored to the records.
 
 import type { PayloadOf } from "@kule/contract/schemas";
 import type { Adoptable } from "@kule/proxmox/adoption";
@@ -15,7 +15,7 @@ type ReconcileJob = Job<PayloadOf<"ServerReconcile">>;
 
 export const reconcileServer: Program<"ServerReconcile", SeenDrift, ReconcileStep> = {
   kind: "ServerReconcile",
-  lastLook: lastLookAtPower,
+  lastObservation: lastLookAtPower,
 
   async observe(job, world, effect) {
     const { vmid } = job.payload;
@@ -49,7 +49,8 @@ export const reconcileServer: Program<"ServerReconcile", SeenDrift, ReconcileSte
       // For a VM that is off as well: the job that starts it may be next, and its guest is up before the round is over.
       if (waits) await waitForFirewall(world, effect);
     },
-    // The wait is in this step: an attempt that goes on after another cannot know since when the interface is there.
+    // The wait is in this step: an attempt that continues after another one cannot know since when the
+    // interface exists.
     "open-links": async ({ config }, job, world, effect) => {
       await waitForFirewall(world, effect);
       await write(config, job, world, effect);

@@ -5,7 +5,7 @@ import { guestAgentUnavailable, vmMissing } from "../vm-problems.ts";
 
 export type PasswordStep =
   | { readonly do: "tell-guest" }
-  /** What the guest was told cannot be read back, so that it was told is noted. */
+  /** What the guest was given cannot be read back, so a note records that it was given. */
   | { readonly do: "note"; readonly vm: Vm }
   /** Where the guest finds it at its next start; with the note, in one call. */
   | { readonly do: "write"; readonly vm: Vm };

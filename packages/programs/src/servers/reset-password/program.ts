@@ -1,7 +1,6 @@
 // ServerPasswordReset: a user of the guest gets another password, through the guest's agent or at its next start.
 
 import type { PayloadOf } from "@kule/contract/schemas";
-import { ProxmoxAgentUnavailable } from "@kule/proxmox/errors";
 import { withJobNote } from "@kule/proxmox/job-note";
 import { Failed } from "../../errors.ts";
 import type { Program, World } from "../../program.ts";
@@ -13,41 +12,33 @@ import {
   ownerOf,
   type SeenVm,
 } from "../existing-server.ts";
-import { guestAgentUnavailable } from "../vm-problems.ts";
+import { type Patience, setGuestPassword } from "../guest-password.ts";
 import { type PasswordStep, planPasswordReset } from "./plan.ts";
 
-/** The agent of a guest that has just been started comes up within this time; on Windows it may take longer. */
-const AGENT_LOOKS = 10;
-const AGENT_PAUSE_MILLISECONDS = 3_000;
+/**
+ * The agent of a guest that has just been started answers within this time; on Windows it may take longer.
+ */
+const AGENT_PATIENCE: Patience = { limitMilliseconds: 27_000, pauseMilliseconds: 3_000 };
 
 export const resetPassword: Program<"ServerPasswordReset", SeenVm, PasswordStep> = {
   kind: "ServerPasswordReset",
   irreversible: new Set(["tell-guest", "write"]),
   observe: observeExisting,
-  lastLook: lastLookAtPower,
+  lastObservation: lastLookAtPower,
   plan: ({ id, payload }, seen) => planPasswordReset(id, payload, seen),
   apply: {
-    "tell-guest": async (_, job, world, effect) => {
+    "tell-guest": (_, job, world, effect) => {
       const { vmid, username, os_family } = job.payload;
       const user = {
         name: username,
         password: passwordOf(job.payload, world),
         crypted: os_family === "linux",
       };
-      for (let look = 1; ; look++) {
-        try {
-          await world.hypervisor.setGuestPassword(vmid, ownerOf(job, world), user, effect);
-          return;
-        } catch (error) {
-          if (!(error instanceof ProxmoxAgentUnavailable)) throw error;
-          if (look >= AGENT_LOOKS) throw guestAgentUnavailable(error.message);
-          await effect.stillRunning(look * AGENT_PAUSE_MILLISECONDS);
-          await world.runtime.pause(AGENT_PAUSE_MILLISECONDS, effect.signal);
-        }
-      }
+      return setGuestPassword({ vmid, owner: ownerOf(job, world), user }, AGENT_PATIENCE, world, effect);
     },
     note: ({ vm }, job, world, effect) => noteOnVm(job, world, { password: "set" }, vm, effect),
     write: ({ vm }, job, world, effect) => {
+      if (job.payload.os_family !== "linux") throw neverOnTheDrive();
       const note = { jobId: job.id, facts: { password: "written" } };
       const desired = {
         description: withJobNote(vm.config.description, note),
@@ -73,6 +64,16 @@ function passwordOf(payload: PayloadOf<"ServerPasswordReset">, { openSecret }: W
       `it does not open with this agent's key: ${cause instanceof Error ? cause.message : cause}`,
     );
   }
+}
+
+/** The API refuses it. The drive has a Windows password in clear, for every user of the guest to read (ADR 0029). */
+function neverOnTheDrive(): Failed {
+  return new Failed({
+    code: "invalid_payload",
+    message: "A Windows password can only be set while the server runs.",
+    internal:
+      "when: next_boot for a Windows guest would put its password on the cloud-init drive in clear text",
+  });
 }
 
 function unreadable(why: string): Failed {

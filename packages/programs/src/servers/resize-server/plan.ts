@@ -35,8 +35,9 @@ export function diskBytesOf(payload: Payload): number {
 }
 
 /**
- * What is missing between the size we want and the VM we see. A running VM takes a new size without a word and keeps it
- * waiting for a cold start, so the size is written first and the guest is away only for as long as a restart takes.
+ * The steps from the observed VM to the wanted size. A running VM accepts a new size without an error and
+ * applies it at a cold start, so the size is written first and the guest is down only for as long as a
+ * restart takes.
  */
 export function planResize(payload: Payload, seen: SeenVm): readonly ResizeStep[] {
   if (seen.state === "absent") throw vmMissing(payload.vmid);
@@ -51,7 +52,7 @@ export function planResize(payload: Payload, seen: SeenVm): readonly ResizeStep[
   const size = sizeOf(payload);
   const configure = !isEmptyDifference(configDifference(size, vm.config, false));
   const steps: ResizeStep[] = [];
-  // The disk first: it is what can fail for want of room, and the server then goes on as it was.
+  // The disk first: it is what can fail for lack of space, and the server then continues unchanged.
   if ((disk.bytes ?? 0) < diskBytesOf(payload)) steps.push({ do: "grow-disk", disk: disk.key });
   if (configure) steps.push({ do: "configure" });
   // A guest is restarted for a size that was seen to be written, and not for the promise of one.

@@ -12,7 +12,7 @@ export const resizeServer: Program<"ServerResize", SeenVm, ResizeStep> = {
   kind: "ServerResize",
   irreversible: new Set(["grow-disk", "configure", "shut-down", "power-off", "start"]),
   observe: observeExisting,
-  lastLook: lastLookAtSize,
+  lastObservation: lastLookAtSize,
   plan: ({ payload }, seen) => planResize(payload, seen),
   apply: {
     "grow-disk": ({ disk }, job, world, effect) =>

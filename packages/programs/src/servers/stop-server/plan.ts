@@ -8,7 +8,10 @@ export type StopStep =
   | { readonly do: "shut-down" }
   | { readonly do: "power-off" };
 
-/** How a VM stands in the removal buffer: it does not start by itself, and nobody deletes it by accident, as ever. */
+/**
+ * The config of a VM in the removal buffer: it does not start with its node, and is protected from accidental
+ * deletion, as always.
+ */
 function bufferedConfig(vm: Vm): DesiredConfig {
   return { onboot: null, protection: "1", tags: renderTags([...vm.tags, REMOVING_TAG]) };
 }

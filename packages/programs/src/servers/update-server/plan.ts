@@ -6,12 +6,12 @@ import { vmMissing } from "../vm-problems.ts";
 
 export type SeenName =
   | { readonly state: "absent" }
-  /** `hostName` is null when nobody in the guest answers. */
+  /** `hostName` is null when no agent in the guest answers. */
   | { readonly state: "present"; readonly vm: Vm; readonly hostName: string | null };
 
 export type UpdateStep =
   | { readonly do: "rename" }
-  /** Notes when the guest would not: it takes the name at its next start. */
+  /** Records when the guest refused: it applies the name at its next start. */
   | { readonly do: "tell-guest"; readonly vm: Vm };
 
 export function planUpdate(
@@ -26,7 +26,7 @@ export function planUpdate(
   if (!isEmptyDifference(configDifference({ name }, vm.config, false))) steps.push({ do: "rename" });
   const hasRefused = noteOf(jobId, vm)?.guest === "refused";
   const isOther = hostName !== null && hostName.split(".")[0] !== name;
-  // A Windows guest takes a name only at a start.
+  // A Windows guest applies a name only at a start.
   if (payload.os_family === "linux" && isOther && !hasRefused) steps.push({ do: "tell-guest", vm });
   return steps;
 }

@@ -1,4 +1,4 @@
-// ServerUpdate: the VM has the server's name, and its guest too where it can be told.
+// ServerUpdate: sets the server's name on the VM, and in its guest where that is possible.
 
 import type { Program } from "../../program.ts";
 import { lastLookAtPower, noteOnVm, observedPower, observeExisting, ownerOf } from "../existing-server.ts";
@@ -6,7 +6,7 @@ import { planUpdate, type SeenName, type UpdateStep } from "./plan.ts";
 
 export const updateServer: Program<"ServerUpdate", SeenName, UpdateStep> = {
   kind: "ServerUpdate",
-  lastLook: lastLookAtPower,
+  lastObservation: lastLookAtPower,
 
   async observe(job, world, effect) {
     const seen = await observeExisting(job, world, effect);

@@ -5,8 +5,9 @@ import type { IntentGateway, IntentSubnet, NetworkIntent } from "../intent.ts";
 import { tiers } from "../tiers.ts";
 
 /*
- * Intents of two organisations with three networks of the same blocks, small enough for everything to meet everything.
- * They hold what the API would refuse as well: a gateway that serves a data subnet, a public address in one.
+ * Intents of two organisations with three networks of the same blocks, small enough for every combination.
+ * They contain what the API would refuse as well: a gateway that serves a data subnet, a public address in
+ * one.
  */
 
 export const sampleNetworks = ["net_a1", "net_a2", "net_b1"] as const;

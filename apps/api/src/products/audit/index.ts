@@ -1,0 +1,2 @@
+/** What other products may import of the audit trail. */
+export { mountAudit } from "./routes.ts";

@@ -1,0 +1,71 @@
+import type { FieldError } from "@kule/contract/field-errors";
+import { alreadyAttached } from "@kule/rules/refusals";
+import { sql } from "kysely";
+import type { ApiRequest } from "../../platform/api-request.ts";
+import type { Tx } from "../../platform/database.ts";
+import { Conflict, fieldError, Invalid } from "../../platform/errors.ts";
+import { isId } from "../../platform/ids.ts";
+import { takePublicIp } from "./allocation.ts";
+import { tierRefusal } from "./placement.ts";
+import { findPublicIp, lockPublicIp } from "./store.ts";
+
+/** What is wrong with the public address that a create names. */
+export async function publicIpOfNewServerErrors(
+  { db, organisationId }: ApiRequest,
+  wanted: string | undefined,
+  region: string | null,
+): Promise<FieldError[]> {
+  if (wanted === undefined || wanted === "auto") return [];
+  const ip = isId("ip", wanted) ? await findPublicIp(db, organisationId, wanted) : null;
+  if (ip === null) return [fieldError("/public_ip", "not_found", "no such public IP")];
+  return region === null || ip.region === region
+    ? []
+    : [fieldError("/public_ip", "conflicts_with", `is not in region ${region}`)];
+}
+
+/**
+ * Attaches a public address to a server that is being created, in the transaction that writes it: the job
+ * that creates the server configures it.
+ *
+ * @param wanted `auto` reserves a free IPv4 address of those allocated to the organisation
+ */
+export async function attachIpToNewServer(
+  tx: Tx,
+  organisationId: string,
+  server: { readonly id: string; readonly region: string },
+  wanted: string,
+): Promise<void> {
+  const refusal = await tierRefusal(tx, organisationId, server.id);
+  if (refusal !== null) throw new Conflict(refusal);
+  const id =
+    wanted === "auto"
+      ? await takePublicIp(tx, { organisationId, region: server.region, version: 4, address: null, more: {} })
+      : wanted;
+  const ip = await lockPublicIp(tx, organisationId, id);
+  if (ip === null) throw new Invalid([fieldError("/public_ip", "not_found", "no such public IP")]);
+  if (ip.server_id !== null || ip.held_by !== null)
+    throw new Conflict(
+      alreadyAttached("public_ip_free", "The address is attached to another server", {
+        resource: ip.holder_id,
+        fix: `POST /public-ips/${id}/detach`,
+      }),
+    );
+  if (ip.gateway_id !== null)
+    throw new Conflict(
+      alreadyAttached("public_ip_of_no_gateway", "The address is a gateway's", {
+        resource: ip.gateway_id,
+        fix: `DELETE /gateways/${ip.gateway_id}`,
+      }),
+    );
+  await tx
+    .updateTable("public_ip")
+    .set({
+      server_id: server.id,
+      held_by: server.id,
+      generation: sql<number>`generation + 1`,
+      updated_at: sql<Date>`clock_timestamp()`,
+    })
+    .where("organisation_id", "=", organisationId)
+    .where("id", "=", id)
+    .execute();
+}

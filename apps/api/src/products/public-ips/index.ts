@@ -1,0 +1,5 @@
+/** What other products may import of public IPs: how one is reserved, attached and released. */
+export { releasePublicIp, takePublicIp } from "./allocation.ts";
+export { publicIpsOfServers } from "./of-servers.ts";
+export { mountPublicIps } from "./routes.ts";
+export { factsOf, findPublicIp, lockPublicIp } from "./store.ts";

@@ -1,0 +1,2 @@
+/** What other products may import of reachability. */
+export { mountReachability } from "./routes.ts";

@@ -1,0 +1,13 @@
+/**
+ * What other products may import of servers: the record, its locks and views, and the hooks for what is
+ * attached to it.
+ */
+export { blocked, refuseConflicts } from "./answers.ts";
+export { isFiltered, writesFilter } from "./filter-state.ts";
+export type { PublicInterface, ServerHooks } from "./hooks.ts";
+export { lockServers } from "./lock-servers.ts";
+export { passWaitingRules, preemptQueuedJob } from "./preempt.ts";
+export { mountServers } from "./routes.ts";
+export { serverJobs } from "./settle.ts";
+export { findServer, lockServer, type ServerDetails } from "./store.ts";
+export { consoleFactsOf, viewServer } from "./view.ts";

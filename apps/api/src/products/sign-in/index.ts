@@ -1,0 +1,2 @@
+/** What other products may import of signing in. */
+export { mountSignIn } from "./routes.ts";

@@ -1,0 +1,4 @@
+/** What other products may import of usage: how it is recorded. */
+export { openUsage, recordUsage, type UsageNote } from "./record.ts";
+export { mountUsage } from "./routes.ts";
+export { serverUsage } from "./server-usage.ts";

@@ -1,0 +1,28 @@
+import type { Schemas } from "@kule/contract/schemas";
+import { nameSorts } from "../../layout/list-query.ts";
+import type { ListedResource } from "../../resources/resource.ts";
+
+export const ipPools: ListedResource<Schemas["IpPool"]> = {
+  prefix: "pool",
+  section: "operator",
+  operations: { list: "listIpPools", get: "getIpPool", update: "updateIpPool", delete: "deleteIpPool" },
+  nameOf: ({ name }) => name,
+  detailOf: ({ region }) => region,
+  idsOf: ({ id }) => ({ ip_pool_id: id }),
+  changeable: ({ name, description }) => ({ name, description }),
+  settings: { fields: ["name", "description"], conflicts: { name_taken: "name" } },
+  hasLabels: false,
+  isDeleteConfirmed: true,
+  hasPage: true,
+  listed: {
+    element: "pool-list",
+    choices: "ip_pools",
+    filters: ["region"],
+    sorts: nameSorts,
+    texts: ({ ipPools: text }) => text,
+  },
+  texts: ({ ipPools: text }) => ({
+    all: text.title,
+    delete: { title: text.delete, lead: text.deleteLead, button: text.delete },
+  }),
+};

@@ -1,0 +1,56 @@
+import { ActionButton } from "../../layout/action-button.tsx";
+import { TextField } from "../../layout/fields.tsx";
+import { Icon } from "../../layout/icons.tsx";
+import { FormSeal } from "../../layout/parts.tsx";
+import { keptForm, problemsOf, refusedForm, typedIn } from "../../refused-form.ts";
+import { pageOf } from "../../resources/resource.ts";
+import { whyNotChangeSubnet } from "./disabled-reason.ts";
+import type { SubnetPageProps } from "./props.ts";
+import { subnets } from "./subnet-resource.ts";
+
+/** Name and name servers of a subnet, edited in place. */
+export function SubnetSettings(props: SubnetPageProps) {
+  const { view, subnet, form, idempotencyKey } = props;
+  const { common, network: text } = view.messages;
+  const problems = problemsOf(form, "settings");
+  return (
+    <details
+      class="add-inline"
+      id="settings"
+      open={refusedForm(form, "settings") !== null}
+      {...keptForm(form, "settings")}
+    >
+      <summary>
+        <Icon name="pencil" size={15} />
+        {text.changeSubnet}
+      </summary>
+      <form class="form" method="post" action={`${pageOf(subnets, subnet)}/settings`}>
+        <FormSeal view={view} idempotencyKey={`${idempotencyKey}-settings`} />
+        <TextField
+          view={view}
+          id="subnet-name"
+          name="name"
+          label={common.name}
+          value={typedIn(form, "settings", "name", subnet.name)}
+          problems={problems}
+          required
+          mono
+          maxlength={63}
+        />
+        <TextField
+          view={view}
+          id="subnet-dns"
+          name="dns_servers"
+          label={text.dns}
+          value={typedIn(form, "settings", "dns_servers", subnet.dns_servers.join(", "))}
+          hint={text.dnsHint}
+          problems={problems}
+          optional
+          mono
+          maxlength={60}
+        />
+        <ActionButton why={whyNotChangeSubnet(view, subnet)}>{common.save}</ActionButton>
+      </form>
+    </details>
+  );
+}

@@ -1,0 +1,50 @@
+import { Icon } from "../../layout/icons.tsx";
+import { OperatorTabs } from "../../layout/operator-tabs.tsx";
+import { PageNotice } from "../../layout/page-notice.tsx";
+import { Banner, PageHead } from "../../layout/parts.tsx";
+import { Shell } from "../../layout/shell.tsx";
+import { Fits } from "./fits-panel.tsx";
+import { NoRegions } from "./no-regions-part.tsx";
+import type { RegionsPageProps } from "./props.ts";
+import { RegionsCalls } from "./region-calls.tsx";
+import { RegionPanel } from "./region-panel.tsx";
+
+/** The state of the installation's regions. */
+export function RegionsPage(props: RegionsPageProps) {
+  const { view, known, banner, driftCount } = props;
+  const { operator } = view.messages;
+  return (
+    <Shell view={view} title={operator.title} section="operator">
+      <OperatorTabs view={view} current="regions" />
+      <PageHead title={operator.title} lead={operator.lead}>
+        <a class="button" href="/operator/regions/new">
+          <Icon name="plus" size={17} />
+          {view.messages.regionAdmin.create}
+        </a>
+      </PageHead>
+      <PageNotice banner={banner} />
+      <div
+        id="regions-live"
+        class="stack"
+        data-poll=""
+        hx-get="/operator"
+        hx-trigger="every 10s, refresh"
+        hx-select="#regions-live"
+        hx-swap="outerMorph"
+      >
+        {driftCount === null ? null : (
+          <Banner kind="warning">
+            <a href="/operator/drift">{operator.differs(driftCount)}</a>
+          </Banner>
+        )}
+        {known.length === 0 ? (
+          <NoRegions view={view} />
+        ) : (
+          known.map((each) => <RegionPanel view={view} idempotencyKey={props.idempotencyKey} {...each} />)
+        )}
+      </div>
+      <Fits {...props} />
+      <RegionsCalls {...props} />
+    </Shell>
+  );
+}

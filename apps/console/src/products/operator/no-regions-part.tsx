@@ -1,0 +1,14 @@
+import { EmptyState } from "../../layout/parts.tsx";
+import type { View } from "../../layout/view.ts";
+
+/** Shown on every operators' page while there is no region. */
+export function NoRegions({ view }: { readonly view: View }) {
+  const { operator, regionAdmin } = view.messages;
+  return (
+    <EmptyState title={operator.noRegions} hint={operator.noRegionsHint}>
+      <a class="button" data-kind="primary" href="/operator/regions/new">
+        {regionAdmin.create}
+      </a>
+    </EmptyState>
+  );
+}

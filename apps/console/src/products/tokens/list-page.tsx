@@ -1,0 +1,63 @@
+import { ApiCall } from "../../layout/api-call-part.tsx";
+import { ListView } from "../../layout/list-view.tsx";
+import { OrganisationTabs } from "../../layout/organisation-tabs.tsx";
+import { PageNotice } from "../../layout/page-notice.tsx";
+import { EmptyState, PageHead, Pages, ToForm } from "../../layout/parts.tsx";
+import { SecretPanel } from "../../layout/secret-panel.tsx";
+import { Shell } from "../../layout/shell.tsx";
+import { may } from "../../session.ts";
+import { RoleGuide } from "../members/roles-panel.tsx";
+import { CreateToken } from "./create-form.tsx";
+import { TokenTable, tokenColumns } from "./list-table.tsx";
+import type { TokensPageProps } from "./props.ts";
+
+export function TokensPage(props: TokensPageProps) {
+  const { view, tokens, banner, secret } = props;
+  const { messages, session } = view;
+  const text = messages.tokens;
+  const manages = session !== null && may(session, "token:manage");
+  return (
+    <Shell view={view} title={text.title} section="organisation">
+      <OrganisationTabs view={view} current="tokens" />
+      <PageHead title={text.title} lead={text.lead}>
+        {/* A secret that is shown once has no links beside it that leave the page. */}
+        {tokens.items.length === 0 || secret !== null ? null : (
+          <ListView view={view} list="tokens" columns={tokenColumns(view)} />
+        )}
+      </PageHead>
+      <PageNotice banner={banner} />
+      {secret === null ? null : (
+        <SecretPanel
+          view={view}
+          title={text.secret}
+          lead={text.secretLead}
+          hint={text.secretHint}
+          secret={secret}
+          back="/tokens"
+          stored={text.stored}
+        />
+      )}
+      {tokens.items.length === 0 ? (
+        <EmptyState title={text.empty} hint={text.emptyHint}>
+          {manages ? <ToForm form="create">{text.create}</ToForm> : null}
+        </EmptyState>
+      ) : (
+        <TokenTable {...props} />
+      )}
+      <Pages
+        view={view}
+        base="/tokens"
+        query={new URLSearchParams()}
+        cursor={props.cursor}
+        next={tokens.next_cursor}
+      />
+      {manages ? (
+        <>
+          <CreateToken {...props} />
+          <RoleGuide view={view} />
+        </>
+      ) : null}
+      <ApiCall view={view} id="tokens-call" operation="listTokens" />
+    </Shell>
+  );
+}

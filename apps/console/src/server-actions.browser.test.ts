@@ -1,0 +1,196 @@
+import { probeChromium } from "@kule/testing/chromium";
+import { requirePart } from "@kule/testing/parts";
+import type { Browser, Page } from "playwright-core";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import {
+  accessibilityProblems,
+  complaintsBeyond,
+  openBrowser,
+  openPage,
+  signIn,
+  takeScreenshots,
+  type WatchedPage,
+} from "./testing/browser.ts";
+import { type ConsoleWorld, startConsoleWorld } from "./testing/console-world.ts";
+import { fakePublicIp } from "./testing/fake-public-ips.ts";
+import { fakeNetwork, fakeServer } from "./testing/fake-records.ts";
+
+const part = await requirePart("chromium", probeChromium, import.meta.filename);
+
+describe.skipIf(part.missing)("a server's actions in a browser", { timeout: 180_000 }, () => {
+  let browser: Browser;
+  let world: ConsoleWorld;
+  let watched: WatchedPage;
+  let page: Page;
+  let id: string;
+
+  beforeAll(async () => {
+    browser = await openBrowser();
+  });
+  afterAll(() => browser?.close());
+  beforeEach(async () => {
+    world = await startConsoleWorld({ listen: true });
+    const network = fakeNetwork({ name: "default", region: "ist1" }, true);
+    const server = fakeServer({ name: "web-1", image: "ubuntu-24.04", package: "m" }, network, 0);
+    id = server.id;
+    world.api.state.servers.push(server);
+    world.api.state.changeServer(id, { status: "running", power_state: "on", labels: { env: "prod" } });
+    world.api.state.publicIps.push(fakePublicIp("203.0.113.10"));
+  });
+  afterEach(async () => {
+    await watched.context.close();
+    await world.stop();
+    expect(world.api.defects).toEqual([]);
+  });
+
+  async function open(options: Parameters<typeof openPage>[1] = {}): Promise<void> {
+    watched = await openPage(browser, options);
+    page = watched.page;
+    page.setDefaultTimeout(30_000);
+    await signIn(page, world.url);
+    await page.goto(`${world.url}/servers/${id}`);
+  }
+  const server = () => world.api.state.server(id);
+
+  test("a name, labels, an address, power and size are changed, with axe content on the way", async () => {
+    await open();
+    await page.click("#power > summary");
+    await page.click("#rename > summary");
+    await page.click("#edit-labels > summary");
+    expect(await accessibilityProblems(page)).toEqual([]);
+    await takeScreenshots(page, "server-acts");
+    await page.fill("#labels--key", "bad key");
+    await page.click("#edit-labels form:last-of-type button");
+    await page.waitForSelector("#labels--key-problem");
+    expect(await accessibilityProblems(page)).toEqual([]);
+    // The page around it polls and changes; input and errors are kept.
+    world.api.state.changeServer(id, { labels: { env: "test" } });
+    await page.evaluate(`document.getElementById("server-live").dispatchEvent(new CustomEvent("refresh"))`);
+    await page.waitForSelector("#labels .tag >> text=env=test");
+    expect(await page.inputValue("#labels--key")).toBe("bad key");
+    expect(await page.locator("#labels--key-problem").count()).toBe(1);
+    await page.fill("#labels--key", "role");
+    await page.fill("#labels--value", "web");
+    await page.click("#edit-labels form:last-of-type button");
+    await page.waitForSelector("text=The label is set");
+    expect(server()?.labels).toEqual({ env: "test", role: "web" });
+
+    await page.click("#public-ips form[action$='/attach-address'] button");
+    await page.waitForSelector("#public-ips >> text=203.0.113.10");
+    await page.click("#power > summary");
+    expect(await page.isDisabled("#power button[value=start]")).toBe(true);
+    expect(await page.textContent("#power-start")).toContain("running already");
+    await page.click("#power button[value=reboot]");
+    await page.waitForSelector(".title-line .status >> text=rebooting");
+    world.api.state.succeed(server()?.job_id ?? "");
+    await page.waitForSelector(".title-line .status[data-tone=good] >> text=running");
+
+    await page.click("a[href$='/resize']");
+    await page.check("#package-xxxl");
+    await page.waitForSelector("#check-result .blockers");
+    expect(await accessibilityProblems(page)).toEqual([]);
+    await takeScreenshots(page, "resize-blocked");
+    await page.check("#package-l");
+    await page.waitForSelector("#check-result .ready");
+    await page.check("#disk-keep");
+    await page.waitForSelector("#resize-summary tr:not([data-changed]) >> text=80 GB");
+    expect(await accessibilityProblems(page)).toEqual([]);
+    await takeScreenshots(page, "resize");
+    await page.click("#resize-summary button[value=resize]");
+    await page.waitForSelector("text=The server is being resized");
+    expect(server()).toMatchObject({ package: { slug: "l" }, disk_gb: 80 });
+    expect(complaintsBeyond(watched, 422)).toEqual([]);
+  });
+
+  test("the power menu closes when the focus or a click goes elsewhere, and covers nothing on a phone", async () => {
+    await open();
+    const isOpen = () => page.evaluate(`document.getElementById("power").open`);
+    const press = () => page.click("#power > summary");
+    await press();
+    await page.click("#power-start");
+    expect(await isOpen()).toBe(true);
+    await page.click("h1");
+    expect(await isOpen()).toBe(false);
+    await press();
+    await page.keyboard.press("Escape");
+    expect(await isOpen()).toBe(false);
+    expect(await page.evaluate("document.activeElement.parentElement.id")).toBe("power");
+    await press();
+    await page.keyboard.press("Shift+Tab");
+    expect(await isOpen()).toBe(false);
+    // A change of the server's status does not close it.
+    await press();
+    world.api.state.changeServer(id, { labels: { env: "test" } });
+    await page.evaluate(`document.getElementById("server-live").dispatchEvent(new CustomEvent("refresh"))`);
+    await page.waitForSelector("#labels .tag >> text=env=test");
+    expect(await isOpen()).toBe(true);
+    await page.setViewportSize({ width: 390, height: 844 });
+    const overlap = `(() => {
+      const menu = document.querySelector("#power .menu-body").getBoundingClientRect();
+      const rename = document.querySelector("#rename > summary").getBoundingClientRect();
+      return rename.top < menu.bottom && rename.bottom > menu.top;
+    })()`;
+    expect(await page.evaluate(overlap)).toBe(false);
+    await page.click("#rename > summary");
+    await page.waitForSelector("#rename input[name=name]");
+  });
+
+  test("a deleted server does not stay on its page in its last state", async () => {
+    await open();
+    world.api.state.servers.splice(0);
+    await page.evaluate(`document.getElementById("server-live").dispatchEvent(new CustomEvent("refresh"))`);
+    await page.waitForURL("**/servers?notice=gone");
+    await page.waitForSelector("text=The server is destroyed");
+  });
+
+  test("without JavaScript and in Turkish every action works by its form", async () => {
+    await open({ javaScriptEnabled: false, locale: "tr-TR" });
+    await page.click("#rename > summary");
+    await page.fill("#field-name", "web-9");
+    await page.click("#rename button[type=submit]");
+    await page.waitForSelector("text=Sunucunun adı değişti");
+    world.api.state.succeed(server()?.job_id ?? "");
+    await page.goto(`${world.url}/servers/${id}/resize`);
+    await page.check("#package-xl");
+    await page.click(".without-script[value=check]");
+    await page.waitForSelector("#check-result .ready");
+    await page.click("#resize-summary button[value=resize]");
+    await page.waitForSelector("text=Sunucu yeniden boyutlandırılıyor");
+    world.api.state.succeed(server()?.job_id ?? "");
+    await page.reload();
+    await page.selectOption("#rebuild-image", "debian-13");
+    await page.fill("#rebuild-name", "web-8");
+    await page.click("#rebuild button[type=submit]");
+    await page.waitForSelector("#rebuild-name-problem");
+    expect(await page.inputValue("#rebuild-image")).toBe("debian-13");
+    await page.fill("#rebuild-name", "web-9");
+    await page.click("#rebuild button[type=submit]");
+    expect(await page.textContent("#console-password")).toBe("Haliç-5d2m-Kule-18qa");
+    world.api.state.succeed(server()?.job_id ?? "");
+    await page.goto(`${world.url}/servers/${id}`);
+    await page.fill("#confirm-name", "web-9");
+    await page.click("#delete button[type=submit]");
+    await page.click(".pending .confirm > summary");
+    await page.fill("#purge-name", "web-9");
+    await page.click("#purge button[type=submit]");
+    await page.waitForSelector("text=Sunucu yok ediliyor");
+    expect(server()?.status).toBe("deleting");
+  });
+
+  test("the removal buffer counts down and can be ended early, without a finding of axe", async () => {
+    await open({ locale: "tr-TR" });
+    await page.fill("#confirm-name", "web-1");
+    await page.click("#delete button[type=submit]");
+    await page.waitForSelector(".pending time");
+    await page.click(".pending .confirm > summary");
+    expect(await page.isDisabled("#purge button[type=submit]")).toBe(true);
+    expect(await accessibilityProblems(page)).toEqual([]);
+    await takeScreenshots(page, "server-purge-turkish");
+    for (const path of ["/public-ips", "/ssh-keys", "/usage/segments", "/servers?labels=a+b"]) {
+      await page.goto(world.url + path);
+      expect(await accessibilityProblems(page), path).toEqual([]);
+      await takeScreenshots(page, `turkish-${path.replace(/\W+/g, "-")}`);
+    }
+    expect(complaintsBeyond(watched, 422)).toEqual([]);
+  });
+});

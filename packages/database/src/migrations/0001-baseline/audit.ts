@@ -1,0 +1,86 @@
+/**
+ * The audit trail, which the API's role can only append to, and its seals. The worker writes a seal a few seconds
+ * after the rows that it covers, with a key that the database never has: whoever changes, deletes or adds a sealed
+ * row cannot write a valid seal for it. See docs/products/identity.md.
+ */
+export const audit = `
+create table audit (
+  id text primary key,
+  at timestamptz not null default clock_timestamp(),
+  organisation_id text,
+  region text,
+  actor_type text not null,
+  actor_id text,
+  actor_name text,
+  action text not null,
+  resource text,
+  outcome text not null check (outcome in ('succeeded', 'refused', 'failed')),
+  http_status integer not null,
+  code text,
+  request_id text not null,
+  source_address text,
+  details jsonb not null default '{}'
+);
+create index audit_organisation on audit (organisation_id, at desc, id desc);
+create index audit_at on audit (at desc, id desc);
+create index audit_resource on audit (resource, at desc, id desc);
+-- The trail is read by who acted and by what was done, newest first, and it only ever grows: without these, looking for
+-- the few entries of somebody who seldom acts reads all of them.
+create index audit_actor on audit (actor_id, at desc, id desc);
+create index audit_action on audit (organisation_id, action, at desc, id desc);
+grant select on audit to kule_api;
+-- An entry gets its time from Postgres and cannot be written into the past.
+grant insert (
+  id, organisation_id, region, actor_type, actor_id, actor_name, action, resource, outcome, http_status, code,
+  request_id, source_address, details
+) on audit to kule_api;
+
+create table audit_seal (
+  -- Without gaps, in the order in which rows were sealed.
+  position bigint primary key,
+  audit_id text not null unique,
+  -- Whose row it was; still said when the row is gone.
+  organisation_id text,
+  -- SHA-256 of the row.
+  digest bytea not null,
+  -- HMAC over all of this and the mac of the position before.
+  mac bytea not null,
+  key_id text not null,
+  sealed_at timestamptz not null default clock_timestamp()
+);
+
+-- How far the seals reach; without it nobody would notice that the last of them were cut off.
+create table audit_seal_head (
+  -- There is one row.
+  singleton boolean primary key default true check (singleton),
+  position bigint not null,
+  mac bytea not null,
+  -- The latest time of a sealed row: what is older and has no seal was added.
+  up_to timestamptz not null,
+  key_id text not null,
+  head_mac bytea not null
+);
+
+-- What the worker found when it last held the trail against its seals.
+create table audit_verification (
+  -- There is one row.
+  singleton boolean primary key default true check (singleton),
+  checked_at timestamptz not null,
+  up_to timestamptz,
+  sealed_rows bigint not null
+);
+create table audit_break (
+  number integer primary key,
+  reason text not null check (
+    reason in ('row_changed', 'row_removed', 'row_added', 'seal_changed', 'seals_removed', 'key_unknown')
+  ),
+  position bigint,
+  audit_id text,
+  -- Null also when nobody can say whose row it was.
+  organisation_id text,
+  at timestamptz
+);
+
+-- Seals are the worker's alone (worker-rights.ts).
+grant select on audit_verification, audit_break to kule_api;
+`;

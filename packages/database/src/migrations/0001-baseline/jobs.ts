@@ -1,0 +1,105 @@
+import { isolateTenants } from "../tenant-isolation.ts";
+
+/** Jobs and their steps. They are history: the API's role cannot delete them. */
+export const jobs = `
+create table job (
+  id text primary key,
+  organisation_id text not null references organisation (id),
+  region text not null references region (slug),
+  kind text not null,
+  resource_type text not null check (resource_type in ('server', 'network', 'subnet')),
+  resource_id text not null,
+  status text not null default 'queued' check (status in ('queued', 'running', 'succeeded', 'failed', 'cancelled')),
+  phase text check (phase in ('observe', 'plan', 'apply', 'verify')),
+  progress smallint not null default 0 check (progress between 0 and 100),
+  priority smallint not null default 0,
+  attempt integer not null default 0,
+  max_attempts integer not null default 8,
+  run_at timestamptz not null default clock_timestamp(),
+  -- The fencing token: grows with every claim, and every report must carry it.
+  epoch integer not null default 0,
+  lease_until timestamptz,
+  claim_id text,
+  agent_token_id text,
+  agent_name text,
+  last_seq integer not null default 0,
+  irreversible boolean not null default false,
+  cancel_requested boolean not null default false,
+  error jsonb,
+  internal_error text,
+  result jsonb,
+  requested_by jsonb not null,
+  request_id text not null,
+  -- Grows with every change: the id of the job's events.
+  version bigint not null default 1,
+  created_at timestamptz not null default clock_timestamp(),
+  started_at timestamptz,
+  finished_at timestamptz,
+  -- What was asked for, where nothing else of the resource says so: that a server is to be reset, say, and not rebooted.
+  parameters jsonb not null default '{}',
+  -- What a region reports is bounded: a job counts its steps.
+  step_count integer not null default 0,
+  unique (organisation_id, id),
+  check ((status = 'running') = (lease_until is not null)),
+  check ((status in ('succeeded', 'failed', 'cancelled')) = (finished_at is not null))
+);
+-- Per resource at most one job runs and at most one waits: this, not a queue, keeps them in order.
+create unique index job_one_running on job (resource_id) where status = 'running';
+create unique index job_one_queued on job (resource_id) where status = 'queued';
+create index job_claim_queued on job (region, priority, run_at, id) where status = 'queued';
+create index job_claim_expired on job (region, lease_until) where status = 'running';
+create unique index job_claim_id on job (region, claim_id) where status = 'running';
+create index job_list on job (organisation_id, created_at desc, id desc);
+create index job_list_resource on job (organisation_id, resource_id, created_at desc, id desc);
+-- Operators list the jobs of all organisations, and those that ended badly: few of very many, which have indexes of their
+-- own. The open ones are found by the indexes of the claim.
+create index job_failed on job (finished_at) where status = 'failed';
+create index job_newest on job (created_at desc, id desc);
+create index job_newest_ended_badly on job (created_at desc, id desc) where status in ('failed', 'cancelled');
+grant select, insert, update on job to kule_api;
+${isolateTenants("job")}
+
+create function kule_job_changed() returns trigger language plpgsql as $$
+begin
+  if tg_op = 'UPDATE' then
+    new.version := old.version + 1;
+  end if;
+  return new;
+end $$;
+create trigger job_changed before update on job for each row execute function kule_job_changed();
+
+-- Says what changed to the connection that changed it, which passes it on once the change is committed. A NOTIFY from
+-- here would be in the transaction, and Postgres lets only one transaction with a NOTIFY commit at a time, disk flush
+-- included, so every claim and report would queue for it (ADR 0008).
+create function kule_job_announce() returns trigger language plpgsql as $$
+begin
+  if tg_op = 'UPDATE' then
+    raise notice using errcode = 'KN001', message = new.id;
+  end if;
+  -- Parked claims of the region wake up when there may be work: a new job, or a job that makes room for the next.
+  if new.status = 'queued' or (tg_op = 'UPDATE' and old.status = 'running' and new.status <> 'running') then
+    raise notice using errcode = 'KN002', message = new.region;
+  end if;
+  return null;
+end $$;
+create trigger job_announce after insert or update on job for each row execute function kule_job_announce();
+
+create table job_step (
+  job_id text not null,
+  organisation_id text not null,
+  epoch integer not null,
+  seq integer not null,
+  attempt integer not null,
+  phase text not null,
+  name text not null,
+  status text not null check (status in ('running', 'succeeded', 'skipped', 'failed')),
+  message text,
+  external_ref text,
+  started_at timestamptz not null default clock_timestamp(),
+  finished_at timestamptz,
+  primary key (job_id, epoch, seq),
+  foreign key (organisation_id, job_id) references job (organisation_id, id)
+);
+grant select, insert, update on job_step to kule_api;
+${isolateTenants("job_step")}
+`;

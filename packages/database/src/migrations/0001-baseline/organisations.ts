@@ -1,0 +1,30 @@
+/** Organisations and their quotas. */
+export const organisations = `
+create table organisation (
+  id text primary key,
+  slug text not null unique,
+  name text not null,
+  status text not null default 'active' check (status in ('active', 'suspended')),
+  -- Most servers it may have; null is no limit, here and below. Counted from the rows, under this row's lock.
+  server_limit integer check (server_limit >= 0),
+  generation integer not null default 1,
+  -- The last sequence number given to a usage event; its row lock orders the organisation's events.
+  usage_seq bigint not null default 0,
+  created_at timestamptz not null default now(),
+  updated_at timestamptz not null default now(),
+  vcpu_limit integer check (vcpu_limit >= 0),
+  memory_mb_limit integer check (memory_mb_limit >= 0),
+  disk_gb_limit integer check (disk_gb_limit >= 0),
+  network_limit integer check (network_limit >= 0),
+  subnet_limit integer check (subnet_limit >= 0),
+  ssh_key_limit integer check (ssh_key_limit >= 0),
+  public_ip_limit integer check (public_ip_limit >= 0),
+  firewall_limit integer check (firewall_limit >= 0),
+  -- Of all its firewalls together.
+  firewall_rule_limit integer check (firewall_rule_limit >= 0),
+  gateway_limit integer check (gateway_limit >= 0),
+  -- Members and open invitations together.
+  member_limit integer check (member_limit >= 0)
+);
+grant select, insert, update on organisation to kule_api;
+`;

@@ -1,0 +1,55 @@
+/** Regions, their agents' reports, and which organisations see a restricted one. */
+export const regions = `
+create table region (
+  slug text primary key,
+  -- Part of every MAC address of the region, so that no two regions can make the same one.
+  number smallint not null generated always as identity unique,
+  name text not null,
+  country text,
+  -- A region of mode direct has no agent: the control plane's worker does its jobs.
+  mode text not null default 'agent' check (mode in ('agent', 'direct')),
+  maintenance boolean not null default false,
+  restricted boolean not null default false,
+  vmid_first integer not null,
+  vmid_last integer not null,
+  vlan_first integer not null,
+  vlan_last integer not null,
+  agent_version text,
+  -- The key that secrets for the region are sealed to stays the first one that an agent told.
+  agent_public_key text,
+  health jsonb,
+  health_at timestamptz,
+  health_ok boolean,
+  status_since timestamptz,
+  generation integer not null default 1,
+  created_at timestamptz not null default now(),
+  updated_at timestamptz not null default now(),
+  has_edge boolean not null default false,
+  -- What the agent last said of it.
+  edge jsonb,
+  edge_at timestamptz,
+  agent_key_since timestamptz,
+  agent_key_seen_at timestamptz,
+  -- Another key that was told waits for an operator, with the token that it came with.
+  pending_agent_key text,
+  pending_agent_key_since timestamptz,
+  pending_agent_key_seen_at timestamptz,
+  pending_agent_key_token text,
+  pending_agent_key_agent text,
+  check (vmid_first <= vmid_last and vmid_first >= 100),
+  check (vlan_first <= vlan_last and vlan_first >= 2 and vlan_last <= 4094),
+  constraint region_pending_agent_key check (
+    pending_agent_key is null
+    or pending_agent_key <> agent_public_key
+       and pending_agent_key_since is not null and pending_agent_key_seen_at is not null)
+);
+grant select, insert, update on region to kule_api;
+
+create table region_organisation (
+  region text not null references region (slug),
+  organisation_id text not null references organisation (id),
+  primary key (region, organisation_id)
+);
+create index region_organisation_organisation on region_organisation (organisation_id);
+grant select, insert, update, delete on region_organisation to kule_api;
+`;

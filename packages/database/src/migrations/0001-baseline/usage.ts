@@ -1,0 +1,131 @@
+import { isolateTenants } from "../tenant-isolation.ts";
+
+/** Usage: events, which the API's role can only append, and the half-open segments that a trigger derives from them. */
+export const usage = `
+create table usage_event (
+  id text primary key,
+  organisation_id text not null references organisation (id),
+  seq bigint not null,
+  kind text not null,
+  at timestamptz not null default clock_timestamp(),
+  region text not null,
+  resource_type text not null,
+  resource_id text not null,
+  resource_name text not null,
+  package text,
+  quantity jsonb not null,
+  labels jsonb not null default '{}',
+  job_id text,
+  -- Where an event comes from: the end of a job, what inventory saw, a request that changes nothing in a region, or an
+  -- operator who corrects what a region made the usage say wrongly.
+  source text not null default 'verify' check (source in ('verify', 'reconcile', 'request', 'correction')),
+  -- A job that failed may be tried again, and both its ends may have something to count: a server that was switched off
+  -- twice, a disk that grew in two goes. What is there once is an event of a kind for each claim of a job.
+  epoch integer not null default 0,
+  -- The segment that an event usage.corrected gives another quantity, so that the segments go on adding up and the events
+  -- go on saying how they came to be.
+  corrects text,
+  reason text,
+  unique (organisation_id, seq),
+  unique (organisation_id, id),
+  foreign key (organisation_id, job_id) references job (organisation_id, id),
+  constraint usage_event_corrected check ((kind = 'usage.corrected') = (corrects is not null))
+);
+-- A repeated settlement cannot bill twice.
+create unique index usage_event_once on usage_event (job_id, epoch, resource_id, kind);
+create index usage_event_resource on usage_event (organisation_id, resource_id, seq);
+create index usage_event_at on usage_event (organisation_id, at);
+grant select, insert on usage_event to kule_api;
+${isolateTenants("usage_event")}
+
+-- What was held from when to when: [started_at, ended_at), null is until now. Derived from the events by a trigger, in
+-- the transaction that writes them; nobody else can write here.
+create table usage_segment (
+  id text primary key,
+  organisation_id text not null references organisation (id),
+  region text not null,
+  resource_type text not null,
+  resource_id text not null,
+  resource_name text not null,
+  kind text not null check (kind in ('compute', 'disk', 'public_ip')),
+  package text,
+  quantity jsonb not null,
+  labels jsonb not null,
+  started_at timestamptz not null,
+  ended_at timestamptz,
+  opened_by text not null,
+  closed_by text,
+  unique (organisation_id, id),
+  foreign key (organisation_id, opened_by) references usage_event (organisation_id, id),
+  foreign key (organisation_id, closed_by) references usage_event (organisation_id, id),
+  check (ended_at >= started_at),
+  check ((ended_at is null) = (closed_by is null)),
+  constraint usage_segment_overlap exclude using gist (
+    resource_id with =, kind with =, tstzrange(started_at, ended_at) with &&)
+);
+create unique index usage_segment_one_open on usage_segment (resource_id, kind) where ended_at is null;
+create index usage_segment_list on usage_segment (organisation_id, started_at, id);
+create index usage_segment_window on usage_segment (organisation_id, ended_at);
+grant select on usage_segment to kule_api;
+${isolateTenants("usage_segment")}
+-- Each of the two tables names the other.
+alter table usage_event add constraint usage_event_corrects foreign key (organisation_id, corrects)
+  references usage_segment (organisation_id, id);
+
+-- Ends the segment, if one is open; says whether one was.
+create function kule_usage_close(p_event usage_event, p_kind text) returns boolean
+language plpgsql set search_path = public, pg_temp as $$
+begin
+  update usage_segment set ended_at = greatest(p_event.at, started_at), closed_by = p_event.id
+   where organisation_id = p_event.organisation_id and resource_id = p_event.resource_id and kind = p_kind
+     and ended_at is null;
+  return found;
+end $$;
+
+create function kule_usage_open(p_event usage_event, p_kind text) returns void
+language plpgsql set search_path = public, pg_temp as $$
+declare
+  v_measures text[] := case p_kind when 'compute' then array['vcpu', 'memory_mb']
+                                   when 'disk' then array['disk_gb'] else array['count'] end;
+begin
+  perform kule_usage_close(p_event, p_kind);
+  insert into usage_segment (id, organisation_id, region, resource_type, resource_id, resource_name, kind, package,
+                             quantity, labels, started_at, opened_by)
+  values ('seg_' || substr(p_event.id, 5) || '_' || p_kind, p_event.organisation_id, p_event.region,
+          p_event.resource_type, p_event.resource_id, p_event.resource_name, p_kind, p_event.package,
+          (select coalesce(jsonb_object_agg(key, value), '{}') from jsonb_each(p_event.quantity)
+            where key = any (v_measures)),
+          p_event.labels, p_event.at, p_event.id);
+end $$;
+
+create function kule_usage_derive(p_event usage_event) returns void
+language plpgsql set search_path = public, pg_temp as $$
+begin
+  case p_event.kind
+    when 'server.started' then perform kule_usage_open(p_event, 'compute');
+    when 'server.stopped' then perform kule_usage_close(p_event, 'compute');
+    -- A stopped server has no compute to change, and its next start takes the new figures.
+    when 'server.resized' then
+      if kule_usage_close(p_event, 'compute') then perform kule_usage_open(p_event, 'compute'); end if;
+      if kule_usage_close(p_event, 'disk') then perform kule_usage_open(p_event, 'disk'); end if;
+    when 'disk.allocated' then perform kule_usage_open(p_event, 'disk');
+    when 'disk.released' then perform kule_usage_close(p_event, 'disk');
+    when 'public_ip.allocated' then perform kule_usage_open(p_event, 'public_ip');
+    when 'public_ip.released' then perform kule_usage_close(p_event, 'public_ip');
+    else null;
+  end case;
+end $$;
+
+create function kule_usage_recorded() returns trigger
+language plpgsql security definer set search_path = public, pg_temp as $$
+begin
+  if new.kind = 'usage.corrected' then
+    update usage_segment set quantity = new.quantity
+     where organisation_id = new.organisation_id and id = new.corrects and resource_id = new.resource_id;
+  else
+    perform kule_usage_derive(new);
+  end if;
+  return null;
+end $$;
+create trigger usage_recorded after insert on usage_event for each row execute function kule_usage_recorded();
+`;

@@ -1,0 +1,47 @@
+/** The control plane's worker: the live ones, their findings, and the tasks that the API may add for them. */
+export const worker = `
+-- Which workers live, so that an installation without one is noticed: nothing else fails when there is none.
+create table worker_process (
+  id text primary key,
+  started_at timestamptz not null default clock_timestamp(),
+  seen_at timestamptz not null default clock_timestamp()
+);
+grant select on worker_process to kule_api;
+
+-- What the worker found when it last held the database against its invariants.
+create table invariant_report (
+  -- There is one row.
+  singleton boolean primary key default true check (singleton),
+  -- When the snapshot was taken that it is about.
+  checked_at timestamptz not null,
+  duration_ms integer not null,
+  interval_seconds integer not null,
+  checks jsonb not null,
+  violations jsonb not null,
+  failures jsonb not null
+);
+grant select on invariant_report to kule_api;
+
+-- A task for the control plane's own worker, at a time; the same key replaces.
+create function kule_task_add(p_task text, p_payload json, p_run_at timestamptz, p_key text) returns void
+language plpgsql security definer set search_path = public, pg_temp as $$
+begin
+  if p_task not in ('expire_removal_buffer', 'check_invariants', 'refresh_filters') then
+    raise exception 'task % is not one the API may add', p_task;
+  end if;
+  perform graphile_worker.add_job(p_task, p_payload, run_at => p_run_at, job_key => p_key, max_attempts => 1000);
+end $$;
+grant execute on function kule_task_add(text, json, timestamptz, text) to kule_api;
+
+-- Mails go one after the other, so that a slow mail server holds up no other task. The same key replaces what waits. With
+-- graphile's pauses twelve tries are about a day.
+create function kule_mail_add(p_task text, p_payload json, p_key text) returns void
+language plpgsql security definer set search_path = public, pg_temp as $$
+begin
+  if p_task not in ('mail_password_reset') then
+    raise exception 'task % is not a mail that the API may add', p_task;
+  end if;
+  perform graphile_worker.add_job(p_task, p_payload, queue_name => 'mail', job_key => p_key, max_attempts => 12);
+end $$;
+grant execute on function kule_mail_add(text, json, text) to kule_api;
+`;

@@ -1,0 +1,38 @@
+// A user of a running guest is given a password by the guest's agent, which is waited for.
+
+import { ProxmoxAgentUnavailable } from "@kule/proxmox/errors";
+import type { EffectContext, Owner } from "@kule/proxmox/hypervisor";
+import type { World } from "../program.ts";
+import { guestAgentUnavailable } from "./vm-problems.ts";
+
+export type GuestUser = {
+  readonly name: string;
+  readonly password: string;
+  /** A crypt hash, which Windows does not take. */
+  readonly crypted: boolean;
+};
+
+/** How long to wait for the agent, and how often to query it. */
+export type Patience = { readonly limitMilliseconds: number; readonly pauseMilliseconds: number };
+
+/** Throws Failed when the guest's agent has not taken the password in that time. */
+export async function setGuestPassword(
+  { vmid, owner, user }: { readonly vmid: number; readonly owner: Owner; readonly user: GuestUser },
+  { limitMilliseconds, pauseMilliseconds }: Patience,
+  { hypervisor, runtime }: Pick<World, "hypervisor" | "runtime">,
+  effect: EffectContext,
+): Promise<void> {
+  const startedAt = runtime.now();
+  for (;;) {
+    try {
+      await hypervisor.setGuestPassword(vmid, owner, user, effect);
+      return;
+    } catch (error) {
+      if (!(error instanceof ProxmoxAgentUnavailable)) throw error;
+      const waited = runtime.now() - startedAt;
+      if (waited >= limitMilliseconds) throw guestAgentUnavailable(error.message, limitMilliseconds);
+      await effect.stillRunning(waited);
+      await runtime.pause(pauseMilliseconds, effect.signal);
+    }
+  }
+}

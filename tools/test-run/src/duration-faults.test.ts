@@ -1,0 +1,21 @@
+import { expect, test } from "vitest";
+import { durationFaults } from "./duration-faults.ts";
+
+const report = (name: string, seconds: number) => ({
+  testResults: [
+    { name, status: "passed", startTime: 1_000, endTime: 1_000 + seconds * 1_000, assertionResults: [] },
+  ],
+});
+
+test("a test file of more than 20 s is refused unless it is listed", () => {
+  const reports = [report("a.test.ts", 21), report("b.test.ts", 19), report("c.test.ts", 90)];
+  expect(durationFaults(reports, ["c.test.ts"], () => true)).toEqual([
+    expect.stringMatching(/^a\.test\.ts took 21 s .* list it in tools\/test-run\/src\/long-tests\.ts/),
+  ]);
+});
+
+test("a listed file that does not exist is refused", () => {
+  expect(durationFaults([], ["gone.test.ts"], () => false)).toEqual([
+    expect.stringContaining("lists gone.test.ts, which does not exist"),
+  ]);
+});

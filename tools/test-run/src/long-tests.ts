@@ -1,0 +1,36 @@
+/** A test file that takes longer than this, alone on two cores, is listed below or made quicker. */
+export const LONGEST_UNLISTED_SECONDS = 20;
+
+/**
+ * Test files that are not part of `npm test` but of `npm test -- --all`, which CI runs: each with the reason why it is slow
+ * and worth it. Browser tests, system tests and the battery's samples are in suites of their own and need no line here.
+ */
+export const LONG_TESTS: Readonly<Record<string, string>> = {
+  "apps/agent/src/claim-loop.test.ts": "waits for real back-offs and leases of a second and more",
+  "apps/agent/src/conformance.test.ts":
+    "runs the whole conformance suite as a process, once for each way it can end",
+  "apps/agent/src/main.test.ts": "starts the agent as a process for each way it begins and ends",
+  "apps/api/src/commands/commands.test.ts": "starts serve, worker, migrate and seed as processes",
+  "apps/api/src/products/consoles/console-sessions.test.ts":
+    "waits for the rounds in which consoles note their bytes",
+  "apps/api/src/products/servers/concurrent-creates.test.ts": "2,000 creates by 32 clients",
+  "apps/console/src/api-parity.test.ts": "reads the forms of every page in every state",
+  "packages/edge/src/linux-edge.test.ts":
+    "real packets through namespaces, and silence that has to be waited for",
+  "packages/programs/src/firewalls/filtered-from-start.test.ts":
+    "waits for rounds of the hypervisor's firewall at each point where an agent can be killed",
+  "packages/programs/src/firewalls/under-traffic.test.ts":
+    "real flows through a firewall while its rules change",
+  "packages/programs/src/public-ips/unfiltered-moment.test.ts":
+    "waits for rounds of the hypervisor's firewall",
+  "packages/programs/src/servers/operations.test.ts":
+    "every operation of a server with each fault of the region",
+  "packages/proxmox/src/conformance/conformance.test.ts":
+    "runs the whole conformance suite once for each endpoint that differs",
+  "packages/testing/src/packets/lab-wires.test.ts":
+    "real packets between the lab's machines, and silence that has to be waited for",
+  "packages/testing/src/world-check/database-checks.test.ts":
+    "all invariants against each of 220 planted faults",
+  "tools/check/src/planted-violations.test.ts":
+    "runs each static check on a copy of the tree with a planted fault",
+};
