@@ -32,7 +32,7 @@ export class RegionScene implements JobScene {
     this.owner = new pg.Pool({ connectionString: world.database.ownerUrl, max: 4 });
     this.owner.on("error", () => {});
     const { origin } = new URL(world.apiUrl);
-    const request = async (path: string, init?: RequestInit) => fetch(`${origin}${path}`, init);
+    const request = (path: string, init?: RequestInit) => untilNotBusy(() => fetch(`${origin}${path}`, init));
     this.operator = new ApiCaller({ request } as unknown as ApiCaller["app"], world.operatorToken);
   }
 
@@ -109,5 +109,19 @@ export class RegionScene implements JobScene {
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     });
     return answer.json();
+  }
+}
+
+/**
+ * Sends a request again that the API refused because its database was busy: it did nothing, and its answer says when
+ * to send it again. Twenty requests at once for one region wait for each other, on a slow machine longer than a lock
+ * may be waited for.
+ */
+async function untilNotBusy(send: () => Promise<Response>): Promise<Response> {
+  for (let attempt = 1; ; attempt += 1) {
+    const response = await send();
+    const seconds = Number(response.headers.get("retry-after") ?? Number.NaN);
+    if (response.status !== 503 || Number.isNaN(seconds) || attempt === 5) return response;
+    await delay(seconds * 1_000);
   }
 }
