@@ -349,7 +349,7 @@ describe("creating a server", () => {
       const fields = { ...others, name: "win-1", image: "windows-2025", package: "l", ...start };
       return (await ada.submit("/servers/new", "/servers/new/preview", fields)).text();
     };
-    expect(await preview({ start: "on" })).toContain("an administrator password is made and shown once");
+    expect(await preview({ start: "on" })).toContain("an administrator password is generated and shown once");
     expect(await preview({})).toContain("a server that is not started gets no password");
   });
 

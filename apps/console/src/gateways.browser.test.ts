@@ -34,7 +34,7 @@ describe.skipIf(part.missing)("gateways in a browser", { timeout: 120_000 }, () 
     await takeScreenshots(page, "gateway-create");
     await page.fill("#field-name", "out");
     await page.click("#content button[data-kind=primary]");
-    await page.waitForSelector("text=The gateway is being made");
+    await page.waitForSelector("text=The gateway is being created");
 
     await page.click("#add-forward > summary");
     await page.fill("#field-listen_port", "https");

@@ -15,7 +15,7 @@ export const accountEn = {
       "identity-linked": "The provider is linked: it signs you in from now on.",
       "identity-unlinked": "The provider is not linked any more.",
       "password-set": "The password was set. Every other session has ended.",
-      proven: "Thank you. You can go on now.",
+      proven: "Thank you. You can continue now.",
     } as Readonly<Record<string, string>>,
     refusals: {
       already_enrolled: "There is an authenticator app already.",
@@ -23,7 +23,7 @@ export const accountEn = {
       last_way_in:
         "You could not sign in any more without it. Set a password, or add a passkey or a provider first.",
       identity_failed:
-        "The link did not hold: it took too long, was used before, or began in another browser. Start again.",
+        "The link did not work: it took too long, was used before, or began in another browser. Start again.",
       not_enrolled: "There is nothing to change.",
       not_configured:
         "This installation has no key to keep authenticator secrets with. Its operators can set one.",

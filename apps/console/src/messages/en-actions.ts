@@ -78,7 +78,7 @@ export const actionsEn = {
   "server.delete": "Delete a server",
   "server.import": "Import a VM as a server",
   "server.lock": "Lock a server",
-  "server.observe": "Record a change made in the region",
+  "server.observe": "Record a change found in the region",
   "server.password_reset": "Reset a server's password",
   "server.power": "Switch a server on or off",
   "server.purge": "Destroy a deleted server",

@@ -67,9 +67,9 @@ export const auditEn = {
     nearlyFull: "nearly full",
     whenFull: "What to do when something is full",
     whenFullAsk:
-      "Ask the operator of this installation to raise the limit: they set it for the whole organisation, and it counts at once.",
+      "Ask the operator of this installation to raise the limit: they set it for the whole organisation, and it applies at once.",
     whenFullFree:
-      "Or free some. A deleted server releases its vCPUs and memory at once, its place and its disk when its removal is over.",
+      "Or free some. A deleted server releases its vCPUs and memory at once, its place in the quota and its disk when its removal has ended.",
     makeRoom: (what: string) => `See what there is: ${what}`,
     toUsage: "What ran, by day and by product",
     fullNow: (names: string) => `Full: ${names}. Nothing more of it can be made until there is room.`,

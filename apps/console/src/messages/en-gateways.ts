@@ -2,7 +2,7 @@
 export const gatewaysEn = {
   gateways: {
     title: "Gateways",
-    lead: "A network's way to the internet: one public address for all that goes out, and ports that come in.",
+    lead: "A network's way to the internet: one public address for all outgoing traffic, and forwarded ports.",
     all: "All gateways",
     empty: "No gateways yet",
     emptyHint:
@@ -16,13 +16,13 @@ export const gatewaysEn = {
     address: "Public address",
     anyAddress: "a new one",
     addressHint:
-      "Everything that leaves by the gateway has this address. A new one is given back with the gateway, one that you have stays yours.",
+      "All traffic that leaves through the gateway has this address. A new one is released with the gateway; one that you have already reserved stays reserved.",
     certainAddress: "A certain address",
     certainAddressHint:
       "One that is allocated to you and not reserved yet. Leave the choice above at “a new one”.",
     network: "Network",
     serves: "Subnets",
-    servesHint: "Which subnets it lets out. This can be changed at any time.",
+    servesHint: "The subnets that reach the internet through it. This can be changed at any time.",
     never: "A data subnet never reaches the internet.",
     status: {
       provisioning: "provisioning",
@@ -36,7 +36,7 @@ export const gatewaysEn = {
     overview: "Gateway",
     served: {
       title: "Served subnets",
-      none: "It serves no subnet: nothing goes out by it.",
+      none: "It serves no subnet: no traffic leaves through it.",
       states: { attaching: "on its way", ready: "served", detaching: "detaching" },
       attach: "Serve",
       target: "Serve one more subnet",
@@ -47,7 +47,7 @@ export const gatewaysEn = {
     },
     forwards: {
       title: "Port forwards",
-      none: "It forwards no port: nothing comes in by it.",
+      none: "It forwards no port: no traffic enters through it.",
       listen: "Port outside",
       to: "To",
       state: "State",
@@ -66,7 +66,7 @@ export const gatewaysEn = {
     deleteLead:
       "The subnets that it serves lose internet access. Its address is quarantined before it can be used again.",
     notices: {
-      created: "The gateway is being made.",
+      created: "The gateway is being created.",
       changed: "The gateway is changed.",
       served: "The subnet is being detached.",
       unserved: "The subnet is being detached.",

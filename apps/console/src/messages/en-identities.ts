@@ -10,7 +10,7 @@ export const identitiesEn = {
     goOnLead: (label: string) => `${label} asks who you are and brings you back here.`,
     goOnLink: (label: string) => `Continue to ${label}`,
     failed:
-      "The sign-in did not hold: it took too long, was used before, or began in another browser. Start again.",
+      "The sign-in did not work: it took too long, was used before, or began in another browser. Start again.",
     away: (label: string) => `${label} does not answer at the moment. Try again, or sign in another way.`,
     gone: "This provider does not exist any more.",
     notConfigured: "Signing in with a provider is not set up completely. The operators can see why.",
@@ -38,7 +38,7 @@ export const identitiesEn = {
     link: (label: string) => `Link ${label}`,
     account: "Account there",
     linked: "Linked",
-    unknownAccount: "(it does not say)",
+    unknownAccount: "(not known)",
     goneProvider: "not offered any more",
     unlink: "Unlink",
     unlinkNamed: (label: string) => `Unlink ${label}`,

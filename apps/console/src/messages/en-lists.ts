@@ -17,7 +17,7 @@ export const listsEn = {
   },
   usageEvents: {
     title: "Usage events",
-    lead: "Each moment at which something began or ended to be held. Segments are made of these, and none is ever changed. Times are UTC.",
+    lead: "Each moment at which the use of something began or ended. Segments are computed from these, and none is ever changed. Times are UTC.",
     event: "Event",
     at: "When",
     cause: "Caused by",
@@ -36,14 +36,14 @@ export const listsEn = {
       "server.resized": "Server resized",
       "server.purge_scheduled": "Deletion asked for",
       "server.purged": "Server removed",
-      "disk.allocated": "Disk made",
+      "disk.allocated": "Disk created",
       "disk.released": "Disk removed",
-      "public_ip.allocated": "Public IP taken",
+      "public_ip.allocated": "Public IP reserved",
       "public_ip.released": "Public IP released",
       "usage.corrected": "Usage corrected",
     },
     empty: "No events",
     emptyHint:
-      "Nothing in this month matches. A server writes one when it starts, stops, changes its size or goes.",
+      "Nothing in this month matches. There is one for each start, stop, resize and deletion of a server.",
   },
 };

@@ -45,7 +45,7 @@ export const membersEn = {
       look: "See servers, networks and jobs",
       change: "Create, change and delete servers and networks",
       console: "Open consoles and set passwords",
-      purge: "Destroy at once and take protection off",
+      purge: "Destroy at once and remove protection",
       audit: "Read the audit trail",
       people: "Manage members and API tokens",
       owners: "Make and remove owners",
@@ -69,17 +69,17 @@ export const membersEn = {
     notices: {
       changed: "The role is changed. It counts from now on.",
       removed: "The member is removed.",
-      "password-link": "The link for a new password is made. Copy it now: it is shown this once.",
+      "password-link": "The link for a new password is created. Copy it now: it is shown only once.",
       "second-factor-reset": "The second factor is removed, and all sessions of the person have ended.",
-      invited: "The invitation is made. Copy its link now: it is shown this once.",
+      invited: "The invitation is created. Copy its link now: it is shown only once.",
       withheld:
-        "The invitation was made before, and its link was shown then. Withdraw it and invite again if it is lost.",
+        "The invitation was created before, and its link was shown then. Withdraw it and invite again if it is lost.",
       revoked: "The invitation is withdrawn. Its link opens nothing any more.",
     },
   },
   invitations: {
     title: "Invitations",
-    lead: "An invitation is a link for one person, to be used once. Kule sends no mail: you hand the link on.",
+    lead: "An invitation is a link for one person, to be used once. Kule sends no mail: you pass the link on.",
     email: "E-mail",
     role: "Role",
     expires: "Valid for",
@@ -98,7 +98,7 @@ export const membersEn = {
     secretLead:
       "Send it to the person you invite, over a way that you trust. Whoever opens it first can join as them.",
     secretHint:
-      "It is shown here once and kept nowhere: if it is lost, withdraw the invitation and make a new one.",
+      "It is shown only once and not stored: if it is lost, withdraw the invitation and create a new one.",
     stored: "I have handed it on",
   },
   join: {

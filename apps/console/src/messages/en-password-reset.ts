@@ -5,7 +5,7 @@ export const passwordResetEn = {
     mailLead: "We send a link to your e-mail. It lets you set a new password once, within an hour.",
     mail: "Send the link",
     mailed:
-      "If there is an account with this e-mail and a password, a link is on its way. It can take a few minutes; look among unwanted mail too. If none comes, ask whoever runs this installation for a link.",
+      "If there is an account with this e-mail and a password, a link has been sent. It can take a few minutes; check the spam folder too. If none arrives, ask whoever runs this installation for a link.",
     tooMany:
       "Too many links were asked for. Look into your mailbox, among unwanted mail too, or wait an hour and try again.",
     noEmail: "Enter an e-mail address such as ada@example.org.",

@@ -1,7 +1,7 @@
 /** English texts beside a form: for a request without an answer, and for values that the API refuses. */
 export const requestsEn = {
   requestProblems: {
-    ended: "Your session has ended. Sign in again to go on: what you typed stays.",
+    ended: "Your session has ended. Sign in again to continue: what you typed is kept.",
     signIn: "Sign in again",
     forbidden: "Your role no longer allows this. What you typed is still here.",
     gone: "What this is about no longer exists. What you typed is still here.",

@@ -4,9 +4,9 @@ export const searchEn = {
     title: "Search",
     label: "Search pages, acts and resources",
     placeholder: "Name, address, identifier or act",
-    hint: "Type a part of a name, a label such as env=prod, or an address. An identifier has to be whole.",
+    hint: "Type a part of a name, a label such as env=prod, or an address. An identifier has to be complete.",
     none: (text: string) => `No results for ${text}`,
-    noneHint: "Names, labels and addresses are found by a part of them. An identifier has to be whole.",
+    noneHint: "Names, labels and addresses are found by a part of them. An identifier has to be complete.",
     pages: "Go to",
     acts: "Do",
     create: {

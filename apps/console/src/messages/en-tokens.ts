@@ -2,7 +2,7 @@
 export const tokensEn = {
   tokens: {
     title: "API tokens",
-    lead: "Keys for scripts and machines. Each has a role, may be narrowed to what it needs, and ends by itself.",
+    lead: "Keys for scripts and machines. Each has a role, can be restricted to what it needs, and expires.",
     empty: "No API tokens yet",
     emptyHint: "With one, scripts do everything that this panel does, by the same API.",
     name: "Name",
@@ -58,10 +58,10 @@ export const tokensEn = {
     revokeHint: "Whatever uses it is refused from now on. This cannot be undone.",
     secret: "The token",
     secretLead: "Copy it to where it is used, over a way that you trust.",
-    secretHint: "It is shown here once and kept nowhere: if it is lost, rotate it.",
+    secretHint: "It is shown only once and not stored: if it is lost, rotate the token.",
     stored: "I have stored it",
     notices: {
-      created: "The token is made. Copy it now: it is shown this once.",
+      created: "The token is created. Copy it now: it is shown only once.",
       rotated: "The token has a successor. Copy it now: it is shown this once.",
       revoked: "The token is revoked.",
       withheld: "This was done before, and the secret was shown then. Rotate the token if it is lost.",

@@ -71,7 +71,7 @@ export const auditTr = {
     whenFullAsk:
       "Kurulumu işletenden sınırı yükseltmesini isteyin: sınır bütün kuruluş içindir ve hemen geçerli olur.",
     whenFullFree:
-      "Ya da yer açın. Silinen bir sunucu vCPU ve belleğini hemen, yerini ve diskini kaldırılması bitince bırakır.",
+      "Ya da yer boşaltın. Silinen bir sunucu vCPU ve belleğini hemen, yerini ve diskini kaldırılması bitince bırakır.",
     makeRoom: (what: string) => `Var olanlara bakın: ${what}`,
     toUsage: "Gün ve ürün bazında ne çalıştı",
     fullNow: (names: string) => `Dolu: ${names}. Yer açılana kadar bunlardan daha fazlası oluşturulamaz.`,

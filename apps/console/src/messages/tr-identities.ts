@@ -26,7 +26,7 @@ export const identitiesTr: typeof identitiesEn = {
       invited: (label) =>
         `Burada henüz bir kuruluşa bağlı değilsiniz. Davetinizin bağlantısını açıp orada ${label} seçeneğini kullanın.`,
       organisation_has_room: () =>
-        "Buradan katılınan kuruluşta boş yer kalmadı. Kuruluştan birinden yer açmasını ya da bir işletmenden sınırı yükseltmesini isteyin.",
+        "Buradan katılınan kuruluşta boş yer kalmadı. Kuruluştan birinden yer boşaltmasını ya da bir işletmenden sınırı yükseltmesini isteyin.",
       not_yet_an_account: (label) =>
         `E-posta adresinizle zaten bir hesap var. Önce eskisi gibi oturum açın, sonra “Hesap ve güvenlik” altında ${label} hesabını bağlayın.`,
       identity_is_free: (label) => `Bu ${label} hesabı zaten bağlı.`,

@@ -48,9 +48,9 @@ export const jobTextsTr: typeof jobTextsEn = {
     volumes_left: "Sunucu kaldırıldı, ama bölge disklerinin hepsini boşaltamadı. Bir işletmen bakmalı.",
   },
   jobSteps: {
-    observe: "Bakma",
+    observe: "Gözlem",
     plan: "Planlama",
-    verify: "Yeniden bakma",
+    verify: "Doğrulama",
     "change-links": "Arayüzleri düzeltme",
     "clear-guest": "Adresi konuktan alma",
     clone: "İmajı kopyalama",

@@ -19,7 +19,7 @@ export const listsTr = {
   },
   usageEvents: {
     title: "Kullanım olayları",
-    lead: "Bir şeyin tutulmaya başlandığı ya da bırakıldığı her an. Dilimler bunlardan oluşur ve hiçbiri sonradan değişmez. Saatler UTC'dir.",
+    lead: "Bir kaynağın kullanımının başladığı ya da bittiği her an. Dilimler bunlardan hesaplanır ve hiçbiri sonradan değişmez. Saatler UTC'dir.",
     event: "Olay",
     at: "Zaman",
     cause: "Nedeni",

@@ -104,7 +104,7 @@ export const networkingTr = {
       state: "Durum",
       states: { applied: "yürürlükte", pending: "yolda", failed: "eski kurallar yürürlükte" },
       failedHint:
-        "Bir sunucuya bildirilemedi. İşini sunucunun sayfasından yeniden deneyin ya da hepsine buradan baktırın.",
+        "Bir sunucuya bildirilemedi. İşini sunucunun sayfasından yeniden deneyin ya da hepsine buradan yeniden uygulayın.",
       apply: "Yeniden uygula",
       applyHint: "Kurallar bağlı bütün sunuculara yeniden uygulanır.",
       applyNone: "Hiçbir sunucuya bağlı değil.",
@@ -135,7 +135,7 @@ export const networkingTr = {
       changed: "Güvenlik duvarı değiştirildi.",
       attached: "Güvenlik duvarı bağlandı. Sunuculara bildiriliyor.",
       detached: "Güvenlik duvarı ayrıldı. Sunuculara bildiriliyor.",
-      applied: "Sunuculara bakılıyor.",
+      applied: "Kurallar sunuculara uygulanıyor.",
       appliedNone: "Hiçbir sunucuya bildirilemedi: her birinin süren bir işi var ya da bir yere gidiyor.",
       deleted: "Güvenlik duvarı silindi.",
     },

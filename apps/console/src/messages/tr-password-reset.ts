@@ -8,7 +8,7 @@ export const passwordResetTr: typeof passwordResetEn = {
       "E-posta adresinize bir bağlantı göndeririz. Bağlantı, bir saat içinde bir kez yeni parola belirlemenizi sağlar.",
     mail: "Bağlantıyı gönder",
     mailed:
-      "Bu e-posta adresiyle parolalı bir hesap varsa bağlantı yola çıktı. Birkaç dakika sürebilir; istenmeyen iletilere de bakın. Gelmezse bu kurulumu işletenden bir bağlantı isteyin.",
+      "Bu e-posta adresiyle parolalı bir hesap varsa bağlantı gönderildi. Birkaç dakika sürebilir; istenmeyen iletilere de bakın. Gelmezse bu kurulumu işletenden bir bağlantı isteyin.",
     tooMany:
       "Çok fazla bağlantı istendi. Posta kutunuza ve istenmeyen iletilere bakın ya da bir saat bekleyip yeniden deneyin.",
     noEmail: "ada@example.org gibi bir e-posta adresi yazın.",

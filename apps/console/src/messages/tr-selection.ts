@@ -9,7 +9,7 @@ export const selectionTr = {
     go: "Devam et",
     hint: "Listeyi görmenizden önce hiçbir şey olmaz.",
     none: "Hiçbir şey seçilmedi",
-    noneHint: "Listedeki kutuları işaretleyin, sonra ne yapılacağını söyleyin.",
+    noneHint: "Listedeki kutuları işaretleyin, sonra bir işlem seçin.",
     back: "Listeye dön",
     typeCount: (count: string) => `Onaylamak için kaç tane olduklarını yazın: ${count}`,
     mistyped: (wanted: string) => `Onaylamak için ${wanted} yazın.`,
@@ -72,7 +72,7 @@ export const selectionTr = {
       },
       leads: {
         apply: "Kurallar bağlı bütün sunuculara yeniden uygulanır.",
-        delete: "Kurallar geri gelmemek üzere gider.",
+        delete: "Kurallar kalıcı olarak silinir.",
       },
     },
     publicIps: {

@@ -119,7 +119,7 @@ describe.skipIf(part.missing)("providers in the panel of a whole Kule", { timeou
     await page.fill("input[name=login]", "ada");
     await page.fill("input[name=password]", "whatever");
     await page.click("button[type=submit]");
-    await page.waitForSelector(".banner >> text=You can go on now");
+    await page.waitForSelector(".banner >> text=You can continue now");
 
     await page.click("#identities .row-act summary");
     expect(await accessibilityProblems(page)).toEqual([]);

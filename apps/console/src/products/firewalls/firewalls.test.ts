@@ -280,7 +280,7 @@ test("the rules of all servers of a firewall are re-applied, or the button gives
   const asked = await ada.submit(path, `${path}/apply`, {});
   expect(asked.headers.get("location")).toBe(`${path}?notice=applied`);
   expect(state.jobs.map(({ kind }) => kind)).toEqual(Array(3).fill("FirewallApply"));
-  expect(await ada.page(`${path}?notice=applied`)).toContain("The servers are being looked at.");
+  expect(await ada.page(`${path}?notice=applied`)).toContain("The rules are being applied to the servers.");
   // No server could receive the rules now.
   firewall().attachments.length = 0;
   const none = await ada.submit(path, `${path}/apply`, {});

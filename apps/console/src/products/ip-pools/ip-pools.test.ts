@@ -68,7 +68,7 @@ test("addresses are allocated by number or by name, and withdrawn unless they ar
   if (first === undefined) throw new Error("nothing was allocated");
   Object.assign(first, { state: "taken" });
   const shown = await grace.page(path);
-  expect(shown).toContain("The organisation has taken it and must release it first.");
+  expect(shown).toContain("The organisation has reserved it and must release it first.");
   const held = await grace.submit(path, `${path}/allocations/203.0.113.2/withdraw`, {});
   expect(held.status).toBe(409);
   expect(await held.text()).toContain("The organisation has taken 203.0.113.2.");

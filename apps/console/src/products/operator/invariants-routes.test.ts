@@ -48,7 +48,7 @@ test("an old report or a missing report does not count as a good one", async () 
   expect(old).toContain("The last check is too old");
   expect(old).not.toContain("checks hold");
   world.api.state.invariants = { ...fakeInvariants(), checked_at: null, stale: true, checked: [] };
-  expect(await grace.page("/operator/invariants")).toContain("The worker has not looked yet");
+  expect(await grace.page("/operator/invariants")).toContain("The worker has not checked yet");
 });
 
 test("a check can be requested; when no worker answers, the last result stays and the page says so", async () => {

@@ -107,7 +107,7 @@ test("stuck jobs show the reason, and link to the job in its organisation", asyn
     name,
     "VM 9004 &lt;is gone&gt;",
     "Attempt 4 of 8",
-    "has no agent that takes it",
+    "no agent of the region has claimed it",
   ])
     expect(page).toContain(text);
   const onlyFailed = await grace.page("/operator/stuck-jobs?reason=failed&region=ist1");
