@@ -2,7 +2,7 @@
 function focusForm(hash: string): void {
   const target = hash.length > 1 ? document.getElementById(decodeURIComponent(hash.slice(1))) : null;
   // The link that skips the navigation leads to the whole page, not to a form of it.
-  if (target === null || target.matches("main")) return;
+  if (target === null || target.localName === "main") return;
   const around = target.closest("section, form, details") ?? target;
   const field = around.querySelector<HTMLElement>(
     "form[method=post] :is(input:not([type=hidden], [type=checkbox], [type=radio]), textarea, select):not([disabled])",
