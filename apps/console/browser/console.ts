@@ -14,4 +14,5 @@ import "./palette.ts";
 import "./polling.ts";
 import "./shortcuts.ts";
 import "./swaps.ts";
+import "./tabs.ts";
 import "./theme.ts";

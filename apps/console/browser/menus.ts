@@ -2,7 +2,9 @@
 // close when they click beside it, press Escape or move on with the Tab key. The same holds for a confirmation, so that
 // no two of them are open at once.
 const openMenus = () =>
-  document.querySelectorAll<HTMLDetailsElement>("details:is(.menu, .account, .organisation, .confirm)[open]");
+  document.querySelectorAll<HTMLDetailsElement>(
+    "details:is(.menu, .account, .more-sections, .confirm)[open]",
+  );
 
 function closeAllBut(place: Element): void {
   for (const menu of openMenus()) if (!menu.contains(place)) menu.open = false;

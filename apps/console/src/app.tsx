@@ -29,6 +29,7 @@ import { sshKeyRoutes } from "./products/ssh-keys/routes.tsx";
 import { tokenRoutes } from "./products/tokens/routes.tsx";
 import { usageRoutes } from "./products/usage/routes.tsx";
 import { guardRequest, readVisitor } from "./request-guard.ts";
+import { firstPage } from "./session.ts";
 
 const maxFormBytes = 128 * 1024;
 
@@ -90,7 +91,7 @@ export function createConsole(services: ConsoleServices, log: Log): Hono<Console
   app.use(bodyLimit({ maxSize: maxFormBytes, onError: (context) => tooLarge(context as ConsoleContext) }));
   app.use(guardRequest);
 
-  app.get("/", (context) => context.redirect("/servers", 303));
+  app.get("/", (context) => context.redirect(firstPage(context.get("session")), 303));
   app.route("/", signInRoutes(services));
   app.route("/", joinRoutes(services));
   app.route("/", passwordResetRoutes(services));

@@ -2,7 +2,7 @@ import { ApiAway, ApiRefused, SessionEnded } from "./api.ts";
 import type { ConsoleContext } from "./console-context.ts";
 import { renderPage } from "./layout/document.tsx";
 import { ErrorPage } from "./layout/error-page.tsx";
-import { safeReturnPath } from "./session.ts";
+import { firstPage, safeReturnPath } from "./session.ts";
 
 const wrongAddress: ReadonlySet<number> = new Set([400, 422]);
 
@@ -26,7 +26,7 @@ function toSignIn(context: ConsoleContext): Response | Promise<Response> {
   if (context.req.header("hx-request") === "true") return context.body(null, 401);
   const address = new URL("/sign-in", context.req.url);
   const back = whereFrom(context);
-  if (back !== "/servers") address.searchParams.set("return_to", back);
+  if (back !== "/" && back !== firstPage(context.get("session"))) address.searchParams.set("return_to", back);
   if (context.get("session") !== null) address.searchParams.set("why", "ended");
   return context.redirect(address.pathname + address.search, 303);
 }
@@ -64,6 +64,8 @@ export function notFound(context: ConsoleContext) {
 export function forbidden(context: ConsoleContext, required: readonly string[]) {
   const view = context.get("view");
   const { errors } = view.messages;
+  // Names of permissions are for operators; everybody else reads who can help.
+  const isOperator = view.session?.operator === true;
   return context.html(
     renderPage(
       <ErrorPage
@@ -71,7 +73,7 @@ export function forbidden(context: ConsoleContext, required: readonly string[]) 
         title={errors.forbidden}
         hint={errors.forbiddenHint}
         formPage={formPage(context)}
-        detail={required.length === 0 ? null : errors.missing(required.join(", "))}
+        detail={required.length === 0 || !isOperator ? null : errors.missing(required.join(", "))}
       />,
     ),
     403,

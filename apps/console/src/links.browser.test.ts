@@ -42,6 +42,7 @@ const landmarks = {
   ],
   operator: [
     "/operator",
+    "/operator/regions",
     "/operator/drift",
     "/operator/invariants",
     "/operator/audit",

@@ -72,16 +72,18 @@ describe.skipIf(part.missing)("the operators' pages in a browser", { timeout: 24
     await takeScreenshots(page, `operator-${name}`);
   }
 
-  test("every page is free of findings: regions, drift, import, pools, organisations, a lock", async () => {
+  test("every page is free of findings: health, regions, drift, import, pools, organisations, a lock", async () => {
     seed();
     await signInAsOperator(page, world.url);
+    await expectSound("health");
+    await page.goto(`${world.url}/organisations`);
     await expectSound("organisations");
     await page.click(".row-acts button");
     await page.waitForURL("**/servers");
     const { organisations, servers } = world.api.state;
     const pages = {
-      regions: "/operator",
-      fits: "/operator?region=ist1&image=ubuntu-24.04&package=m&count=9",
+      regions: "/operator/regions",
+      fits: "/operator/regions?region=ist1&image=ubuntu-24.04&package=m&count=9",
       "region-new": "/operator/regions/new",
       region: "/operator/regions/ist1",
       invariants: "/operator/invariants",

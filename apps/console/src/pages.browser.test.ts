@@ -166,6 +166,7 @@ describe.skipIf(part.missing).each([
     await signInAsOperator(page, world.url);
     for (const path of [
       "/operator",
+      "/operator/regions",
       "/operator/jobs",
       "/operator/stuck-jobs",
       "/operator/drift",

@@ -20,7 +20,7 @@ const openPaths = new Set([
 ]);
 const providerPath = /^\/sign-in\/with\/[a-z0-9-]{1,40}(\/callback)?$/;
 // Operators need no chosen organisation for these paths.
-const ofTheInstallation = /^\/(account|organisations|operator|ip-pools)(\/|$)/;
+const ofTheInstallation = /^\/($|(account|organisations|operator|ip-pools)(\/|$))/;
 
 /** Determines the visitor's session, language and theme, which rendering needs. */
 export function readVisitor({ settings, cookies, assets }: ConsoleServices) {

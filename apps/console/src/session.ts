@@ -169,6 +169,11 @@ export function may(session: Session, permission: string): boolean {
   return session.permissions.includes(permission) || session.permissions.includes(`${resource}:*`);
 }
 
+/** The page after signing in and at `/`: operators see how the installation is, everybody else their servers. */
+export function firstPage(session: Pick<Session, "operator"> | null): string {
+  return session?.operator === true ? "/operator" : "/servers";
+}
+
 /**
  * A path of this console that is a safe redirect target, or `fallback`: never another origin, however browsers
  * interpret backslashes, control characters and doubled slashes.

@@ -94,7 +94,14 @@ function Head<Item>({
   readonly sorted: Sorted | undefined;
 }) {
   const { label, sort } = column;
-  if (sort === undefined || sorted === undefined) return <th scope="col">{label}</th>;
+  const isNumber = column.class?.split(" ").includes("number") ?? false;
+  const aligned = isNumber ? "number" : undefined;
+  if (sort === undefined || sorted === undefined)
+    return (
+      <th scope="col" class={aligned}>
+        {label}
+      </th>
+    );
   const isUp = sorted.sort === sort;
   const isDown = sorted.sort === `-${sort}`;
   // The first click sorts as people usually want: names from A on, dates from the newest. The second click reverses it.
@@ -105,7 +112,7 @@ function Head<Item>({
   if (next === "-created_at") parameters.delete("sort");
   else parameters.set("sort", next);
   return (
-    <th scope="col" aria-sort={isUp ? "ascending" : isDown ? "descending" : undefined}>
+    <th scope="col" class={aligned} aria-sort={isUp ? "ascending" : isDown ? "descending" : undefined}>
       <a href={parameters.size === 0 ? sorted.page : `${sorted.page}?${parameters}`}>{label}</a>
     </th>
   );

@@ -1,7 +1,8 @@
 import type { View } from "./view.ts";
 
 const tabs = [
-  ["regions", "/operator"],
+  ["health", "/operator"],
+  ["regions", "/operator/regions"],
   ["jobs", "/operator/jobs"],
   ["stuckJobs", "/operator/stuck-jobs"],
   ["drift", "/operator/drift"],

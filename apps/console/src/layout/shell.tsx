@@ -1,49 +1,26 @@
 import type { Child } from "hono/jsx";
 import type { PagePart } from "../assets.ts";
 import { formTokenField } from "../csrf.ts";
+import { firstPage } from "../session.ts";
 import { Dialogs } from "./dialogs.tsx";
 import { Document } from "./document.tsx";
-import { Icon, type IconName } from "./icons.tsx";
+import { Icon } from "./icons.tsx";
 import { Mark } from "./mark.tsx";
-import { OrganisationMenu } from "./organisation-menu.tsx";
+import { OrganisationLink } from "./organisation-link.tsx";
 import { Preferences } from "./preferences.tsx";
+import { RailSections, type Section } from "./rail-sections.tsx";
 import { RequestProblems } from "./request-problems.tsx";
 import type { View } from "./view.ts";
-
-export type Section =
-  | "servers"
-  | "networks"
-  | "firewalls"
-  | "publicIps"
-  | "sshKeys"
-  | "jobs"
-  | "usage"
-  | "organisation"
-  | "operator";
-
-const sections: readonly {
-  readonly id: Exclude<Section, "organisation">;
-  readonly path: string;
-  readonly icon: IconName;
-  readonly operators?: true;
-}[] = [
-  { id: "servers", path: "/servers", icon: "servers" },
-  { id: "networks", path: "/networks", icon: "networks" },
-  { id: "firewalls", path: "/firewalls", icon: "firewalls" },
-  { id: "publicIps", path: "/public-ips", icon: "addresses" },
-  { id: "sshKeys", path: "/ssh-keys", icon: "keys" },
-  { id: "jobs", path: "/jobs", icon: "jobs" },
-  { id: "usage", path: "/usage", icon: "usage" },
-  { id: "operator", path: "/operator", icon: "regions", operators: true },
-];
 
 /** The assets of a section's pages that no others load. */
 const partsOf: { readonly [section in Section]?: readonly PagePart[] } = {
   jobs: ["jobs"],
   networks: ["networks"],
+  gateways: ["networks"],
   firewalls: ["networks"],
   operator: ["operator"],
   usage: ["usage"],
+  quotas: ["usage"],
 };
 
 type Props = {
@@ -74,7 +51,7 @@ export function Shell({ view, title, section, needs = [], keepsForms = false, ch
       </a>
       <header class="rail">
         <div class="rail-top">
-          <a class="brand" href="/servers">
+          <a class="brand" href={firstPage(session)}>
             <Mark />
             <span>{messages.product}</span>
           </a>
@@ -88,17 +65,8 @@ export function Shell({ view, title, section, needs = [], keepsForms = false, ch
             </a>
           ) : null}
         </div>
-        <OrganisationMenu view={view} isHere={section === "organisation"} />
-        <nav class="sections" aria-label={messages.navigation.label}>
-          {sections
-            .filter(({ operators }) => operators !== true || session?.operator === true)
-            .map(({ id, path, icon }) => (
-              <a href={path} aria-current={section === id ? "page" : undefined}>
-                <Icon name={icon} />
-                <span>{messages.navigation[id]}</span>
-              </a>
-            ))}
-        </nav>
+        <OrganisationLink view={view} isHere={section === "organisation"} />
+        <RailSections view={view} {...(section === undefined ? {} : { section })} />
         <div class="rail-foot">
           {isSomewhere ? <section id="activity" aria-label={messages.activity.title} /> : null}
           <Account view={view} />
@@ -131,25 +99,25 @@ function Account({ view }: { readonly view: View }) {
           <small>{session.user.email}</small>
         </span>
       </summary>
-      <div class="account-menu">
+      <div class="rail-menu account-menu">
         <p class="account-who">
           {messages.navigation.signedInAs} <strong>{session.user.name}</strong>
         </p>
         <Preferences view={view} />
-        <a class="button" href="/account/security">
+        <a class="menu-item" href="/account/security">
           {messages.account.menu}
         </a>
         {session.operator ? (
-          <a class="button" href="/organisations">
+          <a class="menu-item" href="/organisations">
             {messages.navigation.switchOrganisation}
           </a>
         ) : null}
-        <button type="button" class="button with-script" data-shortcuts="">
+        <button type="button" class="menu-item with-script" data-shortcuts="">
           {messages.shortcuts.title}
         </button>
         <form method="post" action="/sign-out" data-kept-nowhere="">
           <input type="hidden" name={formTokenField} value={view.formToken()} />
-          <button type="submit" class="button">
+          <button type="submit" class="menu-item">
             {messages.navigation.signOut}
           </button>
         </form>

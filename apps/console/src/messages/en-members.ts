@@ -9,7 +9,7 @@ export const membersEn = {
   },
   organisation: {
     label: "Organisation",
-    tabs: { members: "Members", tokens: "API tokens", audit: "Audit trail", quotas: "Quotas" },
+    pages: { members: "Members", tokens: "API tokens", audit: "Audit trail", quotas: "Quotas" },
     switch: "Switch organisation",
     choose: "Choose an organisation",
     switchLead: "You are in one of them at a time; everything you see and do is of that one.",

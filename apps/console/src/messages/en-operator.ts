@@ -5,6 +5,7 @@ export const operatorEn = {
   operator: {
     label: "Operator",
     tabs: {
+      health: "Health",
       regions: "Regions",
       jobs: "Jobs",
       stuckJobs: "Stuck jobs",
@@ -136,6 +137,46 @@ export const operatorEn = {
     importNamed: (vm: string) => `Import VM ${vm}`,
     markedFor: (server: string) => `Marked for ${server}`,
     more: "What the kinds mean",
+  },
+  health: {
+    title: "Health",
+    lead: "Whether the regions, the jobs and the records are in order.",
+    allWell: "Everything is in order: no region, job, VM or invariant needs attention.",
+    wrong: (count: string) =>
+      count === "1" ? "One thing needs attention" : `${count} things need attention`,
+    tones: { good: "In order", warning: "Warning", bad: "Problem" },
+    checks: "Checks of the installation",
+    check: "Check",
+    amount: "Number",
+    checkNames: {
+      stuckJobs: "Stuck jobs",
+      failedJobs: "Jobs that failed in the last 24 hours",
+      drift: "VMs that differ from the records",
+      invariants: "Violated invariants",
+      invariantsNever: "Violated invariants, not checked yet",
+      invariantsStale: "Violated invariants, not checked lately",
+    },
+    findings: {
+      stuckJobs: (count: string) => (count === "1" ? "One job is stuck" : `${count} jobs are stuck`),
+      failedJobs: (count: string) =>
+        count === "1" ? "One job failed in the last 24 hours" : `${count} jobs failed in the last 24 hours`,
+      drift: (count: string) =>
+        count === "1" ? "One VM differs from the records" : `${count} VMs differ from the records`,
+      invariants: (count: string) =>
+        count === "1" ? "One invariant is violated" : `${count} violations of invariants`,
+      invariantsNever: (_count: string) => "The invariants have not been checked yet",
+      invariantsStale: (_count: string) => "The last check of the invariants is too old",
+    },
+    regionFindings: {
+      unreachable: (region: string) => `${region} does not report: jobs there wait`,
+      degraded: (region: string) => `${region} reports trouble with its hypervisor, a node or a template`,
+      full: (region: string) => `${region} has no memory left for servers`,
+      incomplete: (region: string) => `The last scan of ${region} is incomplete`,
+    },
+    moreThan: (count: string) => `More than ${count}`,
+    moreRegions: (count: string) => `Only the first ${count} regions are shown.`,
+    agentSeen: "Agent last seen",
+    noAgent: "No agent needed",
   },
   operatorJobs: {
     title: "Jobs of all organisations",

@@ -11,7 +11,7 @@ export const membersTr = {
   },
   organisation: {
     label: "Kuruluş",
-    tabs: { members: "Üyeler", tokens: "API belirteçleri", audit: "Denetim kaydı", quotas: "Kotalar" },
+    pages: { members: "Üyeler", tokens: "API belirteçleri", audit: "Denetim kaydı", quotas: "Kotalar" },
     switch: "Kuruluş değiştir",
     choose: "Bir kuruluş seçin",
     switchLead: "Aynı anda birinde olursunuz; gördüğünüz ve yaptığınız her şey onundur.",

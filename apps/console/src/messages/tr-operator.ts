@@ -6,6 +6,7 @@ export const operatorTr = {
   operator: {
     label: "İşletmen",
     tabs: {
+      health: "Genel durum",
       regions: "Bölgeler",
       jobs: "İşler",
       stuckJobs: "Takılan işler",
@@ -135,6 +136,43 @@ export const operatorTr = {
     importNamed: (vm: string) => `${vm} numaralı makineyi devral`,
     markedFor: (server: string) => `${server} için işaretli`,
     more: "Türler ne demek",
+  },
+  health: {
+    title: "Genel durum",
+    lead: "Bölgelerin, işlerin ve kayıtların yolunda olup olmadığı.",
+    allWell: "Her şey yolunda: ilgilenilmesi gereken bölge, iş, sanal makine veya değişmez yok.",
+    wrong: (count: string) => `${count} konu ilgi bekliyor`,
+    tones: { good: "Yolunda", warning: "Uyarı", bad: "Sorun" },
+    checks: "Kurulumun denetimleri",
+    check: "Denetim",
+    amount: "Sayı",
+    checkNames: {
+      stuckJobs: "Takılan işler",
+      failedJobs: "Son 24 saatte başarısız olan işler",
+      drift: "Kayıtlardan farklı sanal makineler",
+      invariants: "Bozulan değişmezler",
+      invariantsNever: "Bozulan değişmezler, henüz denetlenmedi",
+      invariantsStale: "Bozulan değişmezler, bir süredir denetlenmedi",
+    },
+    findings: {
+      stuckJobs: (count: string) => `${count} iş takıldı`,
+      failedJobs: (count: string) => `Son 24 saatte ${count} iş başarısız oldu`,
+      drift: (count: string) => `${count} sanal makine kayıtlardan farklı`,
+      invariants: (count: string) => `${count} yerde değişmezler bozulmuş`,
+      invariantsNever: (_count: string) => "Değişmezler henüz denetlenmedi",
+      invariantsStale: (_count: string) => "Değişmezlerin son denetimi fazla eski",
+    },
+    regionFindings: {
+      unreachable: (region: string) => `${region} bildirimde bulunmuyor: oradaki işler bekler`,
+      degraded: (region: string) =>
+        `${region} sanallaştırmada, bir düğümde veya bir şablonda sorun bildiriyor`,
+      full: (region: string) => `${region} bölgesinde sunucular için bellek kalmadı`,
+      incomplete: (region: string) => `${region} bölgesinin son taraması eksik`,
+    },
+    moreThan: (count: string) => `${count} adetten fazla`,
+    moreRegions: (count: string) => `Yalnızca ilk ${count} bölge gösteriliyor.`,
+    agentSeen: "Aracının son bildirimi",
+    noAgent: "Aracı gerekmiyor",
   },
   operatorJobs: {
     title: "Bütün kuruluşların işleri",

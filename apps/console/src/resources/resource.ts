@@ -3,7 +3,7 @@ import type { OperationId } from "@kule/contract/schemas";
 import type { CalledOperation } from "../api-operation.ts";
 import type { ListId } from "../layout/list-choices.ts";
 import type { ListFilter, ListSort } from "../layout/list-query.ts";
-import type { Section } from "../layout/shell.tsx";
+import type { Section } from "../layout/rail-sections.tsx";
 import type { Messages } from "../messages/messages.ts";
 
 /** The fields that every resource has. */

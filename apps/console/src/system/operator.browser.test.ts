@@ -68,7 +68,7 @@ describe.skipIf(part.missing)("the operators' pages of a whole Kule", { timeout:
 
   test("the capacity check uses the capacity that the agent measured", async () => {
     const { page } = operator;
-    await operator.open("/operator");
+    await operator.open("/operator/regions");
     await page.waitForSelector("#region-lab1 .status >> text=In order");
     const ask = async (count: string) => {
       await page.selectOption("select[name=package]", "xxxl");
@@ -120,7 +120,7 @@ describe.skipIf(part.missing)("the operators' pages of a whole Kule", { timeout:
 
   test("a region is registered, its agent's token shown once and revoked, and no invariant is violated", async () => {
     const { page } = operator;
-    await operator.open("/operator");
+    await operator.open("/operator/regions");
     await page.click("a[href='/operator/regions/new']");
     await page.fill("#field-slug", "lab1");
     await page.fill("#field-name", "Ankara 1");

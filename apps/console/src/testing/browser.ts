@@ -67,7 +67,7 @@ export async function signIn(page: Page, url: string): Promise<void> {
 /** Signs in a user who has not chosen an organisation yet. */
 export async function signInAsOperator(page: Page, url: string): Promise<void> {
   await signInAs(page, url, "grace@example.org", "keeps it running");
-  await page.waitForURL("**/organisations");
+  await page.waitForURL("**/operator");
 }
 
 export async function signInAs(page: Page, url: string, email: string, password: string): Promise<void> {

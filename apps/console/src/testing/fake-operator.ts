@@ -3,7 +3,6 @@ import type { Operation } from "./fake-operation.ts";
 import { page } from "./fake-page.ts";
 import { fakeId, fakeJob, fakeServer } from "./fake-records.ts";
 import { registerRegionAdmin } from "./fake-region-admin.ts";
-import { fakeCapacity } from "./fake-regions.ts";
 import type { FakeState } from "./fake-state.ts";
 
 /** Capacity for seven of each; imports and locks of existing servers. */
@@ -29,7 +28,7 @@ function registerRegions(operation: Operation, state: FakeState): void {
   );
   operation("get", "/regions/:region/capacity", "getRegionCapacity", () => ({
     status: 200,
-    body: fakeCapacity,
+    body: state.capacity,
   }));
   operation("get", "/operator/jobs", "listOperatorJobs", ({ query }) => {
     const statuses = query.getAll("status");

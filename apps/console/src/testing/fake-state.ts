@@ -1,7 +1,7 @@
 import type { Schemas } from "@kule/contract/schemas";
 import { fakeInvariants } from "./fake-invariants.ts";
 import { fakeActions, fakeId } from "./fake-records.ts";
-import { fakeRegion } from "./fake-regions.ts";
+import { fakeCapacity, fakeRegion } from "./fake-regions.ts";
 
 type Job = Schemas["Job"];
 type Server = Schemas["Server"];
@@ -182,6 +182,8 @@ export class FakeState {
   readonly regions: Schemas["Region"][] = [{ ...fakeRegion }];
   readonly agentTokens: Schemas["Token"][] = [];
   invariants: Schemas["InvariantReport"] = fakeInvariants();
+  /** Of every region. */
+  capacity: Schemas["RegionCapacity"] = fakeCapacity;
   /** No worker answers a requested check of the invariants. */
   workerIsAway = false;
   readonly organisations: Schemas["Organisation"][] = [fakeOrganisation(acme)];

@@ -44,8 +44,9 @@ export async function startPanelStack(options: WorldOptions = {}): Promise<Panel
         await page.fill("input[name=email]", email);
         await page.fill("input[name=password]", password);
         await page.click(".sign-in-card button[type=submit]");
-        await page.waitForURL(/\/(servers|organisations)$/);
+        await page.waitForURL(/\/(servers|operator)$/);
         if (who === "operator") {
+          await page.goto(`${panel.url}/organisations`);
           await page.click(".row-acts button");
           await page.waitForURL("**/servers");
         }

@@ -15,7 +15,8 @@ const firstPages = [
     "/switch-organisation",
   ],
   ...["/usage/events", "/usage/segments"],
-  ...["/operator", "/operator/drift", "/organisations", "/ip-pools", "/servers/new", "/no-such-page"],
+  ...["/operator", "/operator/regions", "/operator/drift", "/organisations", "/ip-pools"],
+  ...["/servers/new", "/no-such-page"],
 ];
 /** Of pages that differ only in whose they are. */
 const mostOfAKind = 2;

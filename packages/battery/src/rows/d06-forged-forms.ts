@@ -9,7 +9,7 @@ const startPages = [
   ...["/usage/events", "/usage/segments"],
   ...["/members", "/tokens", "/audit", "/quotas", "/account/security", "/switch-organisation"],
 ];
-const operatorsPages = [...startPages, "/operator", "/organisations", "/ip-pools"];
+const operatorsPages = [...startPages, "/operator/regions", "/organisations", "/ip-pools"];
 /** Kinds of forms on these pages; with fewer the row would prove nothing. */
 const fewestKinds = 50;
 /** These change nothing but the visitor's own cookies, and are what a test of effects cannot see. */

@@ -2,7 +2,6 @@ import { ApiCall } from "../../layout/api-call-part.tsx";
 import { SelectField, TextField } from "../../layout/fields.tsx";
 import { ListView } from "../../layout/list-view.tsx";
 import { OperatorTabs } from "../../layout/operator-tabs.tsx";
-import { OrganisationTabs } from "../../layout/organisation-tabs.tsx";
 import { EmptyState, PageHead, Pages } from "../../layout/parts.tsx";
 import { Shell } from "../../layout/shell.tsx";
 import { actionOptions } from "./action-text.ts";
@@ -15,12 +14,8 @@ export function AuditPage(props: AuditPageProps) {
   const text = view.messages.audit;
   const base = scope === "organisation" ? "/audit" : "/operator/audit";
   return (
-    <Shell view={view} title={text.title} section={scope === "organisation" ? "organisation" : "operator"}>
-      {scope === "organisation" ? (
-        <OrganisationTabs view={view} current="audit" />
-      ) : (
-        <OperatorTabs view={view} current="audit" />
-      )}
+    <Shell view={view} title={text.title} section={scope === "organisation" ? "audit" : "operator"}>
+      {scope === "organisation" ? null : <OperatorTabs view={view} current="audit" />}
       <PageHead title={text.title} lead={scope === "organisation" ? text.lead : text.leadAll}>
         <ListView
           view={view}

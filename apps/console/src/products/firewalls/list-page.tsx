@@ -38,7 +38,7 @@ function firewallColumns({ view, places }: FirewallsPageProps): Columns<"firewal
   const { messages } = view;
   const text = messages.firewalls;
   return {
-    rules: { label: text.rules, class: "figures", cell: ({ rules }) => text.ruleCount(rules.length) },
+    rules: { label: text.rules, class: "figures number", cell: ({ rules }) => text.ruleCount(rules.length) },
     attached: {
       label: text.attachedTo,
       cell: ({ attachments }) =>

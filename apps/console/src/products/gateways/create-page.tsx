@@ -11,7 +11,7 @@ export function CreateGatewayPage(props: CreateGatewayPageProps) {
   const { messages } = view;
   const text = messages.gateways;
   return (
-    <Shell view={view} title={text.createTitle(network.name)} section="networks">
+    <Shell view={view} title={text.createTitle(network.name)} section="gateways">
       <p class="crumbs">
         <a href={`/networks/${network.id}`}>{network.name}</a>
       </p>

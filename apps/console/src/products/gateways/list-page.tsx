@@ -26,11 +26,6 @@ export function GatewaysPage(props: GatewaysPageProps) {
       options={<ListView view={view} list="gateways" columns={gatewayColumns(props)} />}
       selected={selectedGateways}
       mayCreate={mayGive}
-      above={
-        <p class="crumbs">
-          <a href="/networks">{messages.network.all}</a>
-        </p>
-      }
       head={null}
       below={
         <section class="panel" aria-labelledby="create-title">
@@ -84,7 +79,7 @@ function gatewayColumns({ view, networks }: GatewaysPageProps): Columns<"gateway
     },
     forwards: {
       label: text.forwards.title,
-      class: "figures",
+      class: "figures number",
       cell: ({ port_forwards }) => format.number(port_forwards),
     },
     region: { label: messages.common.region, cell: ({ region }) => region },

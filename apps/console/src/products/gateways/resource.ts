@@ -4,7 +4,7 @@ import type { ListedResource } from "../../resources/resource.ts";
 
 export const gateways: ListedResource<Schemas["Gateway"]> = {
   prefix: "gw",
-  section: "networks",
+  section: "gateways",
   operations: { list: "listGateways", get: "getGateway", update: "updateGateway", delete: "deleteGateway" },
   nameOf: ({ name }) => name,
   detailOf: ({ public_ip }) => public_ip.address,

@@ -19,7 +19,7 @@ export function GatewayPage(props: GatewayPageProps) {
   const { messages } = view;
   const text = messages.gateways;
   return (
-    <Shell view={view} title={gateway.name} section="networks">
+    <Shell view={view} title={gateway.name} section="gateways">
       <p class="crumbs">
         <a href="/gateways">{text.all}</a>
       </p>

@@ -21,9 +21,15 @@ export function Shares({ view, shares }: PoolPageProps) {
       <thead>
         <tr>
           <th scope="col">{text.organisation}</th>
-          <th scope="col">{text.allocated}</th>
-          <th scope="col">{text.states.taken}</th>
-          <th scope="col">{text.attached}</th>
+          <th scope="col" class="number">
+            {text.allocated}
+          </th>
+          <th scope="col" class="number">
+            {text.states.taken}
+          </th>
+          <th scope="col" class="number">
+            {text.attached}
+          </th>
         </tr>
       </thead>
       <tbody>
@@ -32,13 +38,13 @@ export function Shares({ view, shares }: PoolPageProps) {
             <th scope="row">
               <a href={`/organisations/${organisation.id}`}>{organisation.name}</a>
             </th>
-            <td class="figures" data-label={text.allocated}>
+            <td class="figures number" data-label={text.allocated}>
               {format.number(allocated)}
             </td>
-            <td class="figures" data-label={text.states.taken}>
+            <td class="figures number" data-label={text.states.taken}>
               {format.number(taken)}
             </td>
-            <td class="figures" data-label={text.attached}>
+            <td class="figures number" data-label={text.attached}>
               {format.number(attached)}
             </td>
           </tr>

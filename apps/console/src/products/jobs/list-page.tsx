@@ -128,7 +128,7 @@ function jobColumns(view: View): Columns<"jobs", Job> {
       label: text.requestedBy,
       cell: ({ requested_by }) => actorName(view, requested_by),
     },
-    duration: { label: text.duration, class: "figures", cell: (job) => jobDuration(view, job) ?? "–" },
+    duration: { label: text.duration, class: "figures number", cell: (job) => jobDuration(view, job) ?? "–" },
     created: {
       label: messages.common.created,
       cell: ({ created_at }) => <When view={view} time={created_at} />,

@@ -1,6 +1,5 @@
 import { ApiCall } from "../../layout/api-call-part.tsx";
 import { ListView } from "../../layout/list-view.tsx";
-import { OrganisationTabs } from "../../layout/organisation-tabs.tsx";
 import { PageNotice } from "../../layout/page-notice.tsx";
 import { PageHead, Pages } from "../../layout/parts.tsx";
 import { SecretPanel } from "../../layout/secret-panel.tsx";
@@ -14,8 +13,7 @@ export function MembersPage(props: MembersPageProps) {
   const { view, members, banner, link } = props;
   const { messages } = view;
   return (
-    <Shell view={view} title={messages.members.title} section="organisation">
-      <OrganisationTabs view={view} current="members" />
+    <Shell view={view} title={messages.members.title} section="members">
       <PageHead title={messages.members.title} lead={messages.members.lead}>
         {/* A link that is shown once has no other links beside it that leave the page. */}
         {link === null ? <ListView view={view} list="members" columns={{}} /> : null}

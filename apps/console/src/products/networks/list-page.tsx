@@ -2,8 +2,8 @@ import type { Schemas } from "@kule/contract/schemas";
 import { LabelTags } from "../../layout/labels.tsx";
 import { ListTable } from "../../layout/list-table.tsx";
 import { ListView } from "../../layout/list-view.tsx";
-import { Status, ToForm, When } from "../../layout/parts.tsx";
-import { createHeading, ResourceListPage } from "../../resources/list-page.tsx";
+import { Status, When } from "../../layout/parts.tsx";
+import { ResourceListPage } from "../../resources/list-page.tsx";
 import { may } from "../../session.ts";
 import { offeredActions } from "../selected/kind.ts";
 import { SelectBox } from "../selected/selection-part.tsx";
@@ -17,7 +17,7 @@ import { subnetColumns } from "./subnet-columns.tsx";
 
 export function NetworksPage(props: Props) {
   const { view } = props;
-  const { messages, session } = view;
+  const { session } = view;
   const mayCreate = session === null || may(session, "network:create");
   return (
     <ResourceListPage
@@ -27,14 +27,6 @@ export function NetworksPage(props: Props) {
       options={<ListView view={view} list="networks" columns={subnetColumns(view)} />}
       selected={selectedNetworks}
       mayCreate={mayCreate}
-      head={
-        <>
-          <a class="button" href="/gateways">
-            {messages.gateways.title}
-          </a>
-          {mayCreate ? <ToForm form={createHeading}>{messages.networks.create}</ToForm> : null}
-        </>
-      }
       below={mayCreate ? <CreateNetwork {...props} /> : null}
     >
       {props.networks.items.map((network) => (

@@ -26,7 +26,7 @@ export function subnetColumns(view: View): Columns<"subnets", Subnet> & Columns<
     egress: { label: text.egressLabel, cell: ({ egress }) => text.egress[egress] },
     usage: {
       label: text.usage,
-      class: "figures",
+      class: "figures number",
       cell: ({ usage }) =>
         text.usageOf(format.number(usage.addresses_used), format.number(usage.addresses_total)),
     },

@@ -21,7 +21,7 @@ export function RegionPage(props: RegionPageProps) {
     <Shell view={view} title={region.name} section="operator">
       <OperatorTabs view={view} current="regions" />
       <p class="crumbs">
-        <a href="/operator">{operator.title}</a>
+        <a href="/operator/regions">{operator.title}</a>
       </p>
       <PageHead title={region.name} lead={`${region.slug} · ${text.modes[region.mode]}`}>
         <Status tone={regionTones[region.status]}>{operator.status[region.status]}</Status>

@@ -17,7 +17,7 @@ export function Fits({ view, regions, organisations, catalog, asked }: FitsProps
         <h2 id="fits-title">{text.title}</h2>
       </div>
       <p class="panel-lead">{text.lead}</p>
-      <form class="form" data-wide="" method="get" action="/operator#fits">
+      <form class="form" data-wide="" method="get" action="/operator/regions#fits">
         <div class="form-row" data-wide="">
           <SelectField
             name="region"

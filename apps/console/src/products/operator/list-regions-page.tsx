@@ -27,7 +27,7 @@ export function RegionsPage(props: RegionsPageProps) {
         id="regions-live"
         class="stack"
         data-poll=""
-        hx-get="/operator"
+        hx-get="/operator/regions"
         hx-trigger="every 10s, refresh"
         hx-select="#regions-live"
         hx-swap="outerMorph"

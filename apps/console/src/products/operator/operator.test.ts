@@ -33,7 +33,14 @@ test("operators open pages of the installation without choosing an organisation;
   await visitor.signIn();
   expect(await visitor.page("/servers")).not.toContain('href="/operator"');
   const grace = await operator();
-  for (const path of ["/operator", "/operator/drift", "/operator/import", "/ip-pools", "/organisations"])
+  for (const path of [
+    "/operator",
+    "/operator/regions",
+    "/operator/drift",
+    "/operator/import",
+    "/ip-pools",
+    "/organisations",
+  ])
     expect((await grace.get(path)).status, path).toBe(200);
   expect((await grace.get("/servers")).headers.get("location")).toBe("/organisations");
   expect(await grace.page("/operator")).toContain('href="/operator"');
@@ -43,7 +50,7 @@ test("a region's page has its agent, its templates and its capacity", async () =
   const [region] = world.api.state.regions;
   if (region === undefined) throw new Error("no region");
   const grace = await operator();
-  expect(await grace.page("/operator")).toContain("Has not reported yet");
+  expect(await grace.page("/operator/regions")).toContain("Has not reported yet");
   Object.assign(region, {
     agent: {
       version: "1.4.2",
@@ -56,7 +63,7 @@ test("a region's page has its agent, its templates and its capacity", async () =
     },
     status: "degraded",
   });
-  const page = await grace.page("/operator");
+  const page = await grace.page("/operator/regions");
   for (const text of ["1.4.2", "does not answer", "&lt;b&gt;no route", "rocky-9", "VM 9004 is gone"])
     expect(page).toContain(text);
   for (const text of ["offline: pve3", "256 GB of 512 GB to give", "Degraded"]) expect(page).toContain(text);
@@ -65,17 +72,17 @@ test("a region's page has its agent, its templates and its capacity", async () =
 test("maintenance begins and ends with a form", async () => {
   const grace = await operator();
   const act = (maintenance: string) =>
-    grace.submit("/operator", "/operator/regions/ist1/maintenance", { maintenance });
-  const before = await grace.page("/operator");
+    grace.submit("/operator/regions", "/operator/regions/ist1/maintenance", { maintenance });
+  const before = await grace.page("/operator/regions");
   const question = before.slice(before.indexOf("Begin maintenance of"));
   expect(before).toMatch(/<details[^>]*id="maintenance-ist1"/);
   for (const text of ["Servers keep running", "Queued jobs wait", "Nobody can create a server here"])
     expect(question).toContain(text);
   // The button that starts it is behind the confirmation.
   expect(before.replaceAll(/<details[\s\S]*?<\/details>/g, "")).not.toContain('name="maintenance"');
-  expect((await act("true")).headers.get("location")).toBe("/operator?notice=maintenanceOn");
+  expect((await act("true")).headers.get("location")).toBe("/operator/regions?notice=maintenanceOn");
   expect(world.api.state.regions[0]?.maintenance).toBe(true);
-  expect(await grace.page("/operator")).toContain("End maintenance");
+  expect(await grace.page("/operator/regions")).toContain("End maintenance");
   await act("false");
   expect(world.api.state.regions[0]?.maintenance).toBe(false);
 });
@@ -83,7 +90,7 @@ test("maintenance begins and ends with a form", async () => {
 test("the values of the capacity check are in the address, and a wrong number is an error at its field", async () => {
   const grace = await operator();
   const ask = (count: string) =>
-    grace.page(`/operator?region=ist1&image=ubuntu-24.04&package=m&count=${count}&organisation=`);
+    grace.page(`/operator/regions?region=ist1&image=ubuntu-24.04&package=m&count=${count}&organisation=`);
   expect(await ask("7")).toContain("Yes, there is room for 7.");
   const no = await ask("8");
   expect(no).toContain("No, there is no room for 8.");
@@ -133,7 +140,7 @@ test("drift entries show the difference and link to the server, in its organisat
   for (const text of ["20007", "20900", "Foreign", "2 is wanted, 9 is there", "Acme Hosting"])
     expect(page).toContain(text);
   expect(page).toContain('href="/operator/import?region=ist1&amp;vmid=20900"');
-  expect(await grace.page("/operator")).toContain("2 VMs differ from the records");
+  expect(await grace.page("/operator/regions")).toContain("2 VMs differ from the records");
 
   const foreign = await grace.page("/operator/drift?kind=foreign");
   expect(foreign).not.toContain("20007");
@@ -301,7 +308,8 @@ test("a server's page shows the time of its last observation, its guest's report
   });
   const stale = await visitor.page(`/servers/${server.id}`);
   expect(stale).toContain('id="stale-server"');
-  expect(stale).toContain("4096 is wanted, 512 is there");
+  expect(stale).toContain("Memory: 4 GB is wanted, 0.5 GB is there");
+  expect(stale).not.toContain("memory_mb");
 });
 
 test("the jobs of all organisations are listed, filtered, and link into their organisation", async () => {

@@ -143,8 +143,12 @@ function Nodes({ view, capacity }: Props) {
           <tr>
             <th scope="col">{operator.node}</th>
             <th scope="col">{messages.common.status}</th>
-            <th scope="col">{operator.servers}</th>
-            <th scope="col">{operator.vcpuFree}</th>
+            <th scope="col" class="number">
+              {operator.servers}
+            </th>
+            <th scope="col" class="number">
+              {operator.vcpuFree}
+            </th>
             <th scope="col">{operator.memory}</th>
           </tr>
         </thead>
@@ -161,10 +165,10 @@ function Nodes({ view, capacity }: Props) {
                       : operator.online}
                 </Status>
               </td>
-              <td class="figures" data-label={operator.servers}>
+              <td class="figures number" data-label={operator.servers}>
                 {format.number(node.servers)}
               </td>
-              <td class="figures" data-label={operator.vcpuFree}>
+              <td class="figures number" data-label={operator.vcpuFree}>
                 {format.number(node.vcpu_free)}
               </td>
               <td data-label={operator.memory}>

@@ -27,7 +27,7 @@ const typed = {
 const region = (slug: string) => world.api.state.regions.find((each) => each.slug === slug);
 
 test("a region is registered, and its page shows the next step", async () => {
-  expect(await grace.page("/operator")).toContain('href="/operator/regions/new"');
+  expect(await grace.page("/operator/regions")).toContain('href="/operator/regions/new"');
   const answer = await grace.submit("/operator/regions/new", "/operator/regions", typed);
   expect(answer.headers.get("location")).toBe("/operator/regions/ank1?notice=created");
   expect(region("ank1")).toMatchObject({

@@ -20,8 +20,6 @@ import {
 export function regionRoutes({ cookies }: ConsoleServices): Hono<ConsoleEnv> {
   const routes = new Hono<ConsoleEnv>();
 
-  routes.get("/", (context) => context.redirect("/operator", 303));
-
   routes.get("/new", (context) => showCreate(context, defaultRegionValues, null, null, 200));
 
   routes.post("/", async (context) => {

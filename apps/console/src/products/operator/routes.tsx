@@ -8,6 +8,7 @@ import { noticeBanner, type PageBanner } from "../../page-banner.ts";
 import { postedKey, typedNumber } from "../../posted-form.ts";
 import { problemText } from "../../problem-messages.ts";
 import { refuseForm } from "../../refused-form.ts";
+import { healthRoutes } from "./health-routes.tsx";
 import { importRoutes } from "./import-routes.tsx";
 import { invariantsRoutes } from "./invariants-routes.tsx";
 import { operatorJobsRoutes } from "./jobs-routes.tsx";
@@ -23,7 +24,7 @@ import { stuckJobsRoutes } from "./stuck-jobs-routes.tsx";
 export function operatorRoutes(services: ConsoleServices): Hono<ConsoleEnv> {
   const routes = new Hono<ConsoleEnv>();
 
-  routes.get("/operator", (context) =>
+  routes.get("/operator/regions", (context) =>
     showRegions(context, noticeBanner(context, context.get("view").messages.operator.notices), 200),
   );
 
@@ -39,7 +40,10 @@ export function operatorRoutes(services: ConsoleServices): Hono<ConsoleEnv> {
       }),
     );
     if (outcome.kind === "done")
-      return context.redirect(`/operator?notice=${maintenance ? "maintenanceOn" : "maintenanceOff"}`, 303);
+      return context.redirect(
+        `/operator/regions?notice=${maintenance ? "maintenanceOn" : "maintenanceOff"}`,
+        303,
+      );
     const text = problemText(conflictOf(outcome), context.get("view").messages);
     return showRegions(context, { kind: "problem", text }, 409);
   });
@@ -80,6 +84,7 @@ export function operatorRoutes(services: ConsoleServices): Hono<ConsoleEnv> {
     );
   });
 
+  routes.route("/operator", healthRoutes());
   routes.route("/operator/import", importRoutes(services));
   routes.route("/operator/invariants", invariantsRoutes());
   routes.route("/operator/regions", regionRoutes(services));

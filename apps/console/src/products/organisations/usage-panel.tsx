@@ -61,7 +61,9 @@ function Segments(props: { readonly view: View; readonly segments: readonly Sche
       <thead>
         <tr>
           <th scope="col">{text.segment}</th>
-          <th scope="col">{text.measure}</th>
+          <th scope="col" class="number">
+            {text.measure}
+          </th>
           <th scope="col">{text.began}</th>
           <th scope="col">{text.ended}</th>
         </tr>
@@ -72,7 +74,7 @@ function Segments(props: { readonly view: View; readonly segments: readonly Sche
             <th scope="row">
               {segment.resource.name} <span class="tag">{text.segmentKinds[segment.kind]}</span>
             </th>
-            <td class="figures" data-label={text.measure}>
+            <td class="figures number" data-label={text.measure}>
               {measure(view, segment)}
             </td>
             <td data-label={text.began}>

@@ -1,6 +1,5 @@
 import type { Schemas } from "@kule/contract/schemas";
 import { ApiCall } from "../../layout/api-call-part.tsx";
-import { OrganisationTabs } from "../../layout/organisation-tabs.tsx";
 import { Banner, PageHead, Status } from "../../layout/parts.tsx";
 import { Shell } from "../../layout/shell.tsx";
 import type { View } from "../../layout/view.ts";
@@ -30,8 +29,7 @@ export function QuotasPage({ view, quotas }: { readonly view: View; readonly quo
   const text = messages.quotas;
   const full = quotas.items.filter((quota) => standing(quota) === "full");
   return (
-    <Shell view={view} title={text.title} section="organisation" needs={["usage"]}>
-      <OrganisationTabs view={view} current="quotas" />
+    <Shell view={view} title={text.title} section="quotas">
       <PageHead title={text.title} lead={text.lead}>
         <a class="button" href="/usage">
           {text.toUsage}

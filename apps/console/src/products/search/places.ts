@@ -1,4 +1,4 @@
-import { type OrganisationTab, organisationPages } from "../../layout/organisation-tabs.tsx";
+import { type OrganisationPage, organisationPages } from "../../layout/organisation-pages.ts";
 import type { Messages } from "../../messages/messages.ts";
 import { may, type Session } from "../../session.ts";
 
@@ -10,7 +10,7 @@ export type Place = {
   readonly key?: string;
 };
 
-const keysOfOrganisation: { readonly [tab in OrganisationTab]: string } = {
+const keysOfOrganisation: { readonly [page in OrganisationPage]: string } = {
   members: "m",
   tokens: "t",
   audit: "a",
@@ -25,7 +25,7 @@ export function placesOf(messages: Messages, session: Session): Places {
   const pages: Place[] = [
     { title: navigation.servers, path: "/servers", key: "s" },
     { title: navigation.networks, path: "/networks", key: "n" },
-    { title: messages.gateways.title, path: "/gateways", key: "w" },
+    { title: navigation.gateways, path: "/gateways", key: "w" },
     { title: navigation.firewalls, path: "/firewalls", key: "f" },
     { title: navigation.publicIps, path: "/public-ips", key: "i" },
     { title: navigation.sshKeys, path: "/ssh-keys", key: "k" },
@@ -34,12 +34,17 @@ export function placesOf(messages: Messages, session: Session): Places {
     { title: messages.segments.title, path: "/usage/segments" },
     { title: messages.usageEvents.title, path: "/usage/events" },
     ...organisationPages(session).map(({ id, path }) => ({
-      title: messages.organisation.tabs[id],
+      title: messages.organisation.pages[id],
       path,
       key: keysOfOrganisation[id],
     })),
     ...(session.operator ? [] : [{ title: messages.organisation.switch, path: "/switch-organisation" }]),
-    ...(session.operator ? [{ title: navigation.operator, path: "/operator", key: "o" }] : []),
+    ...(session.operator
+      ? [
+          { title: navigation.operator, path: "/operator", key: "o" },
+          { title: messages.operator.title, path: "/operator/regions" },
+        ]
+      : []),
   ];
   const acts = [
     { title: search.create.server, path: "/servers/new", permission: "server:create" },

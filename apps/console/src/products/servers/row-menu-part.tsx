@@ -34,10 +34,14 @@ export function RowMenu({ view, server }: { readonly view: View; readonly server
       <div class="menu-body">
         <p class="row-menu-name">{server.name}</p>
         <ul>
-          {acts.map(({ label, path, why, isWindow }, index) =>
+          {acts.map(({ label, path, action, why, isWindow }, index) =>
             why === null ? (
               <li>
-                <a href={path} {...(isWindow ? { target: "_blank", rel: "noopener" } : {})}>
+                <a
+                  href={path}
+                  data-kind={action === "delete" ? "danger" : undefined}
+                  {...(isWindow ? { target: "_blank", rel: "noopener" } : {})}
+                >
                   {label}
                 </a>
               </li>

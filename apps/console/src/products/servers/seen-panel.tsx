@@ -1,6 +1,7 @@
 import type { Schemas } from "@kule/contract/schemas";
 import { Banner, Status, type Tone, When } from "../../layout/parts.tsx";
 import type { View } from "../../layout/view.ts";
+import { differenceTexts } from "./difference-text.ts";
 import type { ShowPageProps } from "./props.ts";
 
 const cloudInitTones = {
@@ -33,10 +34,8 @@ export function SeenWarnings({ view, server, catalog }: ShowPageProps) {
           <p>{server.drift.kind === "missing" ? inventory.missing : inventory.changed}</p>
           {server.drift.differences.length === 0 ? null : (
             <ul>
-              {server.drift.differences.map(({ field, wanted, seen }) => (
-                <li>
-                  <code>{field}</code>: {inventory.difference(wanted ?? "–", seen ?? "–")}
-                </li>
+              {differenceTexts(view, server.drift.differences).map((text) => (
+                <li>{text}</li>
               ))}
             </ul>
           )}

@@ -3,7 +3,7 @@ import type { Schemas } from "@kule/contract/schemas";
 import { read } from "../../api.ts";
 import type { ConsoleContext, ConsoleServices } from "../../console-context.ts";
 import { forwarded } from "../../forwarded.ts";
-import { openSession } from "../../session.ts";
+import { firstPage, openSession } from "../../session.ts";
 
 /** API calls without a session. */
 export function visitorsClient({ settings }: ConsoleServices, context: ConsoleContext): ApiClient {
@@ -13,7 +13,7 @@ export function visitorsClient({ settings }: ConsoleServices, context: ConsoleCo
   });
 }
 
-/** Stores the session that the API has opened, and redirects to the requested page. */
+/** Stores the session that the API has opened, and redirects to the requested page; for `/` to the person's first. */
 export async function enter(
   { settings, cookies }: ConsoleServices,
   context: ConsoleContext,
@@ -28,6 +28,7 @@ export async function enter(
   });
   const me = await read(asUser.GET("/me"));
   cookies.clearPending(context);
-  await cookies.writeSession(context, openSession(opened, me));
-  return context.redirect(returnTo, 303);
+  const session = openSession(opened, me);
+  await cookies.writeSession(context, session);
+  return context.redirect(returnTo === "/" ? firstPage(session) : returnTo, 303);
 }

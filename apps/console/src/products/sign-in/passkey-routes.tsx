@@ -35,7 +35,7 @@ export function passkeySignInRoutes(routes: Hono<ConsoleEnv>, services: ConsoleS
       <PasskeyPage
         context={context}
         ceremony={begun?.data ?? null}
-        returnTo={pending?.returnTo ?? safeReturnPath(context.req.query("return_to"))}
+        returnTo={pending?.returnTo ?? safeReturnPath(context.req.query("return_to"), "/")}
         problem={begun?.data === undefined ? away : problem}
       />
     );
@@ -57,7 +57,8 @@ export function passkeySignInRoutes(routes: Hono<ConsoleEnv>, services: ConsoleS
       .catch(() => null);
     if (opened?.response.status === 429) return show(context, messages.signIn.tooMany, 429);
     if (opened?.data === undefined) return show(context, messages.account.passkeyRefused, 401);
-    return enter(services, context, opened.data, safeReturnPath(pending?.returnTo ?? form.get("return_to")));
+    const returnTo = safeReturnPath(pending?.returnTo ?? form.get("return_to"), "/");
+    return enter(services, context, opened.data, returnTo);
   });
 }
 

@@ -15,7 +15,7 @@ export function providerRoutes(routes: Hono<ConsoleEnv>, services: ConsoleServic
   routes.get("/sign-in/with/:provider", async (context) => {
     const provider = context.req.param("provider");
     const invitation = context.req.query("invitation");
-    const returnTo = safeReturnPath(context.req.query("return_to"));
+    const returnTo = safeReturnPath(context.req.query("return_to"), "/");
     // Other sites may link to the sign-in page, but not start a flow.
     if (context.req.header("sec-fetch-site") === "cross-site") return context.redirect("/sign-in", 303);
     if (context.get("session") !== null) return context.redirect(returnTo, 303);
@@ -68,15 +68,15 @@ async function placeAfter(
   context: ConsoleContext,
   { invitation, returnTo }: BegunFlow,
 ): Promise<string> {
-  if (invitation === undefined) return safeReturnPath(returnTo);
+  if (invitation === undefined) return safeReturnPath(returnTo, "/");
   const offer = await visitorsClient(services, context)
     .POST("/auth/invitation", { body: { secret: invitation } })
     .catch(() => null);
-  if (offer?.data === undefined) return safeReturnPath(returnTo);
+  if (offer?.data === undefined) return safeReturnPath(returnTo, "/");
   return `/join?${new URLSearchParams({ invitation })}`;
 }
 
 function toSignIn(context: ConsoleContext, provider: string, why: string): Response {
-  if (context.get("session") !== null) return context.redirect("/servers", 303);
+  if (context.get("session") !== null) return context.redirect("/", 303);
   return context.redirect(`/sign-in?${new URLSearchParams({ with: provider, why })}`, 303);
 }

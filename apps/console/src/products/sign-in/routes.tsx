@@ -19,7 +19,7 @@ export function signInRoutes(services: ConsoleServices): Hono<ConsoleEnv> {
   const routes = new Hono<ConsoleEnv>();
 
   routes.get("/sign-in", async (context) => {
-    const returnTo = safeReturnPath(context.req.query("return_to"));
+    const returnTo = safeReturnPath(context.req.query("return_to"), "/");
     if (context.get("session") !== null) return context.redirect(returnTo, 303);
     // This page starts a new sign-in: a passkey used next is not the second step of a flow that another person began.
     cookies.clearPending(context);
@@ -55,7 +55,7 @@ export function signInRoutes(services: ConsoleServices): Hono<ConsoleEnv> {
 
   routes.post("/sign-in", async (context) => {
     const form = context.get("form");
-    const returnTo = safeReturnPath(form.get("return_to"));
+    const returnTo = safeReturnPath(form.get("return_to"), "/");
     const email = (form.get("email") ?? "").trim();
     const view = context.get("view");
     const { messages } = view;

@@ -37,7 +37,7 @@ export function secondFactorRoutes(routes: Hono<ConsoleEnv>, services: ConsoleSe
       return context.redirect("/sign-in?why=ended", 303);
     }
     if (opened.data === undefined) return show(context, methods, messages.errors.away, 503);
-    return enter(services, context, opened.data, safeReturnPath(pending.returnTo));
+    return enter(services, context, opened.data, safeReturnPath(pending.returnTo, "/"));
   });
 }
 

@@ -56,7 +56,9 @@ function keyColumns(view: View): Columns<"ssh_keys", Key> {
       class: "mono breakable",
       cell: ({ id, fingerprint_sha256 }) => (
         <>
-          <span id={`fingerprint-${id}`}>{fingerprint_sha256}</span>{" "}
+          <span class="cut" id={`fingerprint-${id}`} title={fingerprint_sha256}>
+            {fingerprint_sha256}
+          </span>{" "}
           <CopyButton view={view} source={`fingerprint-${id}`} />
         </>
       ),

@@ -1,6 +1,5 @@
 import { ApiCall } from "../../layout/api-call-part.tsx";
 import { ListView } from "../../layout/list-view.tsx";
-import { OrganisationTabs } from "../../layout/organisation-tabs.tsx";
 import { PageNotice } from "../../layout/page-notice.tsx";
 import { EmptyState, PageHead, Pages, ToForm } from "../../layout/parts.tsx";
 import { SecretPanel } from "../../layout/secret-panel.tsx";
@@ -17,8 +16,7 @@ export function TokensPage(props: TokensPageProps) {
   const text = messages.tokens;
   const manages = session !== null && may(session, "token:manage");
   return (
-    <Shell view={view} title={text.title} section="organisation">
-      <OrganisationTabs view={view} current="tokens" />
+    <Shell view={view} title={text.title} section="tokens">
       <PageHead title={text.title} lead={text.lead}>
         {/* A secret that is shown once has no links beside it that leave the page. */}
         {tokens.items.length === 0 || secret !== null ? null : (

@@ -88,7 +88,7 @@ function eventColumns({ view, month }: Props): Columns<"events", Event> {
     },
     amount: {
       label: messages.segments.amount,
-      class: "figures",
+      class: "figures number",
       cell: (event) => amountOf(view, event),
     },
     region: { label: messages.common.region, cell: ({ region }) => region },

@@ -68,7 +68,7 @@ function segmentColumns(view: View): Columns<"segments", Segment> {
   const texts = messages.segments;
   return {
     kind: { label: texts.kind, cell: ({ kind }) => texts.kinds[kind] },
-    amount: { label: texts.amount, class: "figures", cell: (segment) => amountOf(view, segment) },
+    amount: { label: texts.amount, class: "figures number", cell: (segment) => amountOf(view, segment) },
     region: { label: messages.common.region, cell: ({ region }) => region },
     start: {
       label: texts.start,
@@ -85,7 +85,7 @@ function segmentColumns(view: View): Columns<"segments", Segment> {
     },
     took: {
       label: texts.took,
-      class: "figures",
+      class: "figures number",
       cell: ({ start, end }) =>
         format.duration((end === null ? view.now.getTime() : Date.parse(end)) - Date.parse(start)),
     },

@@ -109,7 +109,9 @@ function Days({ view, month, byDay }: Props) {
             <tr>
               <th scope="col">{text.day}</th>
               {measures.map(({ title }) => (
-                <th scope="col">{title}</th>
+                <th scope="col" class="number">
+                  {title}
+                </th>
               ))}
             </tr>
           </thead>
@@ -120,7 +122,7 @@ function Days({ view, month, byDay }: Props) {
                 <tr>
                   <th scope="row">{format.day(day)}</th>
                   {measures.map((measure) => (
-                    <td class="figures" data-label={measure.title}>
+                    <td class="figures number" data-label={measure.title}>
                       {said(measure, measure.of(item))}
                     </td>
                   ))}
