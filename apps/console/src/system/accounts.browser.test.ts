@@ -8,7 +8,7 @@ import { type PanelStack, type Signed, startPanelStack } from "../testing/panel-
 
 const part = await requirePart("chromium", probeChromium, import.meta.filename);
 
-/** A new key in the one line that OpenSSH writes. */
+/** A new public key, as the one line that OpenSSH writes. */
 function newPublicKey(): string {
   const { x = "" } = generateKeyPairSync("ed25519").publicKey.export({ format: "jwk" });
   const parts = [Buffer.from("ssh-ed25519"), Buffer.from(x, "base64url")].flatMap((part) => {
@@ -19,7 +19,7 @@ function newPublicKey(): string {
   return `ssh-ed25519 ${Buffer.concat(parts).toString("base64")} ada@example`;
 }
 
-/** What an organisation has beside its servers: keys to open them, and what they cost. */
+/** The SSH keys and the usage of an organisation. */
 describe.skipIf(part.missing)("keys and usage in the panel of a whole Kule", { timeout: 240_000 }, () => {
   let stack: PanelStack;
   let owner: Signed;
@@ -29,7 +29,7 @@ describe.skipIf(part.missing)("keys and usage in the panel of a whole Kule", { t
   }, 240_000);
   afterAll(() => stack?.end());
 
-  test("a key is refused for what it is, taken, chosen for a server, and removed", async () => {
+  test("an SSH key is refused with the reason, added, chosen for a server, and deleted", async () => {
     const { page } = owner;
     await owner.open("/ssh-keys");
     const add = async (name: string, key: string) => {
@@ -58,7 +58,7 @@ describe.skipIf(part.missing)("keys and usage in the panel of a whole Kule", { t
     await page.waitForSelector(".summary .ready");
     await page.click(".summary button[value=create]");
     await page.waitForURL(/\/servers\/srv_/);
-    // Who has a key needs no password.
+    // A server with a key has no console password.
     expect(await page.locator("#console-password").count()).toBe(0);
     await page.waitForSelector(`.title-line .status >> text="running"`);
     await owner.open("/ssh-keys");
@@ -67,7 +67,7 @@ describe.skipIf(part.missing)("keys and usage in the panel of a whole Kule", { t
     await page.waitForSelector("text=The key is deleted");
   });
 
-  test("what ran is counted, drawn, and taken home as CSV and NDJSON that say the same", async () => {
+  test("the usage of a server is shown, and its exports as CSV and NDJSON have the same segments", async () => {
     const { page } = owner;
     await owner.open("/usage");
     await page.waitForSelector("main table >> text=opened");

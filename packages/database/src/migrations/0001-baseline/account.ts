@@ -13,19 +13,19 @@ create table app_user (
   email text not null,
   email_key text not null generated always as (lower(email)) stored unique,
   name text not null,
-  -- Who only signs in with a provider has none.
+  -- Null for a person who only signs in with a provider.
   password_hash text,
   is_operator boolean not null default false,
   created_at timestamptz not null default now(),
   password_changed_at timestamptz,
-  -- When an operator took a lost second factor away.
+  -- When an operator removed a lost second factor.
   second_factor_reset_at timestamptz,
   has_password boolean not null generated always as (password_hash is not null) stored
 );
 grant select (
   id, email, email_key, name, has_password, is_operator, created_at, password_changed_at, second_factor_reset_at
 ) on app_user to kule_api;
--- A new account is nobody's yet.
+-- A new account has no organisation yet.
 grant insert (id, email, name, password_hash) on app_user to kule_api;
 grant update (second_factor_reset_at) on app_user to kule_api;
 
@@ -36,7 +36,7 @@ create table user_totp (
   created_at timestamptz not null default clock_timestamp(),
   -- Null while it is being set up.
   confirmed_at timestamptz,
-  -- The period of the last code that was taken; no code of it or an earlier one is taken again.
+  -- The period of the last accepted code; no code of this or an earlier period is accepted again.
   last_period bigint not null default 0
 );
 
@@ -53,7 +53,7 @@ create table passkey (
   id text primary key,
   user_id text not null references app_user (id),
   name text not null,
-  -- What the authenticator calls it, in base64url.
+  -- The id that the authenticator gave it, in base64url.
   credential text not null unique,
   public_key bytea not null,
   sign_count bigint not null,
@@ -71,7 +71,7 @@ create table user_identity (
   user_id text not null references app_user (id),
   issuer text not null,
   subject text not null,
-  -- What the provider said last; for the person's eyes, nobody is found by it.
+  -- What the provider reported last. It is only shown to the person: no account is found by it.
   email text,
   created_at timestamptz not null default clock_timestamp(),
   last_used_at timestamptz,

@@ -22,7 +22,7 @@ create table address_reservation (
   unique (organisation_id, id),
   unique (organisation_id, id, subnet_id),
   constraint reservation_name unique (subnet_id, name),
-  -- A subnet that somebody keeps an address of does not go.
+  -- A subnet with a reserved address cannot be deleted.
   foreign key (organisation_id, subnet_id, region) references subnet (organisation_id, id, region)
 );
 create index address_reservation_list on address_reservation (organisation_id, subnet_id, created_at desc, id desc);
@@ -37,7 +37,7 @@ create table address (
   nic_id text unique,
   free_after timestamptz,
   reservation_id text,
-  -- Since when it is what it is.
+  -- Since when it has its state.
   since timestamptz not null default clock_timestamp(),
   primary key (subnet_id, address),
   foreign key (organisation_id, subnet_id) references subnet (organisation_id, id) on delete cascade,
@@ -48,7 +48,7 @@ create table address (
   constraint address_reservation_key foreign key (organisation_id, reservation_id, subnet_id)
     references address_reservation (organisation_id, id, subnet_id)
 );
-create index address_resting on address (free_after) where state = 'quarantined';
+create index address_quarantined on address (free_after) where state = 'quarantined';
 grant select, insert, update, delete on address to kule_api;
 ${isolateTenants("address")}
 `;

@@ -24,12 +24,12 @@ create table audit (
 create index audit_organisation on audit (organisation_id, at desc, id desc);
 create index audit_at on audit (at desc, id desc);
 create index audit_resource on audit (resource, at desc, id desc);
--- The trail is read by who acted and by what was done, newest first, and it only ever grows: without these, looking for
--- the few entries of somebody who seldom acts reads all of them.
+-- The trail is read by actor and by action, newest first, and it only grows: without these indexes, a search for the few
+-- entries of somebody who seldom acts reads all of them.
 create index audit_actor on audit (actor_id, at desc, id desc);
 create index audit_action on audit (organisation_id, action, at desc, id desc);
 grant select on audit to kule_api;
--- An entry gets its time from Postgres and cannot be written into the past.
+-- An entry gets its time from Postgres, so it cannot be backdated.
 grant insert (
   id, organisation_id, region, actor_type, actor_id, actor_name, action, resource, outcome, http_status, code,
   request_id, source_address, details
@@ -39,7 +39,7 @@ create table audit_seal (
   -- Without gaps, in the order in which rows were sealed.
   position bigint primary key,
   audit_id text not null unique,
-  -- Whose row it was; still said when the row is gone.
+  -- The organisation of the row; kept when the row is deleted.
   organisation_id text,
   -- SHA-256 of the row.
   digest bytea not null,
@@ -49,19 +49,19 @@ create table audit_seal (
   sealed_at timestamptz not null default clock_timestamp()
 );
 
--- How far the seals reach; without it nobody would notice that the last of them were cut off.
+-- The position of the last seal; without it the deletion of the last seals would not be noticed.
 create table audit_seal_head (
   -- There is one row.
   singleton boolean primary key default true check (singleton),
   position bigint not null,
   mac bytea not null,
-  -- The latest time of a sealed row: what is older and has no seal was added.
+  -- The latest time of a sealed row: an older row without a seal was added later.
   up_to timestamptz not null,
   key_id text not null,
   head_mac bytea not null
 );
 
--- What the worker found when it last held the trail against its seals.
+-- The result of the worker's last comparison of the trail with its seals.
 create table audit_verification (
   -- There is one row.
   singleton boolean primary key default true check (singleton),
@@ -76,11 +76,11 @@ create table audit_break (
   ),
   position bigint,
   audit_id text,
-  -- Null also when nobody can say whose row it was.
+  -- Null also when the organisation of the row is not known.
   organisation_id text,
   at timestamptz
 );
 
--- Seals are the worker's alone (worker-rights.ts).
+-- Only the worker writes seals (worker-rights.ts).
 grant select on audit_verification, audit_break to kule_api;
 `;

@@ -20,17 +20,17 @@ create table gateway (
   description text not null default '',
   labels jsonb not null default '{}',
   is_deleting boolean not null default false,
-  -- Of the network: the first that has all that is wanted of the gateway.
+  -- The first generation of the network that contains the wanted state of the gateway.
   wanted_generation integer not null,
   generation integer not null default 1,
   observed_generation integer not null default 0,
-  -- Why the edge has not what is wanted; empty while nothing stands in the way.
+  -- Why the edge does not have the wanted state; null while nothing prevents it.
   status_code text,
   status_message text,
   status_job_id text,
   created_at timestamptz not null default clock_timestamp(),
   updated_at timestamptz not null default clock_timestamp(),
-  -- The address that it was made with was the organisation's before, and stays when the gateway goes.
+  -- Its address was reserved by the organisation before, and stays reserved when the gateway is deleted.
   keeps_address boolean not null default false,
   unique (organisation_id, id),
   unique (organisation_id, id, region),
@@ -51,10 +51,10 @@ create table gateway_subnet (
   network_id text not null,
   gateway_id text not null,
   tier text not null,
-  -- Of the network: the first that is to have it, and the first that is to be without it.
+  -- Generations of the network: the first with it, and the first without it.
   wanted_generation integer not null,
   left_generation integer,
-  -- The edge has it, or may have it still.
+  -- The edge has it, or may still have it.
   is_applied boolean not null default false,
   created_at timestamptz not null default clock_timestamp(),
   unique (organisation_id, gateway_id, subnet_id),
@@ -79,20 +79,20 @@ create table port_forward (
   listen_port integer not null check (listen_port between 1 and 65535),
   target_port integer not null check (target_port between 1 and 65535),
   description text not null default '',
-  -- Of the network: the first that is to have it, and the first that is to be without it.
+  -- Generations of the network: the first with it, and the first without it.
   wanted_generation integer not null,
   left_generation integer,
-  -- The edge has it, or may have it still.
+  -- The edge has it, or may still have it.
   is_applied boolean not null default false,
   created_at timestamptz not null default clock_timestamp(),
   unique (organisation_id, id),
   foreign key (organisation_id, gateway_id, region) references gateway (organisation_id, id, region),
-  -- What is forwarded goes where the gateway serves, or its answers would not come back.
+  -- Ports are forwarded only to subnets that the gateway serves: otherwise the answers would not return.
   constraint port_forward_served foreign key (organisation_id, gateway_id, subnet_id)
     references gateway_subnet (organisation_id, gateway_id, subnet_id),
   foreign key (organisation_id, server_id, region) references server (organisation_id, id, region)
 );
--- The port of one that leaves is free: the edge is told of both at once.
+-- The port of a forward that is being deleted can be used again: the edge gets both changes at once.
 create unique index port_forward_port on port_forward (gateway_id, protocol, listen_port) where left_generation is null;
 create index port_forward_list on port_forward (organisation_id, gateway_id, created_at desc, id desc);
 create index port_forward_target on port_forward (subnet_id, target_address);

@@ -2,10 +2,10 @@ import { isolateTenants } from "../tenant-isolation.ts";
 
 /** The agents' observations of their regions, beside the intent, and the capacity. */
 export const inventory = `
--- One row a region: the look that is under way, and what the last ones found.
+-- One row for each region: the running scan, and the results of the last ones.
 create table region_inventory (
   region text primary key references region (slug),
-  -- The fencing token of looks: a batch of any other pass changes nothing.
+  -- The fencing token of scans: a batch of any other pass changes nothing.
   pass integer not null default 0,
   agent_run text,
   agent_name text,
@@ -25,12 +25,12 @@ create table region_inventory (
 );
 grant select, insert, update on region_inventory to kule_api;
 
--- The guests that the last looks found where Kule's are: by their numbers, their tags or their pools.
+-- The guests that the last scans found among Kule's: by their numbers, their tags or their pools.
 create table region_vm (
   region text not null references region (slug),
   vmid integer not null,
   pass integer not null,
-  -- When the look at it began, by this clock.
+  -- When its scan began, by the clock of Postgres.
   looked_at timestamptz not null,
   state text not null check (state in ('seen', 'unanswered', 'busy', 'absent')),
   node text,
@@ -45,7 +45,7 @@ create table region_vm (
 create index region_vm_marker on region_vm (region, marker_server_id) where marker_server_id is not null;
 grant select, insert, update, delete on region_vm to kule_api;
 
--- Where a region is not as the records say. Of no organisation when the guest is nobody's.
+-- Differences between a region and the records. Without an organisation when the guest belongs to none.
 create table drift (
   id text primary key,
   region text not null references region (slug),
@@ -58,7 +58,7 @@ create table drift (
   marker text,
   message text not null,
   differences jsonb not null default '[]',
-  -- Seen in so many looks, one after the other; what was seen once only may have been a moment of a change.
+  -- The number of consecutive scans that saw it; what one scan saw may be the middle of a change.
   sightings integer not null default 1,
   pass integer not null,
   first_seen_at timestamptz not null,
@@ -73,15 +73,15 @@ create index drift_list on drift (first_seen_at desc, id desc) where sightings >
 grant select, insert, update, delete on drift to kule_api;
 ${isolateTenants("drift")}
 
--- What was promised in a region since its agent last said what there is room for, beside the servers that were made since:
--- resizes that grow a server, and creates that go to another node than they first did. Of no organisation: room is of
--- all. Rows that a later report has counted are deleted with it, and those of a resize that came to nothing at its end.
+-- The capacity that was reserved in a region since its agent last reported the capacity, beside the servers that were
+-- created since: resizes that grow a server, and creates that moved to another node. Without an organisation: all share
+-- the capacity. A later report deletes the rows that it has counted, and the end of a failed resize deletes its own.
 create table region_growth (
   id bigint generated always as identity primary key,
   region text not null references region (slug),
   server_id text not null,
   at timestamptz not null default clock_timestamp(),
-  -- Null: nobody knows yet, and it may be any.
+  -- Null: not known yet, any node is possible.
   node text,
   vcpu integer not null check (vcpu >= 0),
   memory_mb integer not null check (memory_mb >= 0),
@@ -90,7 +90,7 @@ create table region_growth (
 create index region_growth_region on region_growth (region, at);
 grant select, insert, delete on region_growth to kule_api;
 
--- Room is shared: what others were given since counts, though row-level security hides whose it is.
+-- All share the capacity: what other organisations reserved since counts, though row-level security hides their rows.
 create function kule_placed_since(p_region text, p_since timestamptz)
 returns table (node text, package text, servers integer)
 language sql stable security definer set search_path = public, pg_temp as $$

@@ -8,7 +8,7 @@ create table ip_pool (
   version smallint not null check (version in (4, 6)),
   gateway inet not null,
   prefix_length smallint not null,
-  -- Of the region's public bridge; null is the one that the region file names.
+  -- The VLAN of the region's public bridge; null means the one in the region file.
   vlan integer check (vlan between 1 and 4094),
   generation integer not null default 1,
   created_at timestamptz not null default clock_timestamp(),

@@ -22,7 +22,7 @@ begin
   );
 end $$;
 
--- Locked in graphile's own columns too, so that its 4-hour sweep and every dashboard see the truth.
+-- Locked in graphile's own columns too, so that its 4-hour sweep and dashboards see the lock.
 create function kule_queue_lock(p_job_id text, p_epoch integer) returns void
 language sql security definer set search_path = public, pg_temp as $$
   update graphile_worker._private_jobs
@@ -36,8 +36,8 @@ language sql security definer set search_path = public, pg_temp as $$
    where key = p_job_id and locked_by = p_job_id || '/' || p_epoch;
 $$;
 
--- Back into the queue at the job's run_at. Only the current holder's entry moves: graphile's own completion has no
--- such test, which is why Kule never uses it for region jobs.
+-- Returns the entry to the queue, for the job's run_at. Only the entry of the current holder changes: graphile's own
+-- completion has no such test, which is why Kule never uses it for region jobs.
 create function kule_queue_release(p_job_id text, p_epoch integer) returns void
 language sql security definer set search_path = public, pg_temp as $$
   update graphile_worker._private_jobs
@@ -62,9 +62,9 @@ $$;
 create function kule_claim_job(
   p_region text, p_token_id text, p_agent_name text, p_claim_id text, p_capabilities text[], p_lease_seconds integer
 ) returns setof job language plpgsql
--- The bench saw a claim take twenty times as long (23 ms) beside 100,000 jobs that another region had just got, and
--- 0.8 ms with these settings. A plan from before the burst would explain it; a smaller scene did not reproduce it. The
--- partial indexes are the right way at any size, so nothing else is left to choose.
+-- The bench measured a claim that took twenty times as long (23 ms) when another region had just got 100,000 jobs, and
+-- 0.8 ms with these settings. A plan from before the burst would explain it; a smaller test did not reproduce it. The
+-- partial indexes are right at any size, so the planner is left no other choice.
 set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off
 set enable_hashjoin = off set enable_mergejoin = off
 as $$
@@ -86,8 +86,8 @@ begin
     return query select * from job where id = v_id;
     return;
   end if;
-  -- Its holder slept through the lease with the claim still on its lips: it takes that job again, and no other one
-  -- under the same claim.
+  -- The holder's lease has expired while its claim was still unanswered: the same claim gets the same job again, and no
+  -- other one.
   if found and not v_may_go_on then
     return;
   end if;

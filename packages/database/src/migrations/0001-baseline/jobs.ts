@@ -35,9 +35,9 @@ create table job (
   created_at timestamptz not null default clock_timestamp(),
   started_at timestamptz,
   finished_at timestamptz,
-  -- What was asked for, where nothing else of the resource says so: that a server is to be reset, say, and not rebooted.
+  -- The requested action, where the resource does not show it: for example a reset of a server, and not a reboot.
   parameters jsonb not null default '{}',
-  -- What a region reports is bounded: a job counts its steps.
+  -- The number of reported steps, which is limited.
   step_count integer not null default 0,
   unique (organisation_id, id),
   check ((status = 'running') = (lease_until is not null)),
@@ -51,8 +51,8 @@ create index job_claim_expired on job (region, lease_until) where status = 'runn
 create unique index job_claim_id on job (region, claim_id) where status = 'running';
 create index job_list on job (organisation_id, created_at desc, id desc);
 create index job_list_resource on job (organisation_id, resource_id, created_at desc, id desc);
--- Operators list the jobs of all organisations, and those that ended badly: few of very many, which have indexes of their
--- own. The open ones are found by the indexes of the claim.
+-- Operators list the jobs of all organisations, and those that failed: these are few among many, so they have their own
+-- indexes. The open ones are found by the indexes of the claim.
 create index job_failed on job (finished_at) where status = 'failed';
 create index job_newest on job (created_at desc, id desc);
 create index job_newest_ended_badly on job (created_at desc, id desc) where status in ('failed', 'cancelled');
@@ -68,7 +68,7 @@ begin
 end $$;
 create trigger job_changed before update on job for each row execute function kule_job_changed();
 
--- Says what changed to the connection that changed it, which passes it on once the change is committed. A NOTIFY from
+-- Notifies the connection that made the change, which announces it after the commit. A NOTIFY from
 -- here would be in the transaction, and Postgres lets only one transaction with a NOTIFY commit at a time, disk flush
 -- included, so every claim and report would queue for it (ADR 0008).
 create function kule_job_announce() returns trigger language plpgsql as $$
@@ -76,7 +76,8 @@ begin
   if tg_op = 'UPDATE' then
     raise notice using errcode = 'KN001', message = new.id;
   end if;
-  -- Parked claims of the region wake up when there may be work: a new job, or a job that makes room for the next.
+  -- Announces possible work to the waiting claims of the region: a new job, or the end of a job that
+  -- another one waited for.
   if new.status = 'queued' or (tg_op = 'UPDATE' and old.status = 'running' and new.status <> 'running') then
     raise notice using errcode = 'KN002', message = new.region;
   end if;

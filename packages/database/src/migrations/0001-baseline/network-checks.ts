@@ -93,7 +93,7 @@ end $$;
 create constraint trigger job_owned_network_insert after insert on job deferrable initially deferred
   for each row when (new.resource_type = 'network' and new.status in ('queued', 'running'))
   execute function kule_network_job_at_commit();
--- Claims and reports change none of these, and cost nothing here.
+-- Claims and reports change none of these columns, so they do not run this check.
 create constraint trigger job_owned_network_update after update on job deferrable initially deferred
   for each row when (new.resource_type = 'network'
     and old.status not in ('queued', 'running') and new.status in ('queued', 'running'))

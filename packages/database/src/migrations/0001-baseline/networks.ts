@@ -23,9 +23,9 @@ create table network (
   created_at timestamptz not null default clock_timestamp(),
   updated_at timestamptz not null default clock_timestamp(),
   edge_generation integer not null default 0,
-  -- A job has been written for it once, so an edge may hold it, whatever the region file says by now.
+  -- A job has been written for it once, so an edge may have it, whatever the region file says now.
   on_edge boolean not null default false,
-  -- When a job last found the edge as wanted.
+  -- When a job last found the wanted state at the edge.
   applied_at timestamptz,
   status_code text,
   status_message text,
@@ -66,14 +66,14 @@ create table subnet (
   foreign key (organisation_id, network_id, region) references network (organisation_id, id, region),
   constraint subnet_name unique (network_id, name),
   constraint subnet_cidr_overlap exclude using gist (network_id with =, cidr inet_ops with &&),
-  -- For what holds the tier of its subnet: gateways serve none of tier data.
+  -- For rows that refer to the tier of their subnet: gateways serve no subnet of tier data.
   constraint subnet_tier_key unique (organisation_id, id, network_id, tier)
 );
 create index subnet_list on subnet (organisation_id, network_id, created_at desc, id desc);
 grant select, insert, update, delete on subnet to kule_api;
 ${isolateTenants("subnet")}
 
--- The region's VLANs, one row each from the day the region is registered: taking one is a skip-locked update.
+-- The region's VLANs: one row for each, written when the region is registered. A network gets one by a skip-locked update.
 create table region_vlan (
   region text not null references region (slug),
   vlan integer not null,

@@ -5,10 +5,10 @@ create table organisation (
   slug text not null unique,
   name text not null,
   status text not null default 'active' check (status in ('active', 'suspended')),
-  -- Most servers it may have; null is no limit, here and below. Counted from the rows, under this row's lock.
+  -- The most servers that it may have; null means no limit, here and below. Counted from the rows, under this row's lock.
   server_limit integer check (server_limit >= 0),
   generation integer not null default 1,
-  -- The last sequence number given to a usage event; its row lock orders the organisation's events.
+  -- The sequence number of the last usage event; the lock of this row orders the organisation's events.
   usage_seq bigint not null default 0,
   created_at timestamptz not null default now(),
   updated_at timestamptz not null default now(),
@@ -20,7 +20,7 @@ create table organisation (
   ssh_key_limit integer check (ssh_key_limit >= 0),
   public_ip_limit integer check (public_ip_limit >= 0),
   firewall_limit integer check (firewall_limit >= 0),
-  -- Of all its firewalls together.
+  -- The rules of all its firewalls together.
   firewall_rule_limit integer check (firewall_rule_limit >= 0),
   gateway_limit integer check (gateway_limit >= 0),
   -- Members and open invitations together.

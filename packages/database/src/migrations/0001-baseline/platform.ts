@@ -6,7 +6,7 @@ export const platform = `
 create extension if not exists btree_gist;
 
 grant usage on schema public to kule_api;
--- Readiness compares it with what the build knows.
+-- The readiness check compares it with the migrations of the build.
 grant select on kule_migration to kule_api;
 
 create table idempotency_key (
@@ -26,7 +26,7 @@ create table idempotency_key (
 create index idempotency_key_created on idempotency_key (created_at);
 grant select, insert, update, delete on idempotency_key to kule_api;
 
--- What the triggers of the files *-checks.ts end a transaction with; see server-checks.ts.
+-- The error with which the triggers of the files *-checks.ts end a transaction; see server-checks.ts.
 create function kule_refuse_commit(p_rule text, p_message text) returns void
 language plpgsql set search_path = public, pg_temp as $$
 begin

@@ -24,7 +24,7 @@ begin
     when i.server_id is not null and exists (
         select 1 from nic n join subnet u on u.id = n.subnet_id where n.server_id = i.server_id and u.tier = 'data')
       then 'would give a server in a data subnet egress'
-    -- On its way to a server or off one: a job takes it there, or the reason why none does is told.
+    -- Being attached or detached: a job does it, or the status has the reason why none does.
     when i.status_code is null and i.server_id = i.held_by and not i.is_applied and not exists (
         select 1 from server s where s.id = i.server_id and s.status in ('pending_deletion', 'deleting'))
       and not exists (

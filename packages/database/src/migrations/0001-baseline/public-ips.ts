@@ -19,12 +19,12 @@ create table public_ip (
   labels jsonb not null default '{}',
   protect_delete boolean not null default false,
   delete_with_server boolean not null default false,
-  -- The server that is to have it.
+  -- The server to which it is attached, or is being attached.
   server_id text,
-  -- The server whose VM may have it in the region. It changes hands only when a job has ended that took it off that VM,
-  -- and no job of another server is told of the address before: this is what keeps a move from doubling it.
+  -- The server whose VM may have it in the region. It changes only when a job has ended that removed the address from
+  -- that VM. No job of another server is given the address before, so a move never gives it to two VMs.
   held_by text,
-  -- The region has said that the server's VM has it.
+  -- The region has reported that the server's VM has it.
   is_applied boolean not null default false,
   requires_reboot boolean not null default false,
   status_code text,
@@ -33,9 +33,10 @@ create table public_ip (
   generation integer not null default 1,
   created_at timestamptz not null default clock_timestamp(),
   updated_at timestamptz not null default clock_timestamp(),
-  -- Since when the VM has what its guest takes up when it boots: whether it has booted since, a look at the region tells.
+  -- Since when the VM has settings that its guest reads when it boots. A scan of the region shows whether it has
+  -- booted since.
   reboot_since timestamptz,
-  -- The gateway that has it; such an address has no server.
+  -- The gateway that uses it; such an address has no server.
   gateway_id text,
   unique (organisation_id, id),
   unique (organisation_id, id, region),
@@ -53,7 +54,7 @@ create table public_ip (
   constraint public_ip_of_one check (gateway_id is null or server_id is null and held_by is null),
   constraint public_ip_of_gateway_is_v4 check (gateway_id is null or version = 4)
 );
--- One of each version: they share the server's public interface.
+-- A server has one of each version: they share its public interface.
 create unique index public_ip_server on public_ip (server_id, version) where server_id is not null;
 create index public_ip_held_by on public_ip (held_by) where held_by is not null;
 create index public_ip_list on public_ip (organisation_id, created_at desc, id desc);
@@ -63,12 +64,12 @@ ${isolateTenants("public_ip")}
 
 create table public_address (
   address inet primary key,
-  -- For lists: addresses of a range are in their order.
+  -- The order of lists: addresses of a range in ascending order.
   seq bigint not null generated always as identity unique,
   pool_id text not null,
   range_id text not null,
   state text not null check (state in ('reserved', 'free', 'used', 'quarantined')),
-  -- Whom the operator has given it to; it stays theirs when they release it.
+  -- The organisation that the operator has allocated it to; it stays allocated when the organisation releases it.
   allocated_to text references organisation (id),
   public_ip_id text unique,
   free_after timestamptz,

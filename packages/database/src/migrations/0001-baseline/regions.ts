@@ -2,11 +2,11 @@
 export const regions = `
 create table region (
   slug text primary key,
-  -- Part of every MAC address of the region, so that no two regions can make the same one.
+  -- Part of every MAC address of the region, so that no two regions can generate the same one.
   number smallint not null generated always as identity unique,
   name text not null,
   country text,
-  -- A region of mode direct has no agent: the control plane's worker does its jobs.
+  -- A region of mode direct has no agent: the control plane's worker runs its jobs.
   mode text not null default 'agent' check (mode in ('agent', 'direct')),
   maintenance boolean not null default false,
   restricted boolean not null default false,
@@ -15,7 +15,7 @@ create table region (
   vlan_first integer not null,
   vlan_last integer not null,
   agent_version text,
-  -- The key that secrets for the region are sealed to stays the first one that an agent told.
+  -- Secrets for the region are sealed to the first key that an agent reported.
   agent_public_key text,
   health jsonb,
   health_at timestamptz,
@@ -25,12 +25,12 @@ create table region (
   created_at timestamptz not null default now(),
   updated_at timestamptz not null default now(),
   has_edge boolean not null default false,
-  -- What the agent last said of it.
+  -- What the agent last reported about it.
   edge jsonb,
   edge_at timestamptz,
   agent_key_since timestamptz,
   agent_key_seen_at timestamptz,
-  -- Another key that was told waits for an operator, with the token that it came with.
+  -- Another reported key waits for an operator's approval, with the token of the agent that reported it.
   pending_agent_key text,
   pending_agent_key_since timestamptz,
   pending_agent_key_seen_at timestamptz,

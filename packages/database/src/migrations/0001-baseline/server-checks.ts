@@ -22,7 +22,7 @@ $$;
 /* What is wrong with a server's allocations and jobs; null when nothing is, or when there is no such server. */
 create function kule_server_problem(p_server_id text) returns text
 language plpgsql stable security definer set search_path = public, pg_temp
--- A session may have planned this while the tables were empty; the indexes are the right way at any size.
+-- A session may have planned this while the tables were empty; the indexes are right at any size.
 set enable_seqscan = off set enable_bitmapscan = off
 as $$
 declare
@@ -39,7 +39,7 @@ begin
     when not exists (select 1 from nic n join address a on a.nic_id = n.id and a.subnet_id = n.subnet_id
                       where n.server_id = s.id and n.position = 0 and a.state = 'used')
       then 'has no address in its subnet'
-    -- A destroy that failed waits for an operator; until then the server keeps what it has.
+    -- A destroy that failed waits for an operator; until then the server keeps its allocations.
     when kule_server_way(s.status) is not null and not exists (
       select 1 from job j where j.organisation_id = s.organisation_id and j.resource_id = s.id
          and j.kind = any (kule_server_way(s.status))
@@ -171,7 +171,7 @@ end $$;
 create constraint trigger job_owned_insert after insert on job deferrable initially deferred
   for each row when (new.resource_type = 'server' and new.status in ('queued', 'running'))
   execute function kule_job_at_commit();
--- Claims and reports change none of these, and cost nothing here.
+-- Claims and reports change none of these columns, so they do not run this check.
 create constraint trigger job_owned_update after update on job deferrable initially deferred
   for each row when (new.resource_type = 'server' and (
     (old.status in ('queued', 'running')) is distinct from (new.status in ('queued', 'running'))

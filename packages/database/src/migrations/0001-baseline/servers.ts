@@ -32,25 +32,25 @@ create table server (
   created_at timestamptz not null default clock_timestamp(),
   updated_at timestamptz not null default clock_timestamp(),
   deleted_at timestamptz,
-  -- Null: as large as the package's. A resize sets it: a disk is never made smaller, whatever the package.
+  -- Null: the size of the package's disk. A resize sets it: a disk never shrinks, whatever the package.
   disk_gb integer,
-  -- What a resize under way takes along: until it ends, quotas count the larger of this and what the server has.
+  -- The target of a running resize: until it ends, quotas count the larger of this and the server's current size.
   resize_package text,
   resize_disk_gb integer,
   protect_rebuild boolean not null default false,
   locked_at timestamptz,
   locked_by jsonb,
   locked_reason text,
-  -- Where its VM is, or is to be made.
+  -- The node of its VM, or the one on which it is to be created.
   node text,
   guest jsonb,
-  -- What a server's VM is to have of the firewalls, and what it has: each stands for a whole list of rules, '' for none.
+  -- The wanted and the applied firewall rules of a server's VM: each identifies a whole list of rules, '' an empty one.
   filter_wanted text not null default '',
   filter_applied text not null default '',
-  -- The job that was to bring the wanted one, and failed.
+  -- The job that was to apply the wanted rules has failed.
   filter_failed boolean not null default false,
-  -- The rules that the VM has by what its agent has said, as a look at the region tells them: how many, and the digest of
-  -- their lines. Null where that is not known, or where there are none.
+  -- The rules of the VM that the agent last applied, as a scan of the region reads them: their number, and the digest of
+  -- their lines. Null when that is not known, or when there are none.
   filter_digest text,
   unique (organisation_id, id),
   unique (organisation_id, id, region),
@@ -65,13 +65,13 @@ create index server_list on server (organisation_id, created_at desc, id desc) w
 create index server_list_by_name on server (organisation_id, name, id) where deleted_at is null;
 create index server_labels on server using gin (labels jsonb_path_ops) where deleted_at is null;
 create index server_purge on server (purge_at) where status = 'pending_deletion';
--- What was accepted in a region since its agent last said what there is room for.
+-- Finds the servers accepted in a region since its agent last reported the capacity.
 create index server_region on server (region, created_at) where deleted_at is null;
--- Servers are history: they end as \`deleted\`, and nobody takes their rows away.
+-- Servers are history: they end as \`deleted\`, and their rows are never deleted.
 grant select, insert, update on server to kule_api;
 ${isolateTenants("server")}
 
--- What a create job must hand to the region and nobody may keep: wiped when that job ends.
+-- The secrets that a create job passes to the region: deleted when that job ends.
 create table server_secret (
   server_id text primary key,
   organisation_id text not null,
@@ -82,8 +82,8 @@ create table server_secret (
 grant select, insert, update, delete on server_secret to kule_api;
 ${isolateTenants("server_secret")}
 
--- The region's VM numbers. A number that was used rests as a tombstone: a late destroy of its former VM must
--- never meet a successor.
+-- The region's VM numbers. A number that was used is not used again for a time, as a tombstone: a late destroy of its
+-- former VM must never reach a new one.
 create table region_vmid (
   region text not null references region (slug),
   vmid integer not null,
@@ -95,7 +95,7 @@ create table region_vmid (
 );
 create index region_vmid_free on region_vmid (region, vmid) where state = 'free';
 create unique index region_vmid_server on region_vmid (server_id) where state = 'used';
-create index region_vmid_resting on region_vmid (free_after) where state = 'tombstone';
+create index region_vmid_tombstone on region_vmid (free_after) where state = 'tombstone';
 grant select, insert, update, delete on region_vmid to kule_api;
 
 create table nic (

@@ -3,20 +3,20 @@
  * except by functions that require a proof. What Postgres cannot verify is in docs/adr/0028-sign-ins-by-functions.md.
  */
 export const signInFunctions = `
--- What a password is hashed with, without the hash.
+-- The parameters of a password's hash, without the hash.
 create function kule_password_parameters(user_id text) returns text
 language sql stable security definer set search_path = pg_catalog, pg_temp as $$
   select substring(u.password_hash from '^(.*)[$][^$]*$') from public.app_user u where u.id = user_id
 $$;
 
--- Hashes of both, so that how long it takes says nothing of how much of it was right.
+-- Compares hashes of both, so that the time does not depend on how many bytes are equal.
 create function kule_is_password(user_id text, hash text) returns boolean
 language sql stable security definer set search_path = pg_catalog, pg_temp as $$
   select exists (select from public.app_user u
                   where u.id = user_id and sha256(convert_to(u.password_hash, 'UTF8')) = sha256(convert_to(hash, 'UTF8')))
 $$;
 
--- Who has shown it; null when it proves nothing. A sign-in that waited for its second step is used up.
+-- The user whom the proof belongs to; null when it proves nothing. A sign-in that waited for its second step is consumed.
 create function kule_person_shown(proof jsonb) returns text
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
@@ -39,13 +39,13 @@ begin
          and t.kind = 'session' and t.revoked_at is null
          and clock_timestamp() < least(
            t.expires_at, coalesce(t.last_used_at, t.created_at) + make_interval(secs => t.idle_seconds));
-    -- Its signature is the API's to verify. It has noted this use, and spent the challenge, in this transaction.
+    -- The API verifies its signature. It has recorded this use, and consumed the challenge, in this transaction.
     when 'passkey' then
       select p.user_id into person from public.passkey p
        where p.id = proof ->> 'id' and p.last_used_at >= transaction_timestamp()
          and exists (select from public.spent_challenge c
                       where c.hash = decode(proof ->> 'challenge', 'hex') and c.at >= transaction_timestamp());
-    -- That the provider vouches is the API's to verify. It has noted this use in this transaction.
+    -- The API verifies the provider's token. It has recorded this use in this transaction.
     when 'identity' then
       select i.user_id into person from public.user_identity i
        where i.id = proof ->> 'id' and greatest(i.created_at, i.last_used_at) >= transaction_timestamp();
@@ -88,7 +88,7 @@ begin
   return ends;
 end $$;
 
--- A session in another organisation, otherwise as the one whose secret is shown, its end included.
+-- Opens a session in another organisation. Everything else, its end included, is copied from the session of the secret.
 create function kule_succeed_session(proof jsonb, id text, secret_hash bytea, organisation_id text) returns timestamptz
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
@@ -113,7 +113,7 @@ begin
   return former.expires_at;
 end $$;
 
--- Null when the proof is not the user's. What it begins is ended by the second factor, or by nobody.
+-- Null when the proof is not the user's. Only the second factor completes the sign-in that it begins.
 create function kule_begin_sign_in(
   proof jsonb, user_id text, id text, secret_hash bytea, lifetime_seconds integer
 ) returns timestamptz language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
@@ -132,7 +132,7 @@ begin
   return ends;
 end $$;
 
--- For the password before, for the secret of a reset, or for a proven session of somebody who has none.
+-- Needs the former password, the secret of a reset, or a proven session of a user without a password.
 create function kule_set_password(proof jsonb, user_id text, hash text) returns boolean
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
@@ -144,7 +144,7 @@ begin
        where r.id = proof ->> 'id' and r.secret_hash = sha256(convert_to(proof ->> 'secret', 'UTF8'))
          and r.expires_at > clock_timestamp()
       returning r.user_id into person;
-    -- Compared below, where the row is locked: of two changes at the same time the second finds another password.
+    -- Compared below, where the row is locked: the second of two simultaneous changes finds another password.
     when 'password' then
       person := proof ->> 'user';
     when 'session' then
@@ -165,13 +165,13 @@ begin
   return found;
 end $$;
 
--- For who asks on the person's behalf: below, or the worker, which mails the secret. Not for the API's role.
+-- For the function below and for the worker, which mails the secret. The API's role may not call it.
 create function kule_keep_password_reset(user_id text, id text, secret_hash bytea, lifetime_seconds integer)
 returns timestamptz language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
   ends timestamptz := clock_timestamp() + make_interval(secs => lifetime_seconds);
 begin
-  -- The lock that orders all changes of how a person signs in.
+  -- This lock orders all changes of how a person signs in.
   perform from public.app_user u where u.id = kule_keep_password_reset.user_id for no key update;
   insert into public.password_reset as r (user_id, id, secret_hash, created_at, expires_at)
   values (
@@ -184,7 +184,7 @@ begin
   return ends;
 end $$;
 
--- For an operator's session alone.
+-- Only for the session of an operator.
 create function kule_begin_password_reset(
   proof jsonb, user_id text, id text, secret_hash bytea, lifetime_seconds integer
 ) returns timestamptz language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
@@ -197,7 +197,7 @@ begin
   return public.kule_keep_password_reset(user_id, id, secret_hash, lifetime_seconds);
 end $$;
 
--- For a session of the same person. False when somebody has it already, or the proof is not the person's.
+-- For a session of the same person. False when it is linked already, or the proof is not the person's.
 create function kule_add_passkey(proof jsonb, passkey jsonb) returns boolean
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
@@ -214,7 +214,7 @@ begin
   return found;
 end $$;
 
--- For a session of the same person, or for an account that this transaction has made.
+-- For a session of the same person, or for an account that this transaction has created.
 create function kule_link_identity(proof jsonb, identity jsonb) returns boolean
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin

@@ -17,7 +17,7 @@ create table ssh_key (
   created_at timestamptz not null default clock_timestamp(),
   updated_at timestamptz not null default clock_timestamp(),
   created_by jsonb,
-  -- When a server was last given it.
+  -- When a server was last created or rebuilt with it.
   last_used_at timestamptz,
   unique (organisation_id, id),
   constraint ssh_key_name unique (organisation_id, name),

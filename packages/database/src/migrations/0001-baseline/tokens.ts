@@ -12,7 +12,7 @@ create table token (
   user_id text references app_user (id),
   region text references region (slug),
   name text not null,
-  -- Null for a session: it has the role its user has now.
+  -- Null for a session, which has the current role of its user.
   role text check (role in ('owner', 'admin', 'member', 'viewer', 'billing')),
   scopes text[] not null default '{}',
   secret_hash bytea not null,
@@ -22,17 +22,17 @@ create table token (
   expires_at timestamptz,
   last_used_at timestamptz,
   revoked_at timestamptz,
-  -- What a person is shown of their own sessions.
+  -- What people see of their own sessions.
   opened_by text,
   user_agent text,
   source_address text,
-  -- Null: unused or not, it lasts until expires_at.
+  -- Null: it is valid until expires_at, whether it is used or not.
   idle_seconds integer check (idle_seconds > 0),
-  -- When the session's person last showed who they are.
+  -- When the session's person last proved their identity.
   proven_at timestamptz,
-  -- What a session was opened by, beside opened_by.
+  -- What opened a session, beside opened_by.
   identity_id text references user_identity (id) on delete set null,
-  -- Why an operator entered an organisation by this token, or by the one that minted it; null for all others.
+  -- Why an operator entered an organisation with this token, or with the one that created it; null for all others.
   operator_reason text,
   check (case kind
     when 'organisation' then organisation_id is not null and role is not null and region is null
@@ -50,7 +50,7 @@ create index token_region on token (region, created_at desc, id desc) where kind
 create index token_user on token (user_id);
 create index token_identity on token (identity_id) where identity_id is not null;
 
--- Whose a token is, what it may and its secret never change.
+-- The owner, the permissions and the secret of a token never change.
 grant select, insert, update (name, expires_at, last_used_at, revoked_at, proven_at) on token to kule_api;
 
 create function kule_token_announce() returns trigger language plpgsql as $$

@@ -16,14 +16,14 @@ create table usage_event (
   quantity jsonb not null,
   labels jsonb not null default '{}',
   job_id text,
-  -- Where an event comes from: the end of a job, what inventory saw, a request that changes nothing in a region, or an
-  -- operator who corrects what a region made the usage say wrongly.
+  -- The source of an event: the end of a job, a scan of the inventory, a request that changes nothing in a region, or an
+  -- operator who corrects an error that a region caused.
   source text not null default 'verify' check (source in ('verify', 'reconcile', 'request', 'correction')),
-  -- A job that failed may be tried again, and both its ends may have something to count: a server that was switched off
-  -- twice, a disk that grew in two goes. What is there once is an event of a kind for each claim of a job.
+  -- A failed job may be retried, and both ends may have usage to count: a server that was switched off twice, a disk that
+  -- grew in two steps. Unique is the event of a kind for each claim of a job.
   epoch integer not null default 0,
-  -- The segment that an event usage.corrected gives another quantity, so that the segments go on adding up and the events
-  -- go on saying how they came to be.
+  -- The segment whose quantity an event usage.corrected changes: so the segments still add up, and the events still explain
+  -- them.
   corrects text,
   reason text,
   unique (organisation_id, seq),
@@ -38,8 +38,8 @@ create index usage_event_at on usage_event (organisation_id, at);
 grant select, insert on usage_event to kule_api;
 ${isolateTenants("usage_event")}
 
--- What was held from when to when: [started_at, ended_at), null is until now. Derived from the events by a trigger, in
--- the transaction that writes them; nobody else can write here.
+-- What was used from when to when: [started_at, ended_at), null means until now. A trigger derives it from the events, in
+-- the transaction that writes them; nothing else can write here.
 create table usage_segment (
   id text primary key,
   organisation_id text not null references organisation (id),
@@ -68,11 +68,11 @@ create index usage_segment_list on usage_segment (organisation_id, started_at, i
 create index usage_segment_window on usage_segment (organisation_id, ended_at);
 grant select on usage_segment to kule_api;
 ${isolateTenants("usage_segment")}
--- Each of the two tables names the other.
+-- The two tables refer to each other.
 alter table usage_event add constraint usage_event_corrects foreign key (organisation_id, corrects)
   references usage_segment (organisation_id, id);
 
--- Ends the segment, if one is open; says whether one was.
+-- Ends the segment, if one is open; returns whether one was.
 create function kule_usage_close(p_event usage_event, p_kind text) returns boolean
 language plpgsql set search_path = public, pg_temp as $$
 begin
@@ -104,7 +104,7 @@ begin
   case p_event.kind
     when 'server.started' then perform kule_usage_open(p_event, 'compute');
     when 'server.stopped' then perform kule_usage_close(p_event, 'compute');
-    -- A stopped server has no compute to change, and its next start takes the new figures.
+    -- A stopped server has no compute segment to change, and its next start uses the new sizes.
     when 'server.resized' then
       if kule_usage_close(p_event, 'compute') then perform kule_usage_open(p_event, 'compute'); end if;
       if kule_usage_close(p_event, 'disk') then perform kule_usage_open(p_event, 'disk'); end if;

@@ -1,6 +1,6 @@
 /** The control plane's worker: the live ones, their findings, and the tasks that the API may add for them. */
 export const worker = `
--- Which workers live, so that an installation without one is noticed: nothing else fails when there is none.
+-- The running workers, so that an installation without one is noticed: nothing else fails when there is none.
 create table worker_process (
   id text primary key,
   started_at timestamptz not null default clock_timestamp(),
@@ -8,11 +8,11 @@ create table worker_process (
 );
 grant select on worker_process to kule_api;
 
--- What the worker found when it last held the database against its invariants.
+-- The result of the worker's last check of the invariants.
 create table invariant_report (
   -- There is one row.
   singleton boolean primary key default true check (singleton),
-  -- When the snapshot was taken that it is about.
+  -- When the checked snapshot was taken.
   checked_at timestamptz not null,
   duration_ms integer not null,
   interval_seconds integer not null,
@@ -22,7 +22,7 @@ create table invariant_report (
 );
 grant select on invariant_report to kule_api;
 
--- A task for the control plane's own worker, at a time; the same key replaces.
+-- Schedules a task of the control plane's own worker. It replaces a scheduled task with the same key.
 create function kule_task_add(p_task text, p_payload json, p_run_at timestamptz, p_key text) returns void
 language plpgsql security definer set search_path = public, pg_temp as $$
 begin
@@ -33,8 +33,8 @@ begin
 end $$;
 grant execute on function kule_task_add(text, json, timestamptz, text) to kule_api;
 
--- Mails go one after the other, so that a slow mail server holds up no other task. The same key replaces what waits. With
--- graphile's pauses twelve tries are about a day.
+-- Mails are sent one after the other, so that a slow mail server delays no other task. A mail replaces a waiting one with
+-- the same key. With graphile's pauses twelve attempts take about a day.
 create function kule_mail_add(p_task text, p_payload json, p_key text) returns void
 language plpgsql security definer set search_path = public, pg_temp as $$
 begin
