@@ -115,7 +115,7 @@ describe.skipIf(part.missing)("finding things in a browser", { timeout: 120_000 
     state.jobs.push(job);
     await page.goto(`${world.url}/ssh-keys`);
     await page.waitForSelector("#activity .activity-link[data-busy]");
-    expect(await page.textContent("#activity")).toContain("1 job is under way");
+    expect(await page.textContent("#activity")).toContain("1 job is running");
     expect(await accessibilityProblems(page)).toEqual([]);
     await takeScreenshots(page, "activity");
     await page.goto(`${world.url}/usage`);

@@ -326,7 +326,7 @@ export const en = {
     passwordUser: "Another user of the guest",
     passwordUserHint:
       "Left empty, the login name of the image. Only at once: from the next start it is always that one.",
-    patience: "Timeout",
+    timeout: "Timeout",
     passwordNow: "Reset it now",
     passwordNextBoot: "At the next start",
     passwordHints: {

@@ -10,7 +10,7 @@ export const searchTr = {
     none: (text: string) => `${text} için sonuç yok`,
     noneHint: "Adlar, etiketler ve adresler bir parçalarıyla bulunur. Kimlik eksiksiz olmalıdır.",
     pages: "Git",
-    acts: "Yap",
+    acts: "İşlemler",
     create: {
       server: "Sunucu kur",
       network: "Ağ oluştur",
@@ -41,7 +41,7 @@ export const searchTr = {
     after: "sonra",
   },
   activity: {
-    title: "Sürenler",
+    title: "Süren işler",
     quiet: "Süren iş yok",
     running: (_count: number, shown: string) => `${shown} iş sürüyor`,
     succeeded: (job: string) => `${job}: tamamlandı`,

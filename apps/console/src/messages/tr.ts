@@ -332,7 +332,7 @@ export const tr = {
     passwordUser: "Konuğun başka bir kullanıcısı",
     passwordUserHint:
       "Boş bırakılırsa imajın oturum adı. Yalnızca hemen sıfırlarken: sonraki açılışta hep o kullanıcınınki değişir.",
-    patience: "Zaman aşımı",
+    timeout: "Zaman aşımı",
     passwordNow: "Şimdi sıfırla",
     passwordNextBoot: "Sonraki açılışta",
     passwordHints: {
@@ -449,9 +449,9 @@ export const tr = {
     name: "Ad",
     nameHint: "Sanal makinenin adı ve içindeki makine adı olur.",
     rules: {
-      characters: "a–z, 0–9 ve tire",
+      characters: "a–z, 0–9 ve noteFailure",
       letter: "en az bir harf",
-      edges: "başta ve sonda tire yok",
+      edges: "başta ve sonda noteFailure yok",
       length: "en çok 63 karakter",
     },
     privateIp: "Özel adres",

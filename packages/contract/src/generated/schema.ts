@@ -294,7 +294,7 @@ export interface paths {
          *     password gets a mail with a link that sets another one (`POST /auth/password-reset/confirm`): it works once, within
          *     an hour of being sent, and ends the links before it. A mail server that is away is tried again for a day.
          *     For one e-mail 3 requests an hour are taken, from one address 20; what is beyond answers 429. An installation
-         *     without a mail server answers 409 `not_configured`: its operator makes links.
+         *     without a mail server answers 409 `not_configured`: its operator creates links.
          */
         post: operations["requestPasswordReset"];
         delete?: never;
@@ -315,7 +315,7 @@ export interface paths {
         /**
          * Set a new password with the secret of a mailed link, or of one that an operator has created
          * @description Works once. Every session of the person ends, and none is opened: sign in with the new password, and with the second
-         *     factor where there is one. Tokens stay valid unless `end_tokens` is true. Every invalid secret (made up, used,
+         *     factor where there is one. Tokens stay valid unless `end_tokens` is true. Every invalid secret (invented, used,
          *     replaced or expired) answers the same 422.
          */
         post: operations["confirmPasswordReset"];
@@ -349,7 +349,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Who this token is and what it may do */
+        /** The identity and the permissions of this token */
         get: operations["getMe"];
         put?: never;
         post?: never;
@@ -463,7 +463,7 @@ export interface paths {
         /**
          * Leave an organisation
          * @description Ends the caller's membership, with their sessions there, the tokens that they have minted there and what they
-         *     have invited to. What they have made stays with the organisation. The last owner cannot leave
+         *     have invited to. What they have created stays with the organisation. The last owner cannot leave
          *     (409 `last_owner`). An organisation that the caller does not belong to is 404.
          */
         delete: operations["leaveOrganisation"];
@@ -1231,8 +1231,8 @@ export interface paths {
         put?: never;
         /**
          * Register a region (operators)
-         * @description The VMID and VLAN ranges are what Kule may give out in that cluster: keep them outside everything else that
-         *     makes VMs there. They can be widened later, never narrowed below what is in use.
+         * @description The VMID and VLAN ranges are what Kule may allocate in that cluster: nothing else there may use them. They can be
+         *     widened later, never narrowed below what is in use.
          */
         post: operations["createRegion"];
         delete?: never;
@@ -1275,7 +1275,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * A region's capacity and what is left of it (operators)
+         * A region's total and free capacity (operators)
          * @description Nodes and storages as the region's agent reported them last, with what the servers there take by their packages.
          *     `fresh` is false when the report is too old to refuse a create by it.
          */
@@ -1449,7 +1449,7 @@ export interface paths {
         head?: never;
         /**
          * Rename a key or change its labels
-         * @description In `labels`, a value sets and `null` removes; what is not named stays.
+         * @description In `labels`, a value sets and `null` removes; labels that are not named stay.
          */
         patch: operations["updateSshKey"];
         trace?: never;
@@ -2108,7 +2108,7 @@ export interface paths {
         /**
          * Add addresses to a pool (operators)
          * @description Either `cidr` or `start` and `end`, of at most 16,384 addresses. The network address, the gateway and, with IPv4, the
-         *     broadcast address may be in it and are never given out. An address that is in another range of the installation
+         *     broadcast address may be in it and are never allocated. An address that is in another range of the installation
          *     answers 409 `range_overlap`.
          */
         post: operations["addIpPoolRange"];
@@ -2255,8 +2255,8 @@ export interface paths {
         options?: never;
         head?: never;
         /**
-         * Change labels, PTR name, protection or what becomes of it with its server
-         * @description In `labels`, a value sets and `null` removes; what is not named stays. `ptr` is stored for the day that domains are
+         * Change labels, PTR name, protection or whether it is released with its server
+         * @description In `labels`, a value sets and `null` removes; labels that are not named stay. `ptr` is stored for the day that domains are
          *     offered. Taking `protection.delete` off needs the permission `public_ip:unprotect`, which admins and owners have.
          */
         patch: operations["updatePublicIp"];
@@ -2411,12 +2411,12 @@ export interface paths {
         head?: never;
         /**
          * Rename a server, change its labels or its protection
-         * @description In `labels`, a value sets and `null` removes; what is not named stays. What is only in the database is changed at
+         * @description In `labels`, a value sets and `null` removes; labels that are not named stay. What is only in the database is changed at
          *     once (200).
          *
          *     A new `name` is written at once and applied in the region by a job (202 with `server` and `job`): the VM is
          *     renamed, and a running Linux guest whose agent answers gets the new host name. Otherwise the guest has it from
-         *     its next start, at which cloud-init takes it for a new instance and makes new SSH host keys; Windows always
+         *     its next start, at which cloud-init treats it as a new instance and creates new SSH host keys; Windows always
          *     takes it at a start.
          *
          *     Whoever may change a server can put protection on. Taking it off (`false` where it is `true`) needs the
@@ -2669,7 +2669,7 @@ export interface paths {
          *       `guest_agent_unavailable`, and so does one whose agent did not answer the region's last scan; when that is not
          *       known, the job fails with that code if the agent does not answer.
          *     * `next_boot` writes it where cloud-init finds it at the next start, for the image's login name only. To cloud-init the
-         *       server is then a new instance: it makes new SSH host keys at that start. A Windows server has no `next_boot` (422 on
+         *       server is then a new instance: it creates new SSH host keys at that start. A Windows server has no `next_boot` (422 on
          *       `when`): every user of the guest could read the password on its drive. Start the server and ask for `now`.
          */
         post: operations["resetServerPassword"];
@@ -3093,7 +3093,7 @@ export interface paths {
          * @description `changed`: a server's VM differs from the records. `missing`: a server's VM does not exist. `foreign`: a guest
          *     without Kule's marker has one of Kule's VM numbers. `extra`: a VM with Kule's marker belongs to no server. Each
          *     was found in two consecutive scans by the region's agent. Nothing here is ever changed or destroyed because of
-         *     it; an entry closes by itself when the region matches the records again.
+         *     it; an entry is closed automatically when the region matches the records again.
          */
         get: operations["listDrift"];
         put?: never;
@@ -3204,7 +3204,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Report what is in the region
+         * Report the inventory of the region
          * @description The agent scans its region again and again; one scan is a pass. A call without `pass` requests one: the answer has
          *     its number, or `null` while another agent of the region scans. The pass is then reported in batches, in their
          *     order, each recorded in one transaction; the last carries `end`. Only a pass that is `complete` and whose batches
@@ -3370,7 +3370,7 @@ export interface components {
         Labels: {
             [key: string]: string;
         };
-        /** @description A value sets, null removes, what is not named stays. */
+        /** @description A value sets, null removes, labels that are not named stay. */
         LabelChanges: {
             [key: string]: string | null;
         };
@@ -3420,7 +3420,7 @@ export interface components {
             /** @description null for an operator without an organisation */
             organisation: components["schemas"]["OrganisationRef"] | null;
             /**
-             * @description How the person showed who they are; `unknown` for sessions that are older than this field
+             * @description How the person proved their identity; `unknown` for sessions that are older than this field
              * @enum {string}
              */
             opened_by: "unknown" | "password" | "password_and_totp" | "password_and_recovery_code" | "password_and_passkey" | "passkey" | "oidc" | "oidc_and_totp" | "oidc_and_recovery_code" | "oidc_and_passkey";
@@ -6204,7 +6204,7 @@ export interface components {
             trouble?: string | null;
             nodes?: components["schemas"]["InventoryNode"][];
             storages?: components["schemas"]["InventoryStorage"][];
-            /** @description On which nodes a server of each image can be made */
+            /** @description On which nodes a server of each image can be created */
             images?: ({
                 image: string;
                 nodes: string[];
@@ -13268,7 +13268,7 @@ export interface operations {
     exportUsageCsv: {
         parameters: {
             query?: {
-                /** @description Segments, from when to when; or the events they are made of */
+                /** @description Segments, from when to when; or the events that they are computed from */
                 of?: "segments" | "events";
                 /** @description Only this resource */
                 resource?: string;
@@ -13312,7 +13312,7 @@ export interface operations {
     exportUsageNdjson: {
         parameters: {
             query?: {
-                /** @description Segments, from when to when; or the events they are made of */
+                /** @description Segments, from when to when; or the events that they are computed from */
                 of?: "segments" | "events";
                 /** @description Only this resource */
                 resource?: string;
