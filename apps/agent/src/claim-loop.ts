@@ -53,7 +53,7 @@ export class ClaimLoop {
   async run(stop: AbortSignal): Promise<void> {
     while (!stop.aborted) {
       if (this.#isFull()) {
-        await this.#untilRoom(stop);
+        await this.#untilSlotFree(stop);
         continue;
       }
       const claim = await this.#claim(stop);
@@ -102,7 +102,7 @@ export class ClaimLoop {
     return this.#running.size - Math.min(idle, MOST_IDLE_JOBS) >= this.#options.concurrency;
   }
 
-  async #untilRoom(stop: AbortSignal): Promise<void> {
+  async #untilSlotFree(stop: AbortSignal): Promise<void> {
     const stopped = Promise.withResolvers<void>();
     const listener = () => stopped.resolve();
     stop.addEventListener("abort", listener, { once: true });

@@ -33,7 +33,7 @@ const CALL_MILLISECONDS = 10_000;
 /** A batch of many servers is one transaction. */
 const INVENTORY_MILLISECONDS = 20_000;
 /** In addition to the time that a claim asks to wait. */
-const CLAIM_PATIENCE_MILLISECONDS = 10_000;
+const CLAIM_MARGIN_MILLISECONDS = 10_000;
 
 export class ControlPlane {
   readonly #calls: ApiCalls;
@@ -55,8 +55,10 @@ export class ControlPlane {
 
   /** The next job, or null. The same claim_id again answers the same job. */
   async claim(body: Schemas["ClaimRequest"], signal: AbortSignal): Promise<Answer<ClaimedJob | null>> {
-    const patience = (body.wait_seconds ?? 0) * 1000 + CLAIM_PATIENCE_MILLISECONDS;
-    const answer = await this.#call("claim", signal, patience, (limited) => this.#calls.claim(body, limited));
+    const timeoutMilliseconds = (body.wait_seconds ?? 0) * 1000 + CLAIM_MARGIN_MILLISECONDS;
+    const answer = await this.#call("claim", signal, timeoutMilliseconds, (limited) =>
+      this.#calls.claim(body, limited),
+    );
     if (answer.kind !== "ok") return answer;
     const job = answer.value?.job ?? null;
     if (job !== null && !isUsable(job))
@@ -68,9 +70,9 @@ export class ControlPlane {
     jobId: string,
     body: Schemas["StepReport"],
     signal: AbortSignal,
-    patienceMilliseconds: number,
+    timeoutMilliseconds: number,
   ): Promise<Answer<Schemas["StepAck"]>> {
-    return this.#call("report", signal, Math.min(CALL_MILLISECONDS, patienceMilliseconds), (limited) =>
+    return this.#call("report", signal, Math.min(CALL_MILLISECONDS, timeoutMilliseconds), (limited) =>
       this.#calls.report(jobId, body, limited),
     );
   }
@@ -91,8 +93,8 @@ export class ControlPlane {
     body: Schemas["ConsoleClaim"],
     signal: AbortSignal,
   ): Promise<Answer<ClaimedConsole | null>> {
-    const patience = (body.wait_seconds ?? 0) * 1000 + CLAIM_PATIENCE_MILLISECONDS;
-    const answer = await this.#call("claim-console", signal, patience, (limited) =>
+    const timeoutMilliseconds = (body.wait_seconds ?? 0) * 1000 + CLAIM_MARGIN_MILLISECONDS;
+    const answer = await this.#call("claim-console", signal, timeoutMilliseconds, (limited) =>
       this.#calls.claimConsole(body, limited),
     );
     return answer.kind === "ok" ? { ...answer, value: answer.value?.console ?? null } : answer;

@@ -18,7 +18,7 @@ type Delivery = "acknowledged" | "refused" | "lost";
 
 /** Between two tries of one report; a lease has room for several. */
 const LONGEST_PAUSE_FRACTION = 1 / 12;
-const PATIENCE_FRACTION = 1 / 3;
+const REPORT_TIMEOUT_FRACTION = 1 / 3;
 
 export type JobReporterOptions = {
   readonly job: { readonly id: string; readonly epoch: number; readonly cancel_requested: boolean };
@@ -128,7 +128,7 @@ export class JobReporter {
         job.id,
         report,
         signal,
-        lease.milliseconds * PATIENCE_FRACTION,
+        lease.milliseconds * REPORT_TIMEOUT_FRACTION,
       );
       switch (answer.kind) {
         case "ok":

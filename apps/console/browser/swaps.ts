@@ -18,7 +18,7 @@ type RequestEvent = CustomEvent<{
   };
 }>;
 
-type Trouble = "ended" | "forbidden" | "gone" | "away" | "broken";
+type Failure = "ended" | "forbidden" | "gone" | "away" | "broken";
 
 /** Forms are rendered again with these statuses: they contain their own errors. */
 const refusals: ReadonlySet<number> = new Set([409, 412, 422]);
@@ -30,7 +30,7 @@ document.addEventListener("htmx:before:swap", (event) => {
   const trouble = troubleOf(ctx.response.status, holdsSelected(ctx.text ?? "", ctx.select ?? null));
   if (isPoll(ctx.sourceElement)) setStale(trouble === "away" || trouble === "broken");
   if (trouble === null) {
-    clearTrouble(ctx.sourceElement);
+    clearFailure(ctx.sourceElement);
     return;
   }
   event.preventDefault();
@@ -45,7 +45,7 @@ document.addEventListener("htmx:error", (event) => {
   else show("away", element, 0);
 });
 
-function troubleOf(status: number, isWhole: boolean): Trouble | null {
+function troubleOf(status: number, isWhole: boolean): Failure | null {
   if (status === 401) return "ended";
   if (status === 403) return "forbidden";
   if (status === 404) return "gone";
@@ -59,7 +59,7 @@ function holdsSelected(html: string, select: string | null): boolean {
   return select === null || !select.startsWith("#") || html.includes(`id="${select.slice(1)}"`);
 }
 
-function show(trouble: Trouble, source: Element, status: number): void {
+function show(trouble: Failure, source: Element, status: number): void {
   const poll = isPoll(source);
   if (poll && trouble === "ended" && typedForms().length === 0) {
     location.assign(signInAddress());
@@ -72,7 +72,7 @@ function show(trouble: Trouble, source: Element, status: number): void {
     if (trouble !== "ended") return;
   }
   const form = poll ? null : source.closest("form");
-  clearTrouble(source);
+  clearFailure(source);
   const banner = bannerOf(trouble);
   if (banner === null) return;
   const place = form?.querySelector("[data-problem-place]");
@@ -83,7 +83,7 @@ function show(trouble: Trouble, source: Element, status: number): void {
   announce(banner.textContent?.trim() ?? "");
 }
 
-function clearTrouble(source: Element): void {
+function clearFailure(source: Element): void {
   const form = source.closest("form");
   for (const banner of document.querySelectorAll<HTMLElement>("[data-request-problem]"))
     if (
@@ -94,7 +94,7 @@ function clearTrouble(source: Element): void {
       banner.remove();
 }
 
-function bannerOf(trouble: Trouble): HTMLElement | null {
+function bannerOf(trouble: Failure): HTMLElement | null {
   const template = document.querySelector<HTMLTemplateElement>("#request-problems");
   const banner = template?.content.querySelector(`[data-trouble="${trouble}"] .banner`)?.cloneNode(true);
   if (!(banner instanceof HTMLElement)) return null;

@@ -9,7 +9,7 @@ import { createCookies } from "./session.ts";
 import { readSettings, SettingsError } from "./settings.ts";
 
 /** Slow clients are disconnected: the first timeout is for the headers. */
-const patience = { headersTimeout: 10_000, requestTimeout: 30_000, connectionsCheckingInterval: 1_000 };
+const serverTimeouts = { headersTimeout: 10_000, requestTimeout: 30_000, connectionsCheckingInterval: 1_000 };
 
 const log = createLog((line) => process.stdout.write(line));
 
@@ -33,7 +33,7 @@ function start(): void {
     log,
   );
   const server = serve(
-    { fetch: app.fetch, hostname: settings.host, port: settings.port, serverOptions: patience },
+    { fetch: app.fetch, hostname: settings.host, port: settings.port, serverOptions: serverTimeouts },
     (address) => {
       log("listening", { host: settings.host, port: address.port });
     },

@@ -32,7 +32,7 @@ describe.skipIf(part.missing)("the addresses of a subnet in a browser", { timeou
     if (server === undefined) throw new Error("no server");
     Object.assign(kept, { state: "used", server: { id: server.id, name: server.name } });
     state.reservations.push(kept, fakeReservation(subnet, { name: "vip", address: "10.20.0.40" }));
-    state.restingAddresses.push({ subnetId: subnet.id, address: "10.20.0.50" });
+    state.quarantinedAddresses.push({ subnetId: subnet.id, address: "10.20.0.50" });
     subnet.usage = {
       addresses_total: 253,
       addresses_used: 41,

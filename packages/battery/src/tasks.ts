@@ -13,7 +13,7 @@ export type DoneTask = { readonly task: Task; readonly outcome: RowRunOutcome };
  */
 const SAMPLES_OF_A_MUTANT = 3;
 /** A row that takes this many times its declared minutes has hung. */
-const PATIENCE = 4;
+const LIMIT_FACTOR = 4;
 const SHORTEST_LIMIT_MINUTES = 6;
 
 export function tasksOf(rows: readonly Row[], scale: Scale): Task[] {
@@ -64,7 +64,7 @@ async function runTask(task: Task, { seed, say, stopped }: Options): Promise<Don
     runRowProcess({
       order: { row: row.id, seed: seed + number, scale },
       mutant,
-      limitMinutes: Math.max(SHORTEST_LIMIT_MINUTES, row.minutes * PATIENCE),
+      limitMinutes: Math.max(SHORTEST_LIMIT_MINUTES, row.minutes * LIMIT_FACTOR),
       progress: (text) => say(`${name}: ${text}`),
       stopped,
     });

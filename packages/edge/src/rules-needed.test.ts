@@ -97,10 +97,10 @@ describe.skipIf(part.missing)("each rule of an edge", { timeout: 120_000 }, () =
    * Which machines reach which, with which source address; and which datagrams arrive that cannot be
    * answered.
    */
-  async function reach(patience = 1): Promise<Record<string, unknown>> {
+  async function reach(waitFactor = 1): Promise<Record<string, unknown>> {
     const machines = [app, target, data, internet];
     await Promise.all(machines.map((machine) => machine.arrivals()));
-    const waitMs = 250 * patience;
+    const waitMs = 250 * waitFactor;
     const tries = {
       "app to data, icmp": app.send("icmp", "10.0.2.10", { waitMs }),
       "data to app, tcp": data.send("tcp", "10.0.1.10", { waitMs }),
@@ -163,8 +163,8 @@ describe.skipIf(part.missing)("each rule of an edge", { timeout: 120_000 }, () =
     const missedByNone: string[] = [];
     for (const rule of rules) {
       await load(all.filter((object) => JSON.stringify(object) !== rule));
-      const isMissed = async (patience: number) =>
-        JSON.stringify(await reach(patience)) !== JSON.stringify(intended);
+      const isMissed = async (waitFactor: number) =>
+        JSON.stringify(await reach(waitFactor)) !== JSON.stringify(intended);
       // On a busy machine a packet may take its time.
       if (!(await isMissed(1)) && !(await isMissed(4))) missedByNone.push(rule);
     }

@@ -69,7 +69,7 @@ export function controlServer(region: Region, world: World, faults: HttpFaults, 
           if (on === true) of.add(vmid);
           if (on === false) of.delete(vmid);
         };
-        set(region.taskFaults.deafGuests, deaf);
+        set(region.taskFaults.unresponsiveGuests, deaf);
         set(region.taskFaults.agentless, agentless);
         return {};
       }

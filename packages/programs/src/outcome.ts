@@ -21,7 +21,7 @@ import {
 import { Bug, Cancelled, Failed, Released, RetryLater, StaleLease } from "./errors.ts";
 
 /** The state differs from when the plan was made, or is not known: observe before doing anything. */
-export function needsNewObservation(error: unknown): error is ProxmoxError | EdgeTrouble {
+export function needsNewObservation(error: unknown): error is ProxmoxError | EdgeFailure {
   // A command that did not end may have done its work, and one that failed did so because the state was
   // different.
   if (isEdgeTrouble(error)) return true;
@@ -39,14 +39,14 @@ export function needsNewObservation(error: unknown): error is ProxmoxError | Edg
   ].some((each) => error instanceof each);
 }
 
-type EdgeTrouble = EdgeCommandFailed | EdgeUnreachable;
+type EdgeFailure = EdgeCommandFailed | EdgeUnreachable;
 
-function isEdgeTrouble(error: unknown): error is EdgeTrouble {
+function isEdgeTrouble(error: unknown): error is EdgeFailure {
   return error instanceof EdgeCommandFailed || error instanceof EdgeUnreachable;
 }
 
 /** The reason for a new observation, in a step's line. */
-export function newObservationReason(error: ProxmoxError | EdgeTrouble): string {
+export function newObservationReason(error: ProxmoxError | EdgeFailure): string {
   const isUnknown =
     error instanceof ProxmoxError ? error.outcome === "unknown" : error instanceof EdgeUnreachable;
   return isUnknown ? "the outcome is not known" : "the region is not as expected";
@@ -57,7 +57,7 @@ function internalText(error: ProxmoxError): string {
   return [error.message, fix, ...(task?.logTail ?? [])].filter((line) => line).join("\n");
 }
 
-export function retryLater(error: ProxmoxError | EdgeTrouble): RetryLater {
+export function retryLater(error: ProxmoxError | EdgeFailure): RetryLater {
   if (isEdgeTrouble(error)) return edgeRetry(error);
   return new RetryLater(
     {
@@ -69,7 +69,7 @@ export function retryLater(error: ProxmoxError | EdgeTrouble): RetryLater {
   );
 }
 
-function edgeRetry(error: EdgeTrouble): RetryLater {
+function edgeRetry(error: EdgeFailure): RetryLater {
   const code = error instanceof EdgeUnreachable ? "edge_unreachable" : "edge_refused";
   return new RetryLater(
     {

@@ -22,7 +22,7 @@ const LEASE_FRACTION_FOR_EFFECTS = 1 / 3;
 /** While something takes long, the lease is renewed when this much of it is left. */
 const LEASE_FRACTION_FOR_RENEWAL = 2 / 3;
 /** A call whose answer was lost may still be arriving. */
-const LOOK_AGAIN_MILLISECONDS = [1_000, 2_000, 5_000, 10_000, 20_000];
+const RETRY_PAUSES_MILLISECONDS = [1_000, 2_000, 5_000, 10_000, 20_000];
 
 /**
  * Safe to call again after a crash at any point. Throws RetryLater, Failed, Bug, StaleLease or Cancelled, and what
@@ -59,13 +59,13 @@ class Run<Kind extends JobKind, Seen, S extends Step> {
     try {
       return await this.#rounds();
     } catch (error) {
-      await this.#lookOnceMore(error);
+      await this.#observeOnceMore(error);
       throw error;
     }
   }
 
   /** A job that did not succeed may have changed something all the same; what there is now goes with its end. */
-  async #lookOnceMore(error: unknown): Promise<void> {
+  async #observeOnceMore(error: unknown): Promise<void> {
     const { lastObservation } = this.#program;
     if (lastObservation === undefined || this.#crash !== null || !this.#hasBegun) return;
     if (
@@ -82,7 +82,7 @@ class Run<Kind extends JobKind, Seen, S extends Step> {
   async #rounds(): Promise<Observed> {
     let lastPlan = "";
     let tries = 0;
-    let looksAgain = 0;
+    let retries = 0;
     for (let round = 1; round <= MAX_ROUNDS; round++) {
       const phase = round === 1 ? "observe" : "verify";
       await this.#report(phase, phase, "running", null);
@@ -101,8 +101,8 @@ class Run<Kind extends JobKind, Seen, S extends Step> {
       lastPlan = trouble === null ? plan : "";
       tries += 1;
       if (trouble !== null) {
-        const pause = LOOK_AGAIN_MILLISECONDS[looksAgain];
-        looksAgain += 1;
+        const pause = RETRY_PAUSES_MILLISECONDS[retries];
+        retries += 1;
         if (pause === undefined) throw trouble;
         await this.#world.runtime.pause(pause, this.#host.signal);
       }

@@ -48,13 +48,13 @@ export async function waitForTask(client: ProxmoxClient, upid: string, wait: Tas
   if (!task) throw lost("not a UPID");
   const label = `${task.type} ${task.id}`;
   const startedAt = wait.runtime.now();
-  let unknownLooks = 0;
+  let unknownAnswers = 0;
   for (let looks = 0; ; looks++) {
     const elapsed = wait.runtime.now() - startedAt;
     const status = await look(client, task.node, upid, wait.signal);
     if (status === "unknown") {
-      unknownLooks += 1;
-      if (unknownLooks >= UNKNOWN_TASK_POLLS) throw lost("no such task");
+      unknownAnswers += 1;
+      if (unknownAnswers >= UNKNOWN_TASK_POLLS) throw lost("no such task");
     } else if (status !== "unreachable" && status.status === "stopped") {
       const exitStatus = status.exitstatus ?? "unexpected status";
       if (exitStatus === "OK") return { warnings: null };

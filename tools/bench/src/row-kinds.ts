@@ -14,7 +14,7 @@ import { median } from "./statistics.ts";
 import type { Row } from "./table.ts";
 
 /** For a busy machine: then the row is late, and still a row. */
-const patienceMs = 120_000;
+const timeoutMs = 120_000;
 
 /**
  * For every kind of job: from its request to `succeeded`, compared with the hypervisor calls of this very
@@ -63,9 +63,9 @@ async function kindRow(
   const floor: number[] = [];
   const numbers: number[] = [];
   for (let turn = 0; turn < count; turn += 1) {
-    const subject = await subjectFor(scene, kind, (made, of) => scene.work(made, of, patienceMs));
+    const subject = await subjectFor(scene, kind, (made, of) => scene.work(made, of, timeoutMs));
     await SCENARIOS[kind].cause(scene, subject);
-    const job = await scene.work(subject, kind, patienceMs);
+    const job = await scene.work(subject, kind, timeoutMs);
     if (job.status !== "succeeded") throw new Error(`${kind}: ${job.status} ${JSON.stringify(job.error)}`);
     const whole = await lifeOf(scene, job);
     const during = calls.filter(({ beginMs, endMs }) => endMs >= whole.beginMs && beginMs <= whole.endMs);

@@ -61,13 +61,13 @@ async function endChildren(
   log: (line: string) => void,
 ): Promise<void> {
   const alive = () => children.filter(([, identity]) => isStillRunning(identity));
-  for (const [signal, patienceMs] of [["SIGTERM", 8_000] as const, ["SIGKILL", 5_000] as const]) {
+  for (const [signal, timeoutMs] of [["SIGTERM", 8_000] as const, ["SIGKILL", 5_000] as const]) {
     const leftovers = alive();
     if (leftovers.length === 0) return;
     if (signal === "SIGTERM")
       log(`ending processes of a killed run: ${leftovers.map(([name]) => name).join(", ")}`);
     for (const [, identity] of leftovers) kill(identity, signal);
-    const deadline = performance.now() + patienceMs;
+    const deadline = performance.now() + timeoutMs;
     while (alive().length > 0 && performance.now() < deadline) await delay(20);
   }
 }

@@ -168,8 +168,8 @@ export class StackRun {
     await database?.stop();
   }
 
-  async #stopProcesses(names: string[], patienceMs: number): Promise<void> {
-    await Promise.all(names.map((name) => this.#processes.get(name)?.stop(patienceMs)));
+  async #stopProcesses(names: string[], timeoutMs: number): Promise<void> {
+    await Promise.all(names.map((name) => this.#processes.get(name)?.stop(timeoutMs)));
   }
 
   async #refuseBusyPorts(): Promise<void> {

@@ -66,7 +66,7 @@ test("a stopped process ends in its own way and is not started again", async () 
   expect(started).toHaveLength(1);
 });
 
-test("a process that ignores the request is ended after the patience is over", async () => {
+test("a process that ignores the request is ended after the timeout", async () => {
   const app = supervise(stays.replace("process.exit(0)", ""));
   await app.untilReady(untilMarked);
   await app.stop(50);

@@ -54,13 +54,13 @@ export class SupervisedProcess {
     this.#ready = true;
   }
 
-  /** Asks it to end, kills it after `patienceMs`, and does not start it again. */
-  async stop(patienceMs: number): Promise<void> {
+  /** Asks it to end, kills it after `timeoutMs`, and does not start it again. */
+  async stop(timeoutMs: number): Promise<void> {
     this.#stop.abort();
     const child = this.#child;
     if (child !== undefined && child.exitCode === null && child.signalCode === null) {
       child.kill("SIGTERM");
-      const late = setTimeout(() => child.kill("SIGKILL"), patienceMs);
+      const late = setTimeout(() => child.kill("SIGKILL"), timeoutMs);
       await this.#over;
       clearTimeout(late);
     }

@@ -110,9 +110,9 @@ describe("texts of a region in a job", () => {
 });
 
 describe("fields of a region beyond the contract", () => {
-  let looker: TestScanner;
+  let testScanner: TestScanner;
   beforeAll(() => {
-    looker = new TestScanner(world.agent.api);
+    testScanner = new TestScanner(world.agent.api);
   });
   const more = { more: "x".repeat(10_000), deep: { very: [hostile] } };
 
@@ -165,7 +165,7 @@ describe("fields of a region beyond the contract", () => {
       edge: { reachable: false, message: null },
     });
     const vm = { vmid: 31_000, node: "pve1", state: "seen", seen_after_ms: 0, power: "on" } as const;
-    await looker.look([{ ...vm, interfaces: [{ position: 0, mac: null, ...more }], ...more }]);
+    await testScanner.look([{ ...vm, interfaces: [{ position: 0, mac: null, ...more }], ...more }]);
     const [{ facts }] = await world.rows("select facts from region_vm where vmid = 31000", []);
     expect(facts.interfaces).toEqual([{ position: 0, mac: null }]);
     expect(JSON.stringify(facts)).not.toContain("suspended");
@@ -178,7 +178,7 @@ describe("fields of a region beyond the contract", () => {
     const claimed = await world.agent.take("ServerCreate");
     await world.agent.succeed(claimed, "on");
     const see = async (uptime_seconds: number) => {
-      await looker.look([seenAs(claimed, { guest: { agent: true, uptime_seconds } })]);
+      await testScanner.look([seenAs(claimed, { guest: { agent: true, uptime_seconds } })]);
       return (await world.server(server.id)).guest.boot_at;
     };
     expect(await see(4_000_000_000)).toBeNull();

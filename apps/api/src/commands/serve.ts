@@ -21,7 +21,7 @@ const drainMs = 7_000;
  * a file descriptor and memory. The first limit is for the headers, the second for the whole request, of
  * which the largest body needs 280 kbit/s.
  */
-const patience = { headersTimeout: 10_000, requestTimeout: 30_000, connectionsCheckingInterval: 1_000 };
+const serverTimeouts = { headersTimeout: 10_000, requestTimeout: 30_000, connectionsCheckingInterval: 1_000 };
 
 /**
  * Answers requests until SIGTERM or SIGINT; then accepts no new ones, lets the running ones end, and closes.
@@ -43,7 +43,7 @@ export async function serveCommand(settings: Settings, log: Logger, crash: Crash
       fetch: app.fetch,
       hostname: settings.host,
       port: settings.port,
-      serverOptions: patience,
+      serverOptions: serverTimeouts,
     });
     await listening(server, settings, "KULE_API_PORT");
     registerInvariantMetrics(open.deps);

@@ -37,7 +37,7 @@ export type Settings = {
   /** How long a claimed job is held without a report. */
   readonly leaseSeconds: number;
   /** How long a network goes without the edge being compared with it. */
-  readonly edgeLookSeconds: number;
+  readonly edgeCheckSeconds: number;
   /** How often the worker checks the database against its invariants. */
   readonly invariantsEveryMinutes: number;
   readonly rateLimitPerHour: number;
@@ -164,7 +164,7 @@ export function readSettings(environment: Readonly<Record<string, string | undef
     removalBufferSeconds: integer("KULE_REMOVAL_BUFFER_SECONDS", 259_200, 0, 31_536_000),
     addressQuarantineSeconds: integer("KULE_ADDRESS_QUARANTINE_SECONDS", 600, 0, 31_536_000),
     leaseSeconds: integer("KULE_LEASE_SECONDS", 90, 2, 3600),
-    edgeLookSeconds: integer("KULE_EDGE_LOOK_SECONDS", 21_600, 60, 31_536_000),
+    edgeCheckSeconds: integer("KULE_EDGE_CHECK_SECONDS", 21_600, 60, 31_536_000),
     invariantsEveryMinutes: integer("KULE_INVARIANTS_EVERY_MINUTES", 10, 1, 1440),
     rateLimitPerHour,
     rateLimitBurst,

@@ -58,7 +58,7 @@ function live(id: string, { begins, size, runs, team, steps }: Drawn): Life {
   let at = begins;
   let now = size.slug;
   let runsNow = runs;
-  let isBuried = false;
+  let isDeletedForever = false;
   const note = (kind: string) => events.push({ at, kind, package: now });
   note("disk.allocated");
   if (runs) note("server.started");
@@ -67,18 +67,18 @@ function live(id: string, { begins, size, runs, team, steps }: Drawn): Life {
     if (each.move === "stop" && runsNow) {
       runsNow = false;
       note("server.stopped");
-    } else if (each.move === "start" && !runsNow && !isBuried) {
+    } else if (each.move === "start" && !runsNow && !isDeletedForever) {
       runsNow = true;
       note("server.started");
-    } else if (each.move === "resize" && !isBuried) {
+    } else if (each.move === "resize" && !isDeletedForever) {
       now = each.size.slug;
       note("server.resized");
-    } else if (each.move === "bury" && !isBuried) {
-      isBuried = true;
+    } else if (each.move === "bury" && !isDeletedForever) {
+      isDeletedForever = true;
       note("server.purge_scheduled");
-    } else if (each.move === "cancel" && isBuried) {
-      isBuried = false;
-    } else if (each.move === "purge" && isBuried) {
+    } else if (each.move === "cancel" && isDeletedForever) {
+      isDeletedForever = false;
+    } else if (each.move === "purge" && isDeletedForever) {
       if (runsNow) note("server.stopped");
       note("disk.released");
       note("server.purged");

@@ -2,14 +2,14 @@ import { type CheckResult, runChecks } from "@kule/invariants/run-checks";
 import type { Violation } from "@kule/invariants/violation";
 import type { ClientBase } from "pg";
 import type { Deps } from "../platform/deps.ts";
-import type { CheckSummary, StandingViolation, StoredReport } from "../products/invariants/index.ts";
+import type { CheckSummary, OpenViolation, StoredReport } from "../products/invariants/index.ts";
 
 /** A check that takes longer is reported as such and does not delay the others. */
 const longestCheckSeconds = 60;
 const subjectsPerCheck = 100;
 
 type Failure = StoredReport["failures"][number];
-type Look = {
+type CheckRun = {
   readonly at: Date;
   /** The same in Postgres' text, to the microsecond. */
   readonly checkedAt: string;
@@ -29,17 +29,17 @@ export async function checkInvariants(
   { log, settings, notifications }: Pick<Deps, "log" | "settings" | "notifications">,
   owner: ClientBase,
 ): Promise<void> {
-  const look = await lookAtDatabase(owner);
-  for (const failure of look.failures) log.error(failure, "a check of the invariants failed");
+  const result = await checkDatabase(owner);
+  for (const failure of result.failures) log.error(failure, "a check of the invariants failed");
   const change = await inTransaction(owner, "begin", () =>
-    storeReport(owner, look, settings.invariantsEveryMinutes * 60),
+    storeReport(owner, result, settings.invariantsEveryMinutes * 60),
   );
   for (const violation of change.appeared) log.error(violation, "an invariant is violated");
   for (const violation of change.gone) log.error(violation, "an invariant holds again");
-  notifications.publish([{ channel: "kule_invariants", payload: look.checkedAt }]);
+  notifications.publish([{ channel: "kule_invariants", payload: result.checkedAt }]);
 }
 
-function lookAtDatabase(owner: ClientBase): Promise<Look> {
+function checkDatabase(owner: ClientBase): Promise<CheckRun> {
   const startedAt = performance.now();
   const failures: Failure[] = [];
   // One snapshot: a job that ends between two of the checks is no violation.
@@ -67,37 +67,37 @@ function reasonOf(error: unknown): string {
     : `could not be carried out (${code})`;
 }
 
-type Change = { readonly appeared: readonly Violation[]; readonly gone: readonly StandingViolation[] };
+type Change = { readonly appeared: readonly Violation[]; readonly gone: readonly OpenViolation[] };
 
 /** Stores the report unless there is a later one already, and returns the differences to the one before. */
-async function storeReport(owner: ClientBase, look: Look, intervalSeconds: number): Promise<Change> {
+async function storeReport(owner: ClientBase, result: CheckRun, intervalSeconds: number): Promise<Change> {
   // Of two concurrent scans the later one is stored, and each difference is found by one of them.
   await owner.query("lock table invariant_report in share row exclusive mode");
   const { rows } = await owner.query<{
-    violations: StandingViolation[];
+    violations: OpenViolation[];
     checks: CheckSummary[];
     later: boolean;
   }>("select violations, checks, checked_at > $1::timestamptz as later from invariant_report", [
-    look.checkedAt,
+    result.checkedAt,
   ]);
   const [last] = rows;
   if (last?.later === true) return { appeared: [], gone: [] };
 
   const before = last?.violations ?? [];
-  const failed = new Set(look.failures.map(({ check }) => check));
+  const failed = new Set(result.failures.map(({ check }) => check));
   const isUnknown = ({ check }: Violation) => failed.has(check);
   const since = new Map(before.map((violation) => [keyOf(violation), violation.since]));
-  const seen = look.results.flatMap(({ invariant, check, subjects }) =>
+  const seen = result.results.flatMap(({ invariant, check, subjects }) =>
     subjects.map((subject) => ({ invariant, check, subject })),
   );
-  const at = look.at.toISOString();
-  const violations: StandingViolation[] = [
+  const at = result.at.toISOString();
+  const violations: OpenViolation[] = [
     ...seen.map((violation) => ({ ...violation, since: since.get(keyOf(violation)) ?? at })),
     // The findings of a failed check are those of its last run.
     ...before.filter(isUnknown),
   ];
   const checks: CheckSummary[] = [
-    ...look.results.map(({ invariant, check, count, durationMs }) => ({
+    ...result.results.map(({ invariant, check, count, durationMs }) => ({
       invariant,
       check,
       violations: count,
@@ -113,12 +113,12 @@ async function storeReport(owner: ClientBase, look: Look, intervalSeconds: numbe
             interval_seconds = excluded.interval_seconds, checks = excluded.checks,
             violations = excluded.violations, failures = excluded.failures`,
     [
-      look.checkedAt,
-      Math.round(look.durationMs),
+      result.checkedAt,
+      Math.round(result.durationMs),
       intervalSeconds,
       JSON.stringify(checks),
       JSON.stringify(violations),
-      JSON.stringify(look.failures),
+      JSON.stringify(result.failures),
     ],
   );
   const now = new Set(seen.map(keyOf));

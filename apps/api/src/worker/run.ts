@@ -81,7 +81,7 @@ function recurringTasks({ invariantsEveryMinutes }: Settings): RecurringTask[] {
     { name: "sweep_removal_buffers", everyMinutes: 1, maxAttempts: 25 },
     { name: "reap_leases", everyMinutes: 1, maxAttempts: 25 },
     { name: "end_lost_consoles", everyMinutes: 1, maxAttempts: 25 },
-    { name: "look_at_edges", everyMinutes: 5, maxAttempts: 1 },
+    { name: "check_edges", everyMinutes: 5, maxAttempts: 1 },
     { name: "clean_up", everyMinutes: 10, maxAttempts: 25 },
     { name: "verify_audit", everyMinutes: 10, maxAttempts: 1 },
     { name: "check_invariants", everyMinutes: invariantsEveryMinutes, maxAttempts: 1 },
@@ -125,8 +125,8 @@ function plainTasksOf(deps: Deps, { auditKeys, mailer }: WorkersOwn): Readonly<R
       const ended = await endLostConsoles(deps.db);
       if (ended > 0) deps.log.info({ ended }, "ended lost console sessions and tickets");
     },
-    look_at_edges: async () => {
-      const looked = await applyUnseenNetworks(deps.db, deps.settings.edgeLookSeconds);
+    check_edges: async () => {
+      const looked = await applyUnseenNetworks(deps.db, deps.settings.edgeCheckSeconds);
       if (looked > 0) deps.log.debug({ networks: looked }, "edges are compared with the wanted state");
     },
     refresh_filters: async (payload) => {

@@ -115,14 +115,14 @@ describe.skipIf(chromium.missing || wires.missing)(
         await send(page, `form[action$='/${network}/subnets'] button[type=submit]`);
       }
       await english.open(`/networks/${network}`);
-      await expect.poll(() => page.locator("tbody .status[data-tone=good]").count(), patiently).toBe(2);
+      await expect.poll(() => page.locator("tbody .status[data-tone=good]").count(), longTimeout).toBe(2);
       const subnets = await stack.world.organisation.GET("/networks/{network_id}/subnets", {
         params: { path: { network_id: network } },
       });
       const idOf = (name: string) => subnets.data?.items.find((each) => each.name === name)?.id ?? "";
       await Promise.all([makeServer("front", idOf("app")), makeServer("back", idOf("data"))]);
       // Both are on the map without a reload.
-      await expect.poll(() => page.locator(".map[data-size=wide] .map-server").count(), patiently).toBe(2);
+      await expect.poll(() => page.locator(".map[data-size=wide] .map-server").count(), longTimeout).toBe(2);
       expect(await accessibilityProblems(page)).toEqual([]);
       await takeScreenshots(page, "system-network");
     });
@@ -155,7 +155,7 @@ describe.skipIf(chromium.missing || wires.missing)(
       for (const box of await page.locator("input[name=subnet_ids]:enabled").all()) await box.check();
       await send(page, "#content button[data-kind=primary]");
       await page.waitForURL(/\/gateways\/gw_/);
-      await page.waitForSelector("#gateway-live .panel-head .status >> text=etkin", patiently);
+      await page.waitForSelector("#gateway-live .panel-head .status >> text=etkin", longTimeout);
       expect(await accessibilityProblems(page)).toEqual([]);
       await takeScreenshots(page, "system-gateway-tr");
       const front = await consoleOf("front", english);
@@ -179,7 +179,7 @@ describe.skipIf(chromium.missing || wires.missing)(
       await page.waitForURL(/\/firewalls\/\w+\?notice=created/);
       await page.selectOption("#attach-target", servers.get("back") ?? "");
       await page.click("#attach-form button[type=submit]");
-      await page.waitForSelector("#attachments .status[data-tone=good]", patiently);
+      await page.waitForSelector("#attachments .status[data-tone=good]", longTimeout);
       expect(await accessibilityProblems(page)).toEqual([]);
       await takeScreenshots(page, "system-firewall");
       const front = await consoleOf("front", english);
@@ -195,9 +195,9 @@ describe.skipIf(chromium.missing || wires.missing)(
       await turkish.page.waitForSelector("#rule-1-protocol");
       await turkish.page.selectOption("#rule-1-protocol", "icmp");
       await turkish.page.click(".rule-save button");
-      await turkish.page.waitForSelector("#attachments .status[data-tone=good]", patiently);
+      await turkish.page.waitForSelector("#attachments .status[data-tone=good]", longTimeout);
       await expect
-        .poll(() => types(front, "ping -c 1 10.20.2.2"), { ...patiently, interval: 500 })
+        .poll(() => types(front, "ping -c 1 10.20.2.2"), { ...longTimeout, interval: 500 })
         .toContain(" 0% packet loss");
     });
 
@@ -207,7 +207,7 @@ describe.skipIf(chromium.missing || wires.missing)(
       await page.click("#gateway-list a[href^='/gateways/gw_']");
       await page.fill("#confirm-name", "out");
       await page.click("#delete button[type=submit]");
-      await page.waitForURL(/\/gateways\?notice=gone/, patiently);
+      await page.waitForURL(/\/gateways\?notice=gone/, longTimeout);
       const front = await consoleOf("front", english);
       expect(await types(front, `ping -c 1 ${outside.beyond}`)).toContain("100% packet loss");
       expect(await types(front, "ping -c 1 10.20.2.2")).toContain(" 0% packet loss");
@@ -217,4 +217,4 @@ describe.skipIf(chromium.missing || wires.missing)(
   },
 );
 
-const patiently = { timeout: 60_000 };
+const longTimeout = { timeout: 60_000 };

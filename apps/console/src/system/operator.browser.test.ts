@@ -83,8 +83,8 @@ describe.skipIf(part.missing)("the operators' pages of a whole Kule", { timeout:
 
   test("a VM created by hand is found, imported while it runs, and protected", async () => {
     const { page } = operator;
-    await stack.behindOurBack("stealVmid", 28_000);
-    await stack.behindOurBack("setPower", 28_000, true);
+    await stack.changeOutsideKule("stealVmid", 28_000);
+    await stack.changeOutsideKule("setPower", 28_000, true);
     await operator.open("/operator/drift");
     await page.waitForSelector(`th >> text="28000"`);
     await page.click("td.row-act a");

@@ -103,7 +103,7 @@ export function registerReservations(operation: Operation, state: FakeState): vo
     subnet.usage.addresses_reserved -= 1;
     subnet.usage.addresses_used += 1;
     subnet.usage.addresses_quarantined += 1;
-    state.restingAddresses.push({ subnetId: subnet.id, address: reservation.address });
+    state.quarantinedAddresses.push({ subnetId: subnet.id, address: reservation.address });
     return { status: 204 };
   });
 }
@@ -137,7 +137,7 @@ function addressesOf(state: FakeState, subnet: Subnet): Schemas["SubnetAddress"]
         state: "reserved" as const,
         reservation,
       })),
-    ...state.restingAddresses
+    ...state.quarantinedAddresses
       .filter(({ subnetId }) => subnetId === subnet.id)
       .map(({ address }) => ({
         ...nobody,

@@ -173,7 +173,7 @@ export class FakeState {
   readonly subnets: Schemas["Subnet"][] = [];
   readonly reservations: Schemas["Reservation"][] = [];
   /** Addresses in quarantine: detached from a server, and not available yet. */
-  readonly restingAddresses: { readonly subnetId: string; readonly address: string }[] = [];
+  readonly quarantinedAddresses: { readonly subnetId: string; readonly address: string }[] = [];
   readonly firewalls: Schemas["Firewall"][] = [];
   readonly gateways: Schemas["Gateway"][] = [];
   readonly portForwards: Schemas["PortForward"][] = [];

@@ -10,7 +10,7 @@ export type PanelStack = {
   /** A browser with a signed-in user; operators act in the only organisation. */
   signIn(who: keyof RegionWorld["users"], options?: Parameters<typeof openPage>[1]): Promise<Signed>;
   /** A manual change at the hypervisor. */
-  behindOurBack(what: string, ...args: readonly unknown[]): Promise<void>;
+  changeOutsideKule(what: string, ...args: readonly unknown[]): Promise<void>;
   end(): Promise<void>;
 };
 
@@ -57,7 +57,7 @@ export async function startPanelStack(options: WorldOptions = {}): Promise<Panel
           },
         };
       },
-      async behindOurBack(what, ...args) {
+      async changeOutsideKule(what, ...args) {
         const answer = await fetch(`${world.labControlUrl}/world`, {
           method: "POST",
           body: JSON.stringify({ do: what, args }),

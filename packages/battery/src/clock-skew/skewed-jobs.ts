@@ -15,7 +15,7 @@ const DEATHS = [
   "ServerCreate.configure.reply-read",
 ] as const;
 const SERVERS = 5;
-const PATIENCE_MILLISECONDS = 40_000;
+const TIMEOUT_MILLISECONDS = 40_000;
 
 export type Clocks = { readonly agents: FalseClock; readonly controlPlane: FalseClock };
 
@@ -151,7 +151,7 @@ async function wrongBuffer(scene: RegionScene, { server }: Subject): Promise<str
 }
 
 async function untilJob(scene: RegionScene, { server }: Subject, kind: string): Promise<void> {
-  const deadline = performance.now() + PATIENCE_MILLISECONDS;
+  const deadline = performance.now() + TIMEOUT_MILLISECONDS;
   for (;;) {
     const { rowCount } = await scene.owner.query("select 1 from job where resource_id = $1 and kind = $2", [
       server,
@@ -205,13 +205,13 @@ async function postgresTime(scene: RegionScene): Promise<string> {
 }
 
 async function died(agent: TestProcess): Promise<boolean> {
-  const end = await Promise.race([agent.ended, delay(PATIENCE_MILLISECONDS, null, { ref: false })]);
+  const end = await Promise.race([agent.ended, delay(TIMEOUT_MILLISECONDS, null, { ref: false })]);
   if (end?.signal !== "SIGKILL") await agent.end("SIGKILL");
   return end?.signal === "SIGKILL";
 }
 
 async function untilOver(scene: RegionScene, jobId: string): Promise<boolean> {
-  const deadline = performance.now() + PATIENCE_MILLISECONDS;
+  const deadline = performance.now() + TIMEOUT_MILLISECONDS;
   for (;;) {
     const { rowCount } = await scene.owner.query(
       "select 1 from job where id = $1 and finished_at is not null",

@@ -10,11 +10,11 @@ const MARKS: ReadonlySet<string> = new Set(["name", "description", "tags", "dige
 /** Imports a VM, and another one whose import is called off after it was marked. */
 export async function adoptionViolations(
   scene: LocalScene,
-  looker: RegionScanner,
+  testScanner: RegionScanner,
   lost: ReadonlySet<number>,
 ): Promise<string[]> {
-  const taken = await takenOver(scene, looker, lost);
-  const off = await calledOff(scene, looker, lost);
+  const taken = await takenOver(scene, testScanner, lost);
+  const off = await calledOff(scene, testScanner, lost);
   return [
     ...taken.map((text) => `a VM that was taken over: ${text}`),
     ...off.map((text) => `an import that was called off: ${text}`),
@@ -30,14 +30,14 @@ const withoutMarks = (config: Readonly<Record<string, string>>) =>
       .sort(),
   );
 
-async function toldAt(looker: RegionScanner, vmid: number, lost: ReadonlySet<number>): Promise<string> {
-  for (let look = 0; look < 2; look += 1) await looker.look();
-  const told = (await looker.told()).filter((each) => !lost.has(each.vmid));
+async function toldAt(testScanner: RegionScanner, vmid: number, lost: ReadonlySet<number>): Promise<string> {
+  for (let look = 0; look < 2; look += 1) await testScanner.look();
+  const told = (await testScanner.told()).filter((each) => !lost.has(each.vmid));
   const others = told.filter((each) => each.vmid !== vmid);
   return others.length > 0 ? `of others: ${inWords(others)}` : inWords(told);
 }
 
-async function takenOver(scene: LocalScene, looker: RegionScanner, lost: ReadonlySet<number>) {
+async function takenOver(scene: LocalScene, testScanner: RegionScanner, lost: ReadonlySet<number>) {
   const subject = await newSubject(scene);
   await SCENARIOS.ServerAdopt.cause(scene, subject);
   const vmid = await vmidOf(scene, subject);
@@ -45,7 +45,7 @@ async function takenOver(scene: LocalScene, looker: RegionScanner, lost: Readonl
   const job = await scene.work(subject, "ServerAdopt");
   const found: string[] = [];
   if (job.status !== "succeeded") found.push(`its job is ${job.status}`);
-  const told = await toldAt(looker, vmid, lost);
+  const told = await toldAt(testScanner, vmid, lost);
   // The VM belongs to the server, and its differences from the server's package are reported.
   if (
     !told.startsWith(`changed ${vmid} (`) ||
@@ -60,7 +60,7 @@ async function takenOver(scene: LocalScene, looker: RegionScanner, lost: Readonl
 
 const poolOf = (scene: LocalScene, vmid: number): string | null => scene.lab.lab.control.poolOf(vmid);
 
-async function calledOff(scene: LocalScene, looker: RegionScanner, lost: ReadonlySet<number>) {
+async function calledOff(scene: LocalScene, testScanner: RegionScanner, lost: ReadonlySet<number>) {
   const subject = await newSubject(scene);
   await SCENARIOS.ServerAdopt.cause(scene, subject);
   const vmid = await vmidOf(scene, subject);
@@ -90,7 +90,7 @@ async function calledOff(scene: LocalScene, looker: RegionScanner, lost: Readonl
   if (withoutMarks(now) !== rest) found.push("more than its marks was changed");
   if (poolOf(scene, vmid) !== null) found.push(`it is left in the pool ${poolOf(scene, vmid)}`);
   const others = new Set([...lost, ...(await adopted(scene))]);
-  const told = await toldAt(looker, vmid, others);
+  const told = await toldAt(testScanner, vmid, others);
   if (told !== `foreign ${vmid}`) found.push(`it is told as ${told}, and not as the stranger that it is`);
   if (found.length === 0) found.push(...(await again(scene, subject, vmid)));
   return found;

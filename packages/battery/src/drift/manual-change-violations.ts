@@ -13,7 +13,7 @@ const scansToReport = ({ kind }: ManualChange) => (kind === "missing" ? 3 : kind
  */
 export async function manualChangeViolations(
   scene: LocalScene,
-  looker: RegionScanner,
+  testScanner: RegionScanner,
   victim: Victim,
   manualChange: ManualChange,
   lost: ReadonlySet<number>,
@@ -21,9 +21,9 @@ export async function manualChangeViolations(
   const found: string[] = [];
   const jobsBefore = await jobCount(scene);
   const effectsBefore = effectsOfAgent(scene);
-  const told = async () => (await looker.told()).filter(({ vmid }) => !lost.has(vmid));
+  const told = async () => (await testScanner.told()).filter(({ vmid }) => !lost.has(vmid));
   const undo = await manualChange.apply(scene, victim);
-  for (let look = 0; look < scansToReport(manualChange); look += 1) await looker.look();
+  for (let look = 0; look < scansToReport(manualChange); look += 1) await testScanner.look();
   found.push(
     ...reportedWrongly(manualChange, victim, await told()),
     ...(await shownWrongly(scene, manualChange, victim)),
@@ -37,7 +37,7 @@ export async function manualChangeViolations(
   found.push(...(await refusedViolations(subject, manualChange)));
   if (manualChange.isFinal) return found;
   await undo();
-  await looker.look();
+  await testScanner.look();
   const after = inWords(await told());
   if (after !== "nothing") found.push(`when it was taken back is still told: ${after}`);
   const { body } = await api.get(`/servers/${victim.server}`);
@@ -45,7 +45,9 @@ export async function manualChangeViolations(
     found.push(
       `when it was taken back the server is ${body.status} with drift ${JSON.stringify(body.drift)}`,
     );
-  return found.length > 0 ? found : reconcileViolations(scene, looker, subject, manualChange, victim, lost);
+  return found.length > 0
+    ? found
+    : reconcileViolations(scene, testScanner, subject, manualChange, victim, lost);
 }
 
 /** Only this drift is reported, with its name: nothing may be reported of any other VM. */

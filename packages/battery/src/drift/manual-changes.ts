@@ -44,9 +44,9 @@ function edited(
     async apply(scene, victim) {
       const before = { ...configOf(scene, victim.vmid) };
       const changes = set(before, victim);
-      await scene.behindOurBack("editConfig", victim.vmid, changes, remove);
+      await scene.changeOutsideKule("editConfig", victim.vmid, changes, remove);
       const added = Object.keys(changes).filter((key) => !(key in before));
-      return () => scene.behindOurBack("editConfig", victim.vmid, before, added);
+      return () => scene.changeOutsideKule("editConfig", victim.vmid, before, added);
     },
   };
 }
@@ -69,11 +69,14 @@ function made(name: string, kind: "foreign" | "extra", vmid: number, describe: (
     kind,
     at: () => vmid,
     async apply(scene: LocalScene, victim: Victim) {
-      await scene.behindOurBack("stealVmid", vmid);
+      await scene.changeOutsideKule("stealVmid", vmid);
       const description = describe(victim);
       if (description !== "")
-        await scene.behindOurBack("editConfig", vmid, { description, tags: `kule;${victim.organisation}` });
-      return () => scene.behindOurBack("deleteVm", vmid);
+        await scene.changeOutsideKule("editConfig", vmid, {
+          description,
+          tags: `kule;${victim.organisation}`,
+        });
+      return () => scene.changeOutsideKule("deleteVm", vmid);
     },
   } as const satisfies ManualChange;
 }
@@ -108,7 +111,7 @@ export const MANUAL_CHANGES: readonly ManualChange[] = [
   })),
   edited("let into other VLANs", /^interface 0 trunks$/, ({ net0 = "" }) => ({ net0: `${net0},trunks=5;6` })),
   loosened("taken out of its pool", /^pool$/, async (scene, { vmid, organisation }) => {
-    await scene.behindOurBack("leavePool", vmid);
+    await scene.changeOutsideKule("leavePool", vmid);
     const form = { poolid: `kule-${organisation}`, vms: vmid };
     return async () => {
       await callLab(scene.lab.lab, "PUT /pools", { form, as: "operator" });
@@ -155,8 +158,8 @@ export const MANUAL_CHANGES: readonly ManualChange[] = [
     name: "powered off",
     kind: "power",
     async apply(scene, { vmid }) {
-      await scene.behindOurBack("setPower", vmid, false);
-      return () => scene.behindOurBack("setPower", vmid, true);
+      await scene.changeOutsideKule("setPower", vmid, false);
+      return () => scene.changeOutsideKule("setPower", vmid, true);
     },
   },
   {
@@ -164,7 +167,7 @@ export const MANUAL_CHANGES: readonly ManualChange[] = [
     kind: "missing",
     isFinal: true,
     async apply(scene, { vmid }) {
-      await scene.behindOurBack("deleteVm", vmid);
+      await scene.changeOutsideKule("deleteVm", vmid);
       return async () => {};
     },
   },
@@ -174,7 +177,7 @@ export const MANUAL_CHANGES: readonly ManualChange[] = [
     field: /^marker$/,
     isFinal: true,
     async apply(scene, { vmid }) {
-      await scene.behindOurBack("stealVmid", vmid);
+      await scene.changeOutsideKule("stealVmid", vmid);
       return async () => {};
     },
   },

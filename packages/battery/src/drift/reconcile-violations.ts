@@ -27,7 +27,7 @@ export async function refusedViolations(subject: Subject, manualChange: ManualCh
  */
 export async function reconcileViolations(
   scene: LocalScene,
-  looker: RegionScanner,
+  testScanner: RegionScanner,
   subject: Subject,
   manualChange: ManualChange,
   victim: Victim,
@@ -54,8 +54,8 @@ export async function reconcileViolations(
     await scene.work(subject, "FirewallApply");
   } else if (job?.status !== "succeeded")
     return [`the job that was to put it right is ${job?.status}: ${job?.internal_error}`];
-  await looker.look();
-  const told = (await looker.told()).filter(({ vmid }) => !lost.has(vmid));
+  await testScanner.look();
+  const told = (await testScanner.told()).filter(({ vmid }) => !lost.has(vmid));
   if (told.length > 0) found.push(`when it was put right is still told: ${inWords(told)}`);
   const roundMs = scene.lab.world.settings.firewallRoundMs;
   return manualChange.isAnothers ? found : [...found, ...openViolations(seen, before, roundMs)];

@@ -19,19 +19,19 @@ export type ReportedDrift = {
 /** The agent's real scans of the lab, reported to the real API when the row does so. */
 export class RegionScanner {
   readonly #scene: LocalScene;
-  readonly #looker: TestScanner;
+  readonly #testScanner: TestScanner;
   readonly #inspector: GuestInspector;
   looks = 0;
 
   constructor(scene: LocalScene) {
     this.#scene = scene;
-    this.#looker = new TestScanner(scene.agentApi);
+    this.#testScanner = new TestScanner(scene.agentApi);
     this.#inspector = new GuestInspector(scene.lab.client, systemRuntime);
   }
 
   /** Begins a scan and inspects everything. An earlier scan that was not reported by now never can be. */
   async see(): Promise<UnreportedScan> {
-    const { pass, look_for } = await this.#looker.begin();
+    const { pass, look_for } = await this.#testScanner.begin();
     if (pass === null) throw new Error("another agent looks");
     const dependencies = {
       client: this.#scene.lab.client,
@@ -47,7 +47,7 @@ export class RegionScanner {
   }
 
   async tell({ pass, pieces }: UnreportedScan): Promise<void> {
-    for (const [batch, piece] of pieces.entries()) await this.#looker.batch(pass, batch, piece);
+    for (const [batch, piece] of pieces.entries()) await this.#testScanner.batch(pass, batch, piece);
   }
 
   async look(): Promise<void> {

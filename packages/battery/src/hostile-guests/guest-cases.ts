@@ -1,5 +1,5 @@
 import { setTimeout as delay } from "node:timers/promises";
-import { type GuestConsoles, type OpenConsole, ownClipboard, patienceMilliseconds } from "./guest-console.ts";
+import { type GuestConsoles, type OpenConsole, ownClipboard, timeoutMilliseconds } from "./guest-console.ts";
 import { cutText, extendedCutTexts, greetViewer, picture } from "./screen-of-guest.ts";
 
 /** A guest that attacks its viewer in every way it can; returns what it has achieved. */
@@ -34,7 +34,7 @@ const questions = ["\x1b[21t", "\x1b[20t", "\x05", "\x1b[?26n", "\x1b[c", "\x1b[
 
 /** Queried repeatedly: waiting within the page would run code from a text, which its policy forbids. */
 async function untilShown(page: OpenConsole["page"], shown: string): Promise<void> {
-  const deadline = performance.now() + patienceMilliseconds;
+  const deadline = performance.now() + timeoutMilliseconds;
   while (!(await page.evaluate(shown))) {
     if (performance.now() > deadline) throw new Error(`the console never shows ${shown}`);
     await delay(100);

@@ -18,7 +18,7 @@ export type OpenConsole = {
   readonly happened: readonly string[];
 };
 
-export const patienceMilliseconds = 60_000;
+export const timeoutMilliseconds = 60_000;
 /** What the person had copied before. */
 export const ownClipboard = "what its person has copied";
 
@@ -74,14 +74,14 @@ export class GuestConsoles {
     await page.fill("input[name=email]", email);
     await page.fill("input[name=password]", added.password);
     await page.click(".sign-in-card button[type=submit]");
-    await page.waitForURL("**/servers", { timeout: patienceMilliseconds });
+    await page.waitForURL("**/servers", { timeout: timeoutMilliseconds });
     await page.close();
   }
 
   /** Opens the machine's console; the machine has sent nothing yet. */
   async start(type: "serial" | "vnc"): Promise<OpenConsole> {
     const page = await this.#context.newPage();
-    page.setDefaultTimeout(patienceMilliseconds);
+    page.setDefaultTimeout(timeoutMilliseconds);
     const happened: string[] = [];
     page.on("dialog", (dialog) => {
       happened.push(`a dialog: ${dialog.message()}`);
@@ -100,7 +100,7 @@ export class GuestConsoles {
 
   /** The machine's side, once the page has requested its console. */
   async #claim(page: Page): Promise<string> {
-    const deadline = performance.now() + patienceMilliseconds;
+    const deadline = performance.now() + timeoutMilliseconds;
     while (performance.now() < deadline) {
       const claimed = await this.#consoles.claim(10);
       if (claimed !== null) return claimed.session_id as string;

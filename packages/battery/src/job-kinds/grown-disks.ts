@@ -40,7 +40,7 @@ const ENDS: readonly {
 /** A resize that fails after the disk has grown: the disk is recorded, and counted, as large as it is. */
 export async function grownDiskViolations(
   scene: LocalScene,
-  looker: RegionScanner,
+  testScanner: RegionScanner,
   work: Work,
 ): Promise<string[]> {
   const violations: string[] = [];
@@ -59,7 +59,7 @@ export async function grownDiskViolations(
     scene.lab.lab.faults.clear();
     if (job.status === "succeeded" || !isInstalled) violations.push(`a resize ${end.name} did not fail`);
     if (end.isDeleted) await scene.work(subject, "ServerStop");
-    if (!end.jobReports) await looker.look();
+    if (!end.jobReports) await testScanner.look();
     violations.push(...(await unrecorded(scene, subject)).map((text) => `a resize ${end.name}: ${text}`));
   }
   return violations;

@@ -117,7 +117,7 @@ export class LocalScene implements JobScene {
     return viewOfVms(this.lab.lab.controlUrl ?? "");
   }
 
-  async behindOurBack(what: string, ...args: readonly unknown[]): Promise<void> {
+  async changeOutsideKule(what: string, ...args: readonly unknown[]): Promise<void> {
     callWorld(this.lab.lab.control, what, args);
   }
 

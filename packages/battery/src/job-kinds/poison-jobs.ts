@@ -5,7 +5,7 @@ import type { RegionScene } from "./region-scene.ts";
 import { SCENARIOS } from "./scenarios.ts";
 import { type JobEndRow, newSubject, type Subject } from "./scene.ts";
 
-const PATIENCE_MILLISECONDS = 25_000;
+const TIMEOUT_MILLISECONDS = 25_000;
 
 /** A job that cannot be done, and how it has to be seen to end, or to wait. */
 export type Poison = {
@@ -123,7 +123,7 @@ export async function jobRow(scene: RegionScene, id: string): Promise<JobEndRow>
  */
 export async function poisonViolations(scene: RegionScene, poison: Poison, id: string): Promise<string[]> {
   const { status, attempt, code } = poison.ends;
-  const deadline = performance.now() + PATIENCE_MILLISECONDS;
+  const deadline = performance.now() + TIMEOUT_MILLISECONDS;
   let job = await jobRow(scene, id);
   // A job that must wait is unchanged by now, or it is not.
   while (status !== "queued" && job.status !== status && performance.now() < deadline) {

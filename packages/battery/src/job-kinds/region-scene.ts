@@ -7,7 +7,7 @@ import { type RegionWorld, startRegionWorld, type WorldOptions } from "@kule/tes
 import type { EdgeView } from "@kule/testing/world-check/edge-invariants";
 import { viewOfControlServer, viewOfVms } from "@kule/testing/world-check/region-invariants";
 import pg from "pg";
-import type { EdgeStand } from "../network-jobs/edge-stand.ts";
+import type { EdgeTestbed } from "../network-jobs/edge-testbed.ts";
 import { viewOfEdge } from "../network-jobs/edge-view.ts";
 import { type JobEndRow, type JobScene, latestJob, resourceOf, type Subject } from "./scene.ts";
 
@@ -15,7 +15,7 @@ const POLL_MILLISECONDS = 100;
 /** Longer than a guest agent takes to start in the labs of these rows. */
 const GUEST_AGENT_MILLISECONDS = 500;
 /** A job that takes this long will not end at all. */
-const PATIENCE_MILLISECONDS = 30_000;
+const TIMEOUT_MILLISECONDS = 30_000;
 
 /** API, worker, lab and agents as processes of their own, which can be killed and stopped. */
 export class RegionScene implements JobScene {
@@ -26,9 +26,9 @@ export class RegionScene implements JobScene {
   readonly operator: ApiCaller;
   readonly edge?: EdgeView;
 
-  private constructor(world: RegionWorld, stand?: EdgeStand) {
+  private constructor(world: RegionWorld, testbed?: EdgeTestbed) {
     this.world = world;
-    if (stand !== undefined) this.edge = viewOfEdge(stand, this.region);
+    if (testbed !== undefined) this.edge = viewOfEdge(testbed, this.region);
     this.owner = new pg.Pool({ connectionString: world.database.ownerUrl, max: 4 });
     this.owner.on("error", () => {});
     const { origin } = new URL(world.apiUrl);
@@ -40,14 +40,14 @@ export class RegionScene implements JobScene {
   static async use<T>(
     options: WorldOptions,
     work: (scene: RegionScene) => Promise<T>,
-    stand?: EdgeStand,
+    testbed?: EdgeTestbed,
   ): Promise<T> {
     const world = await startRegionWorld({
       removalBufferSeconds: 3600,
       ...options,
-      ...(stand === undefined ? {} : { edge: stand.inRegionFile }),
+      ...(testbed === undefined ? {} : { edge: testbed.inRegionFile }),
     });
-    const scene = new RegionScene(world, stand);
+    const scene = new RegionScene(world, testbed);
     try {
       return await work(scene);
     } finally {
@@ -83,8 +83,12 @@ export class RegionScene implements JobScene {
   }
 
   /** Waits until the subject's job of the kind is over; answers it as it is when that takes too long. */
-  async work(subject: Subject, kind: JobKind, patience = PATIENCE_MILLISECONDS): Promise<JobEndRow> {
-    const deadline = performance.now() + patience;
+  async work(
+    subject: Subject,
+    kind: JobKind,
+    timeoutMilliseconds = TIMEOUT_MILLISECONDS,
+  ): Promise<JobEndRow> {
+    const deadline = performance.now() + timeoutMilliseconds;
     for (;;) {
       const job = await latestJob(this, subject, kind);
       if (job !== null && (job.finished_at !== null || performance.now() > deadline)) {
@@ -98,7 +102,7 @@ export class RegionScene implements JobScene {
     }
   }
 
-  async behindOurBack(what: string, ...args: readonly unknown[]): Promise<void> {
+  async changeOutsideKule(what: string, ...args: readonly unknown[]): Promise<void> {
     await this.control("POST", "/world", { do: what, args });
   }
 

@@ -166,13 +166,13 @@ async function reconcile(scene: JobScene, subject: Subject): Promise<void> {
   const vmid = await vmidOf(scene, subject);
   const vm = (await scene.vms()).find((each) => each.vmid === vmid);
   const { net0 = "" } = vm?.config ?? {};
-  await scene.behindOurBack("editConfig", vmid, {
+  await scene.changeOutsideKule("editConfig", vmid, {
     name: "renamed-by-hand",
     // Once, however often it is caused: Proxmox reads no option twice.
     net0: `${net0.replace("firewall=1", "firewall=0").replace(",rate=3", "")},rate=3`,
   });
-  await scene.behindOurBack("setFirewallOption", vmid, "ipfilter", "0");
-  await scene.behindOurBack("leavePool", vmid);
+  await scene.changeOutsideKule("setFirewallOption", vmid, "ipfilter", "0");
+  await scene.changeOutsideKule("leavePool", vmid);
   accepted(await subject.api.post(`/servers/${subject.server}/reconcile`));
 }
 
@@ -195,9 +195,9 @@ async function adopt(scene: JobScene, subject: Subject): Promise<void> {
     "select vlan from region_vlan where region = $1 and subnet_id = $2",
     [scene.region, id],
   );
-  await scene.behindOurBack("stealVmid", vmid);
+  await scene.changeOutsideKule("stealVmid", vmid);
   const mac = `0E:AA:00:00:${[stranger >> 8, stranger & 255].map((byte) => byte.toString(16).padStart(2, "0")).join(":")}`;
-  await scene.behindOurBack("editConfig", vmid, {
+  await scene.changeOutsideKule("editConfig", vmid, {
     net0: `virtio=${mac.toUpperCase()},bridge=vmbr1,firewall=1,tag=${rows[0]?.vlan}`,
     ipconfig0: `ip=${address}/24`,
     description: "made by hand",

@@ -21,8 +21,8 @@ export type JobScene = {
   readonly edge?: EdgeView;
   /** The VMs alone, which is quicker. */
   vms(): Promise<readonly ObservedVm[]>;
-  /** Does something in the lab behind the agents' back. */
-  behindOurBack(what: string, ...args: readonly unknown[]): Promise<void>;
+  /** Changes something in the lab without Kule. */
+  changeOutsideKule(what: string, ...args: readonly unknown[]): Promise<void>;
   /** The volumes that carry a VM number, whether there is such a VM or not. */
   volumes(vmid: number): Promise<readonly string[]>;
 };

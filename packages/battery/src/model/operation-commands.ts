@@ -188,14 +188,14 @@ export function rebuildServers(): fc.Arbitrary<Command> {
     );
 }
 
-type RebuildWish = {
+type RebuildRequest = {
   readonly image: string;
   readonly key: { readonly id: string; readonly side: Side; readonly isGone: boolean } | null;
   readonly confirms: boolean;
   readonly isDry: boolean;
 };
 
-function expectRebuild(server: ModelServer, side: Side, { image, key, confirms }: RebuildWish): Expected {
+function expectRebuild(server: ModelServer, side: Side, { image, key, confirms }: RebuildRequest): Expected {
   if (isAbsent(server, side)) return absent;
   const isWindows = image === "windows-2025";
   const hasNoKey = key !== null && (key.side !== side || key.isGone || isWindows);
@@ -207,7 +207,7 @@ function expectRebuild(server: ModelServer, side: Side, { image, key, confirms }
   return expected.status === 202 && isWindows ? refused("region_unavailable") : expected;
 }
 
-async function rebuild(real: Real, side: Side, server: ModelServer, wish: RebuildWish): Promise<void> {
+async function rebuild(real: Real, side: Side, server: ModelServer, wish: RebuildRequest): Promise<void> {
   const { image, key, confirms, isDry } = wish;
   const body = await askFor(
     real,

@@ -26,7 +26,7 @@ export type PersistentCreate = {
 };
 
 /** No answer in this time is a hang: Postgres' own limits are shorter. */
-const PATIENCE_MS = 30_000;
+const TIMEOUT_MS = 30_000;
 
 /**
  * Requests a server until it is accepted, with one Idempotency-Key: after every answer that leaves the
@@ -50,7 +50,7 @@ export async function createPersistently(
     const answer = await post(account, name);
     attempts.push({ atMs: performance.now(), status: answer.status, isReplay: answer.isReplay });
     if (answer.status === 202) return end(answer.server);
-    if (answer.hung) wrong.push(`a create of ${name} had no answer after ${PATIENCE_MS / 1000} s`);
+    if (answer.hung) wrong.push(`a create of ${name} had no answer after ${TIMEOUT_MS / 1000} s`);
     const isOpen = answer.status === null || answer.status === 503 || answer.status === 429;
     if (!isOpen) {
       wrong.push(
@@ -90,7 +90,7 @@ async function post({ apiUrl, token, organisationId }: Account, name: string): P
         "Idempotency-Key": `create-${name}`,
       },
       body: JSON.stringify({ name, region: "lab1", image: "ubuntu-24.04", package: "s" }),
-      signal: AbortSignal.timeout(PATIENCE_MS),
+      signal: AbortSignal.timeout(TIMEOUT_MS),
     });
     const text = await response.text();
     const { server } = (response.status === 202 ? JSON.parse(text) : {}) as { server?: { id: string } };

@@ -12,10 +12,10 @@ import type { EdgeNetwork, EdgeWiring } from "@kule/edge/edge-network";
 import type { SeenNetwork } from "@kule/edge/observe";
 import type { EdgeSight } from "@kule/edge/plan";
 import type { EdgeView } from "@kule/testing/world-check/edge-invariants";
-import type { EdgeStand } from "./edge-stand.ts";
+import type { EdgeTestbed } from "./edge-testbed.ts";
 
 /** The state of the edge, for world-check. */
-export function viewOfEdge({ edge, wiring }: EdgeStand, region: string): EdgeView {
+export function viewOfEdge({ edge, wiring }: EdgeTestbed, region: string): EdgeView {
   return {
     region,
     networks: () => edge.networks(),

@@ -5,7 +5,7 @@ import { brokenInvariants, type JobEndRow, latestJob, type Subject } from "../jo
 import { shuffled } from "../races/shuffled.ts";
 import type { RowResult, RowRun } from "../row.ts";
 import { EDGE_FAULTS, LASTING_FAULTS, type NamedFault } from "./edge-faults.ts";
-import type { EdgeStand } from "./edge-stand.ts";
+import type { EdgeTestbed } from "./edge-testbed.ts";
 import { type FaultyRunner, useLocalEdge } from "./local-edge.ts";
 import { type NetworkCourse, networkCourses } from "./network-courses.ts";
 
@@ -23,13 +23,13 @@ const SAMPLED_COURSES = 3;
 const LOOKS = new Set(["observe", "verify"]);
 
 /** An edge that fails one command, or some, at each step: the job has to succeed, and all is as if nothing had been. */
-export function faultsAtNetworks(run: RowRun, stand: EdgeStand): Promise<RowResult> {
-  return useLocalEdge(stand, async (scene, runner) => {
+export function faultsAtNetworks(run: RowRun, testbed: EdgeTestbed): Promise<RowResult> {
+  return useLocalEdge(testbed, async (scene, runner) => {
     const violations: string[] = [];
-    const planned = await casesOf(run, scene, stand, EDGE_FAULTS, SAMPLED_FAULTS);
+    const planned = await casesOf(run, scene, testbed, EDGE_FAULTS, SAMPLED_FAULTS);
     let tried = 0;
     for (const [index, { course, step, fault }] of planned.entries()) {
-      const subject = await begun(scene, stand, course);
+      const subject = await begun(scene, testbed, course);
       const { job, isMet } = await workWith(scene, runner, subject, { course, step, fault });
       if (job.attempt > 1) tried += 1;
       const found = isMet ? await course.violations(scene, subject) : ["the step was not reached"];
@@ -51,12 +51,12 @@ export function faultsAtNetworks(run: RowRun, stand: EdgeStand): Promise<RowResu
  * An edge that fails until the job does: the job names the step and the reason, a retry on the repaired edge
  * applies what was wanted, and a network that is deleted instead releases everything.
  */
-export function failuresAtNetworks(run: RowRun, stand: EdgeStand): Promise<RowResult> {
-  return useLocalEdge(stand, async (scene, runner) => {
+export function failuresAtNetworks(run: RowRun, testbed: EdgeTestbed): Promise<RowResult> {
+  return useLocalEdge(testbed, async (scene, runner) => {
     const violations: string[] = [];
-    const planned = await casesOf(run, scene, stand, LASTING_FAULTS, SAMPLED_FAILURES);
+    const planned = await casesOf(run, scene, testbed, LASTING_FAULTS, SAMPLED_FAILURES);
     for (const [index, { course, step, fault }] of planned.entries()) {
-      const subject = await begun(scene, stand, course);
+      const subject = await begun(scene, testbed, course);
       const { job, isMet } = await workWith(scene, runner, subject, { course, step, fault });
       const found = isMet
         ? await failedViolations(subject, job, step, fault.code)
@@ -64,7 +64,7 @@ export function failuresAtNetworks(run: RowRun, stand: EdgeStand): Promise<RowRe
       found.push(...(await brokenInvariants(scene)));
       if (found.length === 0 && index % 2 === 0)
         found.push(...(await triedAgain(scene, subject, job, course)));
-      if (found.length === 0) found.push(...(await givenBack(scene, stand, subject)));
+      if (found.length === 0) found.push(...(await givenBack(scene, testbed, subject)));
       violations.push(...found.map((text) => `a network ${course.name}, ${fault.name} at ${step}: ${text}`));
       if (index % 10 === 9) run.progress(`${index + 1} of ${planned.length} failures of an edge`);
     }
@@ -77,10 +77,10 @@ export function failuresAtNetworks(run: RowRun, stand: EdgeStand): Promise<RowRe
 }
 
 /** A subject whose job will have the same steps as any other's of the course. */
-async function begun(scene: LocalScene, stand: EdgeStand, course: NetworkCourse): Promise<Subject> {
+async function begun(scene: LocalScene, testbed: EdgeTestbed, course: NetworkCourse): Promise<Subject> {
   const work: Work = (subject, kind) => scene.work(subject, kind);
   const subject = await course.begin(scene, work);
-  await stand.removeIdleBridges();
+  await testbed.removeIdleBridges();
   return subject;
 }
 
@@ -90,16 +90,16 @@ async function begun(scene: LocalScene, stand: EdgeStand, course: NetworkCourse)
 async function casesOf<Fault extends NamedFault>(
   run: RowRun,
   scene: LocalScene,
-  stand: EdgeStand,
+  testbed: EdgeTestbed,
   faults: readonly Fault[],
   sampled: number,
 ): Promise<readonly Case<Fault>[]> {
   const all: Case<Fault>[] = [];
-  const courses = networkCourses(stand);
+  const courses = networkCourses(testbed);
   for (const course of run.scale === "full"
     ? courses
     : shuffled(courses, run.random).slice(0, SAMPLED_COURSES)) {
-    const subject = await begun(scene, stand, course);
+    const subject = await begun(scene, testbed, course);
     await course.cause(scene, subject);
     const steps = new Set<string>();
     const onEvent = ({ name }: StepEvent) => void (name === "plan" || steps.add(name));
@@ -169,7 +169,7 @@ async function triedAgain(
 }
 
 /** Deletes the network with all that is in it, as its owner would, and answers what is left. */
-async function givenBack(scene: LocalScene, stand: EdgeStand, subject: Subject): Promise<string[]> {
+async function givenBack(scene: LocalScene, testbed: EdgeTestbed, subject: Subject): Promise<string[]> {
   const { api, network } = subject;
   const gone = async (path: string) => {
     const { status, body } = await api.delete(path);
@@ -195,6 +195,6 @@ async function givenBack(scene: LocalScene, stand: EdgeStand, subject: Subject):
                 where v.subnet_id is not null and v.subnet_id not in (select id from subnet)`,
     [network],
   );
-  if ((await stand.edge.networks()).includes(network)) found.push("its namespace is still there");
+  if ((await testbed.edge.networks()).includes(network)) found.push("its namespace is still there");
   return [...found, ...rows.map(({ what }) => what), ...(await brokenInvariants(scene))];
 }

@@ -7,7 +7,7 @@ import { batchesOf, holdsJob, sampleOfEachStep, traceCrashPlaces } from "../job-
 import { RegionScene } from "../job-kinds/region-scene.ts";
 import type { Subject } from "../job-kinds/scene.ts";
 import type { RowResult, RowRun } from "../row.ts";
-import type { EdgeStand } from "./edge-stand.ts";
+import type { EdgeTestbed } from "./edge-testbed.ts";
 import { type NetworkCourse, networkCourse, networkCourseNames } from "./network-courses.ts";
 import { begunNetworks, untilEdge } from "./region-networks.ts";
 
@@ -28,19 +28,19 @@ const LEASE_SECONDS = { sample: 30, full: 10 };
  *
  * @returns one part for each course
  */
-export function killAtNetworks(run: RowRun): ((stand: EdgeStand) => Promise<RowResult>)[] {
+export function killAtNetworks(run: RowRun): ((testbed: EdgeTestbed) => Promise<RowResult>)[] {
   const names = run.scale === "full" ? networkCourseNames : networkCourseNames.slice(0, 1);
-  return names.map((name) => (stand) => killIn(run, stand, name));
+  return names.map((name) => (testbed) => killIn(run, testbed, name));
 }
 
-function killIn(run: RowRun, stand: EdgeStand, name: NetworkCourse["name"]): Promise<RowResult> {
+function killIn(run: RowRun, testbed: EdgeTestbed, name: NetworkCourse["name"]): Promise<RowResult> {
   return RegionScene.use(
     { leaseSeconds: LEASE_SECONDS[run.scale] },
     async (scene) => {
       await untilEdge(scene);
       const violations: string[] = [];
       const recoverySeconds: number[] = [];
-      const course = networkCourse(stand, name);
+      const course = networkCourse(testbed, name);
       const traced = await traceCrashPlaces(scene, [course], (each) => each);
       const places = (traced.get(course) ?? []).filter(holdsJob);
       const figures = {
@@ -55,10 +55,10 @@ function killIn(run: RowRun, stand: EdgeStand, name: NetworkCourse["name"]): Pro
       for (const batch of batchesOf(chosen, BATCH)) {
         if (violations.length > 0) break;
         const subjects = await begunNetworks(scene, course, batch.length);
-        const before = await rulesOf(stand, subjects);
+        const before = await rulesOf(testbed, subjects);
         const result = await killAtEach(scene, course, batch, subjects, {
           passLeases: run.scale === "sample",
-          whenKilled: () => tornRules(scene, stand, course, before),
+          whenKilled: () => tornRules(scene, testbed, course, before),
         });
         cases += batch.length;
         violations.push(...result.violations);
@@ -69,34 +69,38 @@ function killIn(run: RowRun, stand: EdgeStand, name: NetworkCourse["name"]): Pro
       }
       return { cases, violations, recoverySeconds, figures };
     },
-    stand,
+    testbed,
   );
 }
 
 type Rules = SeenRuleset["objects"];
 
 /** The rules that are in force for each; null where there is no namespace. */
-async function rulesOf(stand: EdgeStand, subjects: readonly Subject[]): Promise<Map<string, Rules | null>> {
+async function rulesOf(
+  testbed: EdgeTestbed,
+  subjects: readonly Subject[],
+): Promise<Map<string, Rules | null>> {
   const rules = new Map<string, Rules | null>();
-  for (const { network } of subjects) if (network !== "") rules.set(network, await rulesNow(stand, network));
+  for (const { network } of subjects)
+    if (network !== "") rules.set(network, await rulesNow(testbed, network));
   return rules;
 }
 
-async function rulesNow(stand: EdgeStand, networkId: string): Promise<Rules | null> {
+async function rulesNow(testbed: EdgeTestbed, networkId: string): Promise<Rules | null> {
   const nothing: EdgeNetwork = { networkId, generation: 1, subnets: [], gateway: null };
-  return (await stand.edge.observe(nothing)).seen?.ruleset.objects ?? null;
+  return (await testbed.edge.observe(nothing)).seen?.ruleset.objects ?? null;
 }
 
 /** A killed agent has left the old rules, or the new ones; without any, no interface is connected. */
 async function tornRules(
   scene: RegionScene,
-  stand: EdgeStand,
+  testbed: EdgeTestbed,
   { leaves, name }: NetworkCourse,
   before: ReadonlyMap<string, Rules | null>,
 ): Promise<string[]> {
   const found: string[] = [];
   for (const { want } of await wantedNetworks(scene.owner, scene.region)) {
-    const { rules, seen } = await stand.edge.observe(want as EdgeNetwork);
+    const { rules, seen } = await testbed.edge.observe(want as EdgeNetwork);
     const old = before.get(want.networkId) ?? null;
     if (seen === null) {
       if (old !== null && leaves === "present") found.push(`${want.networkId} has lost its namespace`);

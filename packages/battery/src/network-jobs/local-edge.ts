@@ -1,7 +1,7 @@
 import { LinuxEdge } from "@kule/edge/linux-edge";
 import type { Command, CommandResult, Runner } from "@kule/edge/runner";
 import { LocalScene } from "../job-kinds/local-scene.ts";
-import type { EdgeStand } from "./edge-stand.ts";
+import type { EdgeTestbed } from "./edge-testbed.ts";
 import { viewOfEdge } from "./edge-view.ts";
 
 type Answer = () => Promise<CommandResult>;
@@ -52,14 +52,14 @@ function changes({ words }: Command): boolean {
 
 /** The API and an agent in one process, in a region whose edge is real. */
 export function useLocalEdge<T>(
-  stand: EdgeStand,
+  testbed: EdgeTestbed,
   work: (scene: LocalScene, runner: FaultyRunner) => Promise<T>,
 ): Promise<T> {
-  const runner = new FaultyRunner(stand.runner);
-  const edge = new LinuxEdge(runner, stand.wiring);
+  const runner = new FaultyRunner(testbed.runner);
+  const edge = new LinuxEdge(runner, testbed.wiring);
   return LocalScene.use(
     async (scene) => {
-      scene.edge = viewOfEdge(stand, scene.region);
+      scene.edge = viewOfEdge(testbed, scene.region);
       const { status, body } = await scene.agentApi.post("/agent/health", {
         agent_version: "0.0.0",
         hypervisor: { kind: "proxmox", reachable: true },

@@ -3,7 +3,7 @@ import type { LocalScene } from "../job-kinds/local-scene.ts";
 import { brokenInvariants, latestJob, type Subject } from "../job-kinds/scene.ts";
 import { shuffled } from "../races/shuffled.ts";
 import type { RowResult, RowRun } from "../row.ts";
-import type { EdgeStand } from "./edge-stand.ts";
+import type { EdgeTestbed } from "./edge-testbed.ts";
 import { useLocalEdge } from "./local-edge.ts";
 import { type NetworkCourse, networkCourses } from "./network-courses.ts";
 
@@ -12,7 +12,7 @@ const ROUNDS = { sample: 1, full: 6 } as const;
 type Loss = { readonly name: string; run(place: Place): Promise<string[]> };
 type Place = {
   readonly scene: LocalScene;
-  readonly stand: EdgeStand;
+  readonly testbed: EdgeTestbed;
   course(name: string): NetworkCourse;
   /** The agent's report about the edge; null: its region file has none. */
   report(edge: { readonly reachable: boolean; readonly networks?: readonly string[] } | null): Promise<void>;
@@ -23,12 +23,12 @@ type Place = {
  * be applied is applied when there is an edge again, and no job is queued for a network that is as it should
  * be.
  */
-export function lossesAtNetworks(run: RowRun, stand: EdgeStand): Promise<RowResult> {
-  return useLocalEdge(stand, async (scene) => {
-    const courses = networkCourses(stand);
+export function lossesAtNetworks(run: RowRun, testbed: EdgeTestbed): Promise<RowResult> {
+  return useLocalEdge(testbed, async (scene) => {
+    const courses = networkCourses(testbed);
     const place: Place = {
       scene,
-      stand,
+      testbed,
       course(name) {
         const found = courses.find((course) => course.name === name);
         if (found === undefined) throw new Error(`no network is ${name}`);
@@ -56,22 +56,22 @@ export function lossesAtNetworks(run: RowRun, stand: EdgeStand): Promise<RowResu
 const LOSSES: readonly Loss[] = [
   {
     name: "an edge that has lost a network",
-    async run({ scene, stand, course, report }) {
+    async run({ scene, testbed, course, report }) {
       const given = course("given a subnet");
       const [lost, kept] = [await begun(scene, given), await begun(scene, given)];
       await scene.owner.query(
         "update network set applied_at = applied_at - interval '1 minute' where on_edge",
       );
-      await stand.edge.remove(lost.network);
+      await testbed.edge.remove(lost.network);
       await report({ reachable: false });
       const found = (await waiting(scene)).map(() => "one that does not answer was told of a network");
-      await report({ reachable: true, networks: await stand.edge.networks() });
+      await report({ reachable: true, networks: await testbed.edge.networks() });
       const told = await waiting(scene);
       if (!told.includes(lost.network)) found.push("it was not told of it again");
       if (told.includes(kept.network)) found.push("it was told of one that it had");
       await scene.work(lost, "NetworkApply");
       // As in a report that was sent while the job ended.
-      const others = (await stand.edge.networks()).filter((id) => id !== lost.network);
+      const others = (await testbed.edge.networks()).filter((id) => id !== lost.network);
       await report({ reachable: true, networks: others });
       if ((await waiting(scene)).includes(lost.network))
         found.push("it was told once more for a report from before it was told");
@@ -97,7 +97,7 @@ const LOSSES: readonly Loss[] = [
   },
   {
     name: "a region file that has lost its edge",
-    async run({ scene, stand, course, report }) {
+    async run({ scene, testbed, course, report }) {
       const given = course("given a subnet");
       const subject = await begun(scene, given);
       await given.cause(scene, subject);
@@ -115,7 +115,7 @@ const LOSSES: readonly Loss[] = [
       const { body } = await subject.api.get(`/networks/${subject.network}`);
       if (ended?.status === "cancelled" && body.status_reason?.job_id !== ended.id)
         found.push(`the network is ${body.status} for ${JSON.stringify(body.status_reason)}`);
-      await report({ reachable: true, networks: await stand.edge.networks() });
+      await report({ reachable: true, networks: await testbed.edge.networks() });
       const again = await scene.work(subject, "NetworkApply");
       if (again.id === ended?.id && ended.status === "cancelled")
         found.push("it was not told of again when the edge was back");
@@ -125,13 +125,13 @@ const LOSSES: readonly Loss[] = [
   },
   {
     name: "a region file that is given an edge",
-    async run({ scene, stand, course, report }) {
+    async run({ scene, testbed, course, report }) {
       const made = course("made");
       await report(null);
       const subject = await made.begin(scene, (one, kind) => scene.work(one, kind));
       await made.cause(scene, subject);
       const early = await latestJob(scene, subject, "NetworkApply");
-      await report({ reachable: true, networks: await stand.edge.networks() });
+      await report({ reachable: true, networks: await testbed.edge.networks() });
       if (!(await waiting(scene)).includes(subject.network)) return ["it was not told of what there was"];
       await scene.work(subject, "NetworkApply");
       const found = early === null ? [] : ["a job waited for an edge that there was not"];

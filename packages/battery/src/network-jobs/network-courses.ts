@@ -2,7 +2,7 @@ import type { Answer } from "@kule/api/testing/api-caller";
 import { namespaceOf } from "@kule/edge/names";
 import { type Course, describeJob, type Work } from "../job-kinds/course.ts";
 import { type JobScene, latestJob, newSubject, type Subject } from "../job-kinds/scene.ts";
-import type { EdgeStand } from "./edge-stand.ts";
+import type { EdgeTestbed } from "./edge-testbed.ts";
 
 /** The first one makes all of a network by one job. */
 export const networkCourseNames = [
@@ -26,12 +26,12 @@ export type NetworkCourse = Course & {
 type Start = "nothing" | "a network" | "a subnet" | "a gateway";
 
 /** Every way on which the steps of a network's job are to be met; together they pass all of them (A2 checks that). */
-export function networkCourses(stand: EdgeStand): readonly NetworkCourse[] {
+export function networkCourses(testbed: EdgeTestbed): readonly NetworkCourse[] {
   const course = (
     name: NetworkCourse["name"],
     start: Start,
     cause: NetworkCourse["cause"],
-    more: { readonly leaves?: "gone"; readonly before?: Meddle } = {},
+    more: { readonly leaves?: "gone"; readonly before?: ManualChange } = {},
   ): NetworkCourse => {
     const leaves = more.leaves ?? "present";
     return {
@@ -40,7 +40,7 @@ export function networkCourses(stand: EdgeStand): readonly NetworkCourse[] {
       leaves,
       begin: async (scene, work) => {
         const subject = await networkFor(scene, start, work);
-        await more.before?.(stand, scene, subject);
+        await more.before?.(testbed, scene, subject);
         return subject;
       },
       cause,
@@ -70,8 +70,8 @@ export function networkCourses(stand: EdgeStand): readonly NetworkCourse[] {
   ];
 }
 
-export function networkCourse(stand: EdgeStand, name: NetworkCourse["name"]): NetworkCourse {
-  const found = networkCourses(stand).find((course) => course.name === name);
+export function networkCourse(testbed: EdgeTestbed, name: NetworkCourse["name"]): NetworkCourse {
+  const found = networkCourses(testbed).find((course) => course.name === name);
   if (found === undefined) throw new Error(`no network is ${name}`);
   return found;
 }
@@ -124,19 +124,19 @@ async function addGateway({ operator, region }: JobScene, subject: Subject): Pro
   accepted(await api.post("/gateways", { name, network_id: network, subnet_ids }));
 }
 
-type Meddle = (stand: EdgeStand, scene: JobScene, subject: Subject) => Promise<void>;
+type ManualChange = (testbed: EdgeTestbed, scene: JobScene, subject: Subject) => Promise<void>;
 
 /** The edge was restarted: nothing of the network is left there. No scan must find that first. */
-async function loseAll(stand: EdgeStand, scene: JobScene, { network }: Subject): Promise<void> {
+async function loseAll(testbed: EdgeTestbed, scene: JobScene, { network }: Subject): Promise<void> {
   await scene.owner.query(
     "update network set applied_at = clock_timestamp() + interval '1 day' where id = $1",
     [network],
   );
-  await stand.edge.remove(network);
+  await testbed.edge.remove(network);
 }
 
 /** A manual change: a bridge is taken down and a route added. */
-async function changeManually(stand: EdgeStand, scene: JobScene, { network }: Subject): Promise<void> {
+async function changeManually(testbed: EdgeTestbed, scene: JobScene, { network }: Subject): Promise<void> {
   const { rows } = await scene.owner.query<{ vlan: number; router: string; next: string }>(
     `select v.vlan, host(s.gateway_ip) as router, host(s.gateway_ip + 1) as next
        from region_vlan v join subnet s on s.id = v.subnet_id where s.network_id = $1`,
@@ -144,11 +144,18 @@ async function changeManually(stand: EdgeStand, scene: JobScene, { network }: Su
   );
   const [subnet] = rows;
   if (subnet === undefined) throw new Error(`${network} has no subnet`);
-  await stand.byHand(
+  await testbed.byHand(
     ...["ip", "-n", namespaceOf(network), "route", "add", "192.0.2.0/24"],
     ...["via", subnet.next, "dev", `s${subnet.vlan}`],
   );
-  await stand.byHand("ip", "link", "set", "dev", `${stand.wiring.trunk.interface}v${subnet.vlan}`, "down");
+  await testbed.byHand(
+    "ip",
+    "link",
+    "set",
+    "dev",
+    `${testbed.wiring.trunk.interface}v${subnet.vlan}`,
+    "down",
+  );
 }
 
 /** What the control plane records of it; the edge's state is compared for all networks at once (I14). */

@@ -1,7 +1,7 @@
 import type { EdgeNetwork } from "@kule/edge/edge-network";
 import type { JobScene, Subject } from "../job-kinds/scene.ts";
 import { alike } from "../job-kinds/world-state.ts";
-import type { EdgeStand } from "./edge-stand.ts";
+import type { EdgeTestbed } from "./edge-testbed.ts";
 
 const nothing = (networkId: string): EdgeNetwork => ({
   networkId,
@@ -20,7 +20,11 @@ const LEFT_OUT = new Set([
  * The rows and the edge's state of a subject, so that two subjects with the same course have the same text.
  * Rows of one transaction have the same age, so they are in the order of their texts.
  */
-export async function networkStateOf(scene: JobScene, stand: EdgeStand, subject: Subject): Promise<string> {
+export async function networkStateOf(
+  scene: JobScene,
+  testbed: EdgeTestbed,
+  subject: Subject,
+): Promise<string> {
   const tables = [];
   for (const table of TABLES) {
     const { rows } = await scene.owner.query<{ row: object }>(
@@ -34,7 +38,7 @@ export async function networkStateOf(scene: JobScene, stand: EdgeStand, subject:
       order by s.created_at`,
     [subject.organisation],
   );
-  const { seen } = await stand.edge.observe(nothing(subject.network));
+  const { seen } = await testbed.edge.observe(nothing(subject.network));
   const text = JSON.stringify({ tables, seen }, (key, value) => (LEFT_OUT.has(key) ? undefined : value), 1);
   const numbered = vlans.reduce(
     (said, { vlan }, index) =>

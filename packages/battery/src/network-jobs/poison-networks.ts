@@ -3,13 +3,13 @@ import { describeJob } from "../job-kinds/course.ts";
 import { RegionScene } from "../job-kinds/region-scene.ts";
 import { brokenInvariants, latestJob, type Subject } from "../job-kinds/scene.ts";
 import type { RowResult, RowRun } from "../row.ts";
-import type { EdgeStand } from "./edge-stand.ts";
+import type { EdgeTestbed } from "./edge-testbed.ts";
 import { networkCourse } from "./network-courses.ts";
 import { begunNetworks, untilEdge } from "./region-networks.ts";
 
 const HEALTHY = 3;
 const ROUNDS = { sample: 1, full: 4 };
-const PATIENCE_MILLISECONDS = 60_000;
+const TIMEOUT_MILLISECONDS = 60_000;
 
 /** What no edge can apply: in the database a subnet's router has an address of another version. */
 const POISON = "fd00::1";
@@ -18,13 +18,13 @@ const POISON = "fd00::1";
  * A network whose state no edge can apply: its job fails with an error code, the jobs of other networks end
  * undisturbed, and once the state is corrected, a retry applies all of it.
  */
-export function poisonAtNetworks(run: RowRun, stand: EdgeStand): Promise<RowResult> {
+export function poisonAtNetworks(run: RowRun, testbed: EdgeTestbed): Promise<RowResult> {
   return RegionScene.use(
     { leaseSeconds: 10 },
     async (scene) => {
       await untilEdge(scene);
       const violations: string[] = [];
-      const course = networkCourse(stand, "given a gateway");
+      const course = networkCourse(testbed, "given a gateway");
       let cases = 0;
       for (let round = 0; round < ROUNDS[run.scale] && violations.length === 0; round += 1) {
         const [poisoned, ...healthy] = await begunNetworks(scene, course, 1 + HEALTHY);
@@ -34,7 +34,7 @@ export function poisonAtNetworks(run: RowRun, stand: EdgeStand): Promise<RowResu
         for (const subject of healthy) await course.cause(scene, subject);
         const agent = scene.world.startAgent({ KULE_AGENT_CONCURRENCY: "1" });
         const ended = await Promise.all(
-          healthy.map((subject) => scene.work(subject, course.kind, PATIENCE_MILLISECONDS)),
+          healthy.map((subject) => scene.work(subject, course.kind, TIMEOUT_MILLISECONDS)),
         );
         for (const job of ended)
           if (job.status !== "succeeded")
@@ -59,7 +59,7 @@ export function poisonAtNetworks(run: RowRun, stand: EdgeStand): Promise<RowResu
       }
       return { cases, violations, figures: { "networks that no edge can hold": cases } };
     },
-    stand,
+    testbed,
   );
 }
 
@@ -75,7 +75,7 @@ async function giveRouter(scene: RegionScene, { network }: Subject, address: str
 
 /** Ends backoffs until the job is no longer tried; then it names the reason. */
 async function givenUp(scene: RegionScene, subject: Subject): Promise<string[]> {
-  const deadline = performance.now() + PATIENCE_MILLISECONDS;
+  const deadline = performance.now() + TIMEOUT_MILLISECONDS;
   for (;;) {
     const job = await latestJob(scene, subject, "NetworkApply");
     if (job === null) return ["a network that no edge can hold has no job"];

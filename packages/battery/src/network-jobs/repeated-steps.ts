@@ -4,19 +4,19 @@ import { brokenInvariants } from "../job-kinds/scene.ts";
 import { STEP_NAMES } from "../job-kinds/step-names.ts";
 import { differences } from "../job-kinds/world-state.ts";
 import type { RowResult, RowRun } from "../row.ts";
-import type { EdgeStand } from "./edge-stand.ts";
+import type { EdgeTestbed } from "./edge-testbed.ts";
 import { useLocalEdge } from "./local-edge.ts";
 import { networkCourses } from "./network-courses.ts";
 import { networkStateOf } from "./network-state.ts";
 
 /** Goes every course of a network's job with each step applied once and with each applied twice. */
-export function repeatAtNetworks(run: RowRun, stand: EdgeStand): Promise<RowResult> {
-  return useLocalEdge(stand, async (scene) => {
+export function repeatAtNetworks(run: RowRun, testbed: EdgeTestbed): Promise<RowResult> {
+  return useLocalEdge(testbed, async (scene) => {
     const work: Work = (subject, kind) => scene.work(subject, kind);
     const violations: string[] = [];
     const applied = new Set<string>();
     let [cases, steps] = [0, 0];
-    for (const course of networkCourses(stand)) {
+    for (const course of networkCourses(testbed)) {
       const once = await course.begin(scene, work);
       await course.cause(scene, once);
       await scene.work(once, course.kind);
@@ -32,8 +32,8 @@ export function repeatAtNetworks(run: RowRun, stand: EdgeStand): Promise<RowResu
         ...(await course.violations(scene, once)),
         ...(await course.violations(scene, twice)).map((text) => `${text}, with each step twice`),
         ...differences(
-          await networkStateOf(scene, stand, twice),
-          await networkStateOf(scene, stand, once),
+          await networkStateOf(scene, testbed, twice),
+          await networkStateOf(scene, testbed, once),
         ).map((text) => `a network ${course.name} with each step twice leaves ${text}`),
         ...(await brokenInvariants(scene)),
       );

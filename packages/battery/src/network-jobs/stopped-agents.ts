@@ -10,7 +10,7 @@ import {
 import { RegionScene } from "../job-kinds/region-scene.ts";
 import { stopAtEach } from "../job-kinds/zombie-batch.ts";
 import type { RowResult, RowRun } from "../row.ts";
-import type { EdgeStand } from "./edge-stand.ts";
+import type { EdgeTestbed } from "./edge-testbed.ts";
 import { type NetworkCourse, networkCourses } from "./network-courses.ts";
 import { begunNetworks, untilEdge } from "./region-networks.ts";
 
@@ -31,7 +31,7 @@ const LEAST_REFUSED_SHARE = 0.3;
  * other agent has configured it. The successor has always finished: only a hypervisor's tasks can be held
  * half-way.
  */
-export function stopAtNetworks(run: RowRun, stand: EdgeStand): Promise<RowResult> {
+export function stopAtNetworks(run: RowRun, testbed: EdgeTestbed): Promise<RowResult> {
   const exchanges: Exchange[] = [];
   return RegionScene.use(
     { leaseSeconds: LEASE_SECONDS },
@@ -45,7 +45,7 @@ export function stopAtNetworks(run: RowRun, stand: EdgeStand): Promise<RowResult
       try {
         await untilEdge(scene);
         const violations: string[] = [];
-        const traced = await traceCrashPlaces(scene, coursesOf(run, stand), (course) => course);
+        const traced = await traceCrashPlaces(scene, coursesOf(run, testbed), (course) => course);
         let [cases, writes, refused] = [0, 0, 0];
         for (const { course, places } of plan(traced, run)) {
           const subjects = await begunNetworks(scene, course, places.length);
@@ -57,7 +57,7 @@ export function stopAtNetworks(run: RowRun, stand: EdgeStand): Promise<RowResult
             leaseSeconds: LEASE_SECONDS,
             apiOrigin: proxy.origin,
             exchanges,
-            stateOf: () => stateOfEdge(stand),
+            stateOf: () => stateOfEdge(testbed),
           });
           cases += places.length;
           writes += result.writes;
@@ -79,13 +79,13 @@ export function stopAtNetworks(run: RowRun, stand: EdgeStand): Promise<RowResult
         await proxy.close();
       }
     },
-    stand,
+    testbed,
   );
 }
 
 /** A sample has the course that creates a whole network with one job. */
-function coursesOf(run: RowRun, stand: EdgeStand): readonly NetworkCourse[] {
-  const all = networkCourses(stand);
+function coursesOf(run: RowRun, testbed: EdgeTestbed): readonly NetworkCourse[] {
+  const all = networkCourses(testbed);
   return run.scale === "full" ? all : all.slice(0, 1);
 }
 
@@ -101,7 +101,7 @@ function plan(traced: ReadonlyMap<NetworkCourse, readonly CrashPlace[]>, { scale
 }
 
 /** The whole state of the edge, as it is read. */
-async function stateOfEdge({ edge }: EdgeStand): Promise<string> {
+async function stateOfEdge({ edge }: EdgeTestbed): Promise<string> {
   const networks = [];
   for (const networkId of (await edge.networks()).toSorted()) {
     const nothing: EdgeNetwork = { networkId, generation: 1, subnets: [], gateway: null };

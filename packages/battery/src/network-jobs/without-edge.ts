@@ -1,5 +1,5 @@
 import type { RowResult, RowRun } from "../row.ts";
-import { EdgeStand } from "./edge-stand.ts";
+import { EdgeTestbed } from "./edge-testbed.ts";
 
 /**
  * The part of a row with jobs of networks, on a machine that can have an edge; elsewhere the reason why not.
@@ -7,20 +7,20 @@ import { EdgeStand } from "./edge-stand.ts";
  */
 export async function atEdge(
   run: RowRun,
-  ...works: readonly ((stand: EdgeStand) => Promise<RowResult>)[]
+  ...works: readonly ((testbed: EdgeTestbed) => Promise<RowResult>)[]
 ): Promise<RowResult> {
-  const missing = await EdgeStand.missing();
+  const missing = await EdgeTestbed.missing();
   if (missing === undefined) return onEdges(works);
   run.progress(`no jobs of networks: ${missing}`);
   return { cases: 0, violations: [], figures: { "jobs of networks": `left out: ${missing}` } };
 }
 
-async function onEdges(works: readonly ((stand: EdgeStand) => Promise<RowResult>)[]): Promise<RowResult> {
+async function onEdges(works: readonly ((testbed: EdgeTestbed) => Promise<RowResult>)[]): Promise<RowResult> {
   const figures: Record<string, number | string> = {};
   const recoverySeconds: number[] = [];
   let cases = 0;
   for (const work of works) {
-    const result = await EdgeStand.use(work);
+    const result = await EdgeTestbed.use(work);
     cases += result.cases;
     recoverySeconds.push(...(result.recoverySeconds ?? []));
     if (result.violations.length > 0) return { ...result, cases };

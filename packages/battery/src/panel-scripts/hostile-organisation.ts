@@ -115,10 +115,10 @@ export class HostileOrganisation {
     const attached = made(await owner.post(`/firewalls/${firewall.id}/attachments`, { server_id: server }));
     await runJob(region.agent, attached.job.id);
 
-    const failed = await failHostilely(tenant, text);
+    const failed = await failWithHostileText(tenant, text);
     const { id: locked } = await tenant.addNamedServer({ subnet_id: subnet });
     made(await acting.post(`/servers/${locked}/lock`, { reason: text("a lock's reason") }));
-    await lookHostilely(region.agent, create, text);
+    await scanWithHostileText(region.agent, create, text);
     await reportHostileHealth(region.agent, text);
 
     await makeOperator(world, email);
@@ -166,7 +166,7 @@ async function reportHostileHealth(agent: ApiCaller, text: Text): Promise<void> 
 }
 
 /** A job that its region's agent ends with a failure, and its message. */
-async function failHostilely(tenant: Tenant, text: Text): Promise<string> {
+async function failWithHostileText(tenant: Tenant, text: Text): Promise<string> {
   const { jobId } = await tenant.addServer();
   const outcome = {
     status: "failed",
@@ -180,8 +180,8 @@ async function failHostilely(tenant: Tenant, text: Text): Promise<string> {
 }
 
 /** A region with a VM that was renamed manually, and another one that was created manually. */
-async function lookHostilely(agent: ApiCaller, create: ClaimedJob, text: Text): Promise<void> {
-  const looker = new TestScanner(agent);
+async function scanWithHostileText(agent: ApiCaller, create: ClaimedJob, text: Text): Promise<void> {
+  const testScanner = new TestScanner(agent);
   const guest = {
     agent: true,
     cloud_init: "done" as const,
@@ -195,7 +195,7 @@ async function lookHostilely(agent: ApiCaller, create: ClaimedJob, text: Text): 
     ...{ vmid: 20_900, node: text("another node's name"), marker: null },
   };
   for (let look = 0; look < 3; look += 1)
-    await looker.look([renamed, other], { trouble: text("a look's trouble") });
+    await testScanner.look([renamed, other], { trouble: text("a look's trouble") });
 }
 
 async function makeOperator({ database }: ApiWorld, email: string): Promise<void> {

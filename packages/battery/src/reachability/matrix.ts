@@ -40,7 +40,7 @@ export async function runMatrix(run: RowRun): Promise<RowResult> {
     for (const [index, state] of gatewayStates(topology).entries()) {
       if (!(states as readonly number[]).includes(index)) continue;
       now = await requestGateways(scene, now, state);
-      await tryTown({ scene, cabling, rogues, topology: now }, state.name, totals, run);
+      await tryTopology({ scene, cabling, rogues, topology: now }, state.name, totals, run);
     }
     const { violations, packets, frames, seconds, ...more } = totals;
     return {
@@ -61,7 +61,7 @@ export async function runMatrix(run: RowRun): Promise<RowResult> {
   });
 }
 
-async function tryTown(
+async function tryTopology(
   { scene, cabling, rogues, topology }: RunningTopology,
   state: string,
   totals: Totals,

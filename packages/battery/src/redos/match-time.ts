@@ -1,9 +1,9 @@
 import { createContext, Script } from "node:vm";
 
 /** How long a batch may take in all; what is not done then counts as taking this long. */
-const patienceMs = 500;
+const timeoutMs = 500;
 
-/** The milliseconds that a search in each text takes, up to the one at which patience ended. */
+/** The milliseconds that a search in each text takes, up to the one that ran into the timeout. */
 export type MatchTimer = (pattern: RegExp, texts: readonly string[]) => number[];
 
 /**
@@ -28,10 +28,10 @@ export function matchTimer(): MatchTimer {
   return (pattern, texts) => {
     Object.assign(sandbox, { pattern, texts, times: [] });
     try {
-      search.runInContext(context, { timeout: patienceMs });
+      search.runInContext(context, { timeout: timeoutMs });
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== "ERR_SCRIPT_EXECUTION_TIMEOUT") throw error;
-      if (sandbox.times.length < texts.length) sandbox.times.push(patienceMs);
+      if (sandbox.times.length < texts.length) sandbox.times.push(timeoutMs);
     }
     return sandbox.times;
   };

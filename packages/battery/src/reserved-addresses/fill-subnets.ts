@@ -41,7 +41,7 @@ export async function fillSubnets(run: RowRun, subnets: number): Promise<Filled>
       await fillOne(world, region, made.body.subnet.id, block, filled);
       run.progress(`${index + 1} subnets, ${filled.allocations} addresses`);
     }
-    await refuseOdd(world, network.body.network.id, filled);
+    await refuseInvalid(world, network.body.network.id, filled);
     return filled;
   } finally {
     await world.close();
@@ -97,7 +97,7 @@ async function fillOne(
  * Blocks that are too small for a network, a gateway, a broadcast address and a server, and those of another
  * family.
  */
-async function refuseOdd(world: ServerWorld, networkId: string, filled: Counts): Promise<void> {
+async function refuseInvalid(world: ServerWorld, networkId: string, filled: Counts): Promise<void> {
   const odd = [
     "10.250.0.0/30",
     "10.250.0.0/31",

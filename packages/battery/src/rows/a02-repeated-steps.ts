@@ -63,7 +63,7 @@ export const row: Row = {
   run: (run) =>
     bothParts(
       () => repeatAtServers(run),
-      () => atEdge(run, (stand) => repeatAtNetworks(run, stand)),
+      () => atEdge(run, (testbed) => repeatAtNetworks(run, testbed)),
     ),
 };
 

@@ -90,7 +90,7 @@ export const row: Row = {
   run: (run) =>
     bothParts(
       () => failAtServers(run),
-      () => atEdge(run, (stand) => failuresAtNetworks(run, stand)),
+      () => atEdge(run, (testbed) => failuresAtNetworks(run, testbed)),
     ),
 };
 
@@ -98,7 +98,7 @@ function failAtServers(run: RowRun): Promise<RowResult> {
   return LocalScene.use(async (scene) => {
     const work: Work = (subject, kind) => scene.work(subject, kind);
     const violations: string[] = [];
-    const looker = new RegionScanner(scene);
+    const testScanner = new RegionScanner(scene);
     let cases = 0;
     const planned: { kind: ServerJobKind; detour: Detour; step: string; failure: Failure }[] = [];
     for (const kind of SERVER_JOB_KINDS) {
@@ -129,7 +129,7 @@ function failAtServers(run: RowRun): Promise<RowResult> {
       // does.
       if (step === "verify") {
         scene.lab.lab.faults.clear();
-        await looker.look();
+        await testScanner.look();
       }
       found.push(...(await brokenInvariants(scene)));
       scene.lab.lab.faults.clear();
@@ -149,7 +149,7 @@ function failAtServers(run: RowRun): Promise<RowResult> {
       cases += 1;
       if (cases % 10 === 0) run.progress(`${cases} of ${planned.length} failures`);
     }
-    violations.push(...(await grownDiskViolations(scene, looker, work)));
+    violations.push(...(await grownDiskViolations(scene, testScanner, work)));
     return {
       cases,
       violations,
@@ -163,6 +163,6 @@ async function takeAway(scene: LocalScene, subject: Subject): Promise<string[]> 
   const vmid = await vmidOf(scene, subject);
   if (!(await scene.vms()).some((vm) => vm.vmid === vmid))
     return [`VM ${vmid}, which was never taken over, is gone`];
-  await scene.behindOurBack("deleteVm", vmid);
+  await scene.changeOutsideKule("deleteVm", vmid);
   return [];
 }

@@ -45,7 +45,7 @@ export const row: Row = {
   run: (run) =>
     bothParts(
       () => stopAtServers(run),
-      () => atEdge(run, (stand) => stopAtNetworks(run, stand)),
+      () => atEdge(run, (testbed) => stopAtNetworks(run, testbed)),
     ),
 };
 

@@ -2,10 +2,10 @@ import { SERVER_JOB_KINDS } from "@kule/programs/registry";
 import type { Work } from "../job-kinds/course.ts";
 import { DETOURS } from "../job-kinds/detours.ts";
 import { stepsOf } from "../job-kinds/failing-steps.ts";
-import { impatientWorld } from "../job-kinds/impatient-world.ts";
 import { LocalScene } from "../job-kinds/local-scene.ts";
 import { sampleReads } from "../job-kinds/read-sampler.ts";
 import { brokenInvariants, newSubject } from "../job-kinds/scene.ts";
+import { shortDeadlineWorld } from "../job-kinds/short-deadline-world.ts";
 import { SubjectPool } from "../job-kinds/subject-pool.ts";
 import { type UpstreamCase, upstreamCase } from "../job-kinds/upstream-case.ts";
 import { UPSTREAM_FAULTS } from "../job-kinds/upstream-faults.ts";
@@ -102,11 +102,11 @@ export const row: Row = {
   ],
   run: (run) =>
     bothParts(
-      () => atEdge(run, (stand) => lossesAtNetworks(run, stand)),
+      () => atEdge(run, (testbed) => lossesAtNetworks(run, testbed)),
       () =>
         bothParts(
           () => faultsAtServers(run),
-          () => atEdge(run, (stand) => faultsAtNetworks(run, stand)),
+          () => atEdge(run, (testbed) => faultsAtNetworks(run, testbed)),
         ),
     ),
 };
@@ -156,7 +156,7 @@ function faultsAtServers(run: RowRun): Promise<RowResult> {
         "their p99 in ms": Math.round(p99Milliseconds),
       },
     };
-  }, impatientWorld);
+  }, shortDeadlineWorld);
 }
 
 /** Every fault at every step of every kind; a sample has each fault and each kind at least once. */

@@ -18,7 +18,7 @@ const ROUNDS = { sample: 1, full: 4 };
 /** A waiting claim checks again at this interval. */
 const POLL_SECONDS = 2;
 /** Healthy jobs are waited for so long. */
-const PATIENCE_MILLISECONDS = 12_000;
+const TIMEOUT_MILLISECONDS = 12_000;
 /** A failed job is read again after this: it must still have failed. */
 const AFTERWARDS_MILLISECONDS = 1_500;
 
@@ -73,7 +73,7 @@ export const row: Row = {
   run: (run) =>
     bothParts(
       () => poisonAtServers(run),
-      () => atEdge(run, (stand) => poisonAtNetworks(run, stand)),
+      () => atEdge(run, (testbed) => poisonAtNetworks(run, testbed)),
     ),
 };
 
@@ -142,7 +142,7 @@ async function startSeconds(
   await untilReadyOrDead([agent]);
   const { rows: now } = await scene.owner.query<{ now: Date }>("select clock_timestamp() as now");
   const releasedAt = now[0]?.now.getTime() ?? 0;
-  await Promise.all(subjects.map((subject) => scene.work(subject, "ServerCreate", PATIENCE_MILLISECONDS)));
+  await Promise.all(subjects.map((subject) => scene.work(subject, "ServerCreate", TIMEOUT_MILLISECONDS)));
   const { rows } = await scene.owner.query<{ started_at: Date | null }>(
     "select started_at from job where resource_id = any ($1) and kind = 'ServerCreate'",
     [subjects.map(({ server }) => server)],

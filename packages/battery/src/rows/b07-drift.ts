@@ -155,7 +155,7 @@ export const row: Row = {
 
 async function rowOf(scene: LocalScene, run: RowRun) {
   const { rounds, clean } = SCALES[run.scale];
-  const looker = new RegionScanner(scene);
+  const testScanner = new RegionScanner(scene);
   const work: Work = (subject, kind) => scene.work(subject, kind);
   const violations: string[] = [];
   const seconds: number[] = [];
@@ -167,14 +167,14 @@ async function rowOf(scene: LocalScene, run: RowRun) {
   for (let round = 0; round < rounds && violations.length === 0; round += 1) {
     const { server, organisation, ...rest } = await subjectFor(scene, "PublicIpDetach", work);
     const vmid = await vmidOf(scene, { server, organisation, ...rest });
-    for (let look = 0; look < clean / rounds; look += 1) await looker.look();
-    const untouched = (await looker.told()).filter((each) => !lost.has(each.vmid));
+    for (let look = 0; look < clean / rounds; look += 1) await testScanner.look();
+    const untouched = (await testScanner.told()).filter((each) => !lost.has(each.vmid));
     if (untouched.length > 0) violations.push(`in an untouched region is told: ${inWords(untouched)}`);
     for (const manualChange of violations.length > 0 ? [] : MANUAL_CHANGES) {
       const began = performance.now();
       const found = await manualChangeViolations(
         scene,
-        looker,
+        testScanner,
         { server, organisation, vmid },
         manualChange,
         lost,
@@ -184,14 +184,14 @@ async function rowOf(scene: LocalScene, run: RowRun) {
       cases += 1;
     }
     lost.add(vmid);
-    run.progress(`${cases} meddlings in ${looker.looks} looks`);
+    run.progress(`${cases} meddlings in ${testScanner.looks} looks`);
   }
-  const adoptions = await adoptionViolations(scene, looker, lost);
+  const adoptions = await adoptionViolations(scene, testScanner, lost);
   violations.push(...adoptions, ...(await worldViolations(scene.ownerUrl, "at the end")));
   return {
     cases: cases + 2,
     violations,
     recoverySeconds: seconds,
-    figures: { "kinds of meddling": MANUAL_CHANGES.length, looks: looker.looks },
+    figures: { "kinds of meddling": MANUAL_CHANGES.length, looks: testScanner.looks },
   };
 }

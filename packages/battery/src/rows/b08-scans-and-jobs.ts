@@ -102,7 +102,7 @@ export const row: Row = {
 };
 
 async function rowOf(scene: LocalScene, run: RowRun) {
-  const looker = new RegionScanner(scene);
+  const testScanner = new RegionScanner(scene);
   const work: Work = (subject, kind) => scene.work(subject, kind);
   const violations: string[] = [];
   const kinds = run.scale === "full" ? KINDS : KINDS.filter((kind) => SAMPLED.has(kind));
@@ -113,29 +113,29 @@ async function rowOf(scene: LocalScene, run: RowRun) {
     for (const kind of kinds) {
       const subject = await subjectFor(scene, kind, work);
       // What came before is settled and scanned.
-      await looker.look();
-      const since = await followedLooks(scene);
+      await testScanner.look();
+      const since = await consecutiveScans(scene);
       await SCENARIOS[kind].cause(scene, subject);
-      const among = new ScansDuringSteps(looker, run, (round % 2 === 0) === LATE_FIRST.has(kind));
+      const among = new ScansDuringSteps(testScanner, run, (round % 2 === 0) === LATE_FIRST.has(kind));
       await among.between();
       await scene.work(subject, kind, { onEvent: (event) => among.onEvent(event) });
       await among.afterwards();
       violations.push(
         ...(await endViolations(scene, subject, kind)),
         ...(await driftOf(scene, strange)).map((text) => `${kind} of ${subject.server}: ${text} is drift`),
-        ...(await followedLooks(scene))
+        ...(await consecutiveScans(scene))
           .slice(since.length)
           .map((text) => `${kind} of ${subject.server}: the record followed a look: ${text}`),
       );
       cases += among.looks;
       if (kind === "ServerAdopt") strange.push(await vmidOf(scene, subject));
     }
-    violations.push(...(await temporaryDriftViolations(scene, looker, work)));
+    violations.push(...(await temporaryDriftViolations(scene, testScanner, work)));
     cases += 1;
-    run.progress(`${looker.looks} looks among the steps of ${(round + 1) * kinds.length} jobs`);
+    run.progress(`${testScanner.looks} looks among the steps of ${(round + 1) * kinds.length} jobs`);
   }
   violations.push(...(await worldViolations(scene.ownerUrl, "at the end")));
-  return { cases, violations, figures: { "kinds of jobs": kinds.length, looks: looker.looks } };
+  return { cases, violations, figures: { "kinds of jobs": kinds.length, looks: testScanner.looks } };
 }
 
 /**
@@ -143,14 +143,14 @@ async function rowOf(scene: LocalScene, run: RowRun) {
  * reports after the job the state from before its first step.
  */
 class ScansDuringSteps {
-  readonly #looker: RegionScanner;
+  readonly #testScanner: RegionScanner;
   readonly #run: RowRun;
   readonly #isLate: boolean;
   #held: UnreportedScan | null = null;
   looks = 0;
 
-  constructor(looker: RegionScanner, run: RowRun, isLate: boolean) {
-    this.#looker = looker;
+  constructor(testScanner: RegionScanner, run: RowRun, isLate: boolean) {
+    this.#testScanner = testScanner;
     this.#run = run;
     this.#isLate = isLate;
   }
@@ -161,7 +161,7 @@ class ScansDuringSteps {
       if (this.#run.random() < 0.6) await this.#tell();
       return;
     }
-    this.#held = await this.#looker.see();
+    this.#held = await this.#testScanner.see();
     this.looks += 1;
     if (!this.#isLate && this.#run.random() < 0.6) await this.#tell();
   }
@@ -177,7 +177,7 @@ class ScansDuringSteps {
   }
 
   async #tell(): Promise<void> {
-    if (this.#held !== null) await this.#looker.tell(this.#held);
+    if (this.#held !== null) await this.#testScanner.tell(this.#held);
     this.#held = null;
   }
 }
@@ -192,7 +192,7 @@ async function driftOf(scene: LocalScene, strange: readonly number[]): Promise<s
 }
 
 /** Changes of status or power that a scan has caused. */
-async function followedLooks(scene: LocalScene): Promise<string[]> {
+async function consecutiveScans(scene: LocalScene): Promise<string[]> {
   const { rows } = await scene.owner.query<{ what: string }>(
     "select resource || ' ' || details::text as what from audit where action = 'server.observe' order by id",
   );
@@ -202,17 +202,18 @@ async function followedLooks(scene: LocalScene): Promise<string[]> {
 /** A VM is changed manually, one scan sees it, and it is corrected: what one scan saw is not reported. */
 async function temporaryDriftViolations(
   scene: LocalScene,
-  looker: RegionScanner,
+  testScanner: RegionScanner,
   work: Work,
 ): Promise<string[]> {
   const vmid = await vmidOf(scene, await subjectFor(scene, "ServerStop", work));
-  await looker.look();
+  await testScanner.look();
   const cores = scene.lab.lab.control.vm(vmid)?.config.cores ?? "1";
   const found: string[] = [];
   for (const seen of ["9", cores, "9", cores]) {
-    await scene.behindOurBack("editConfig", vmid, { cores: seen });
-    await looker.look();
-    if ((await looker.told()).some((each) => each.vmid === vmid)) found.push("a moment of a change is told");
+    await scene.changeOutsideKule("editConfig", vmid, { cores: seen });
+    await testScanner.look();
+    if ((await testScanner.told()).some((each) => each.vmid === vmid))
+      found.push("a moment of a change is told");
   }
   return found;
 }

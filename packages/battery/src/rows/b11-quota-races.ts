@@ -102,7 +102,7 @@ export const row: Row = {
         // Every second round is about servers; the others alternate.
         const quota = round % 2 === 1 ? "servers" : sizes[(round / 2 - 1) % sizes.length];
         violations.push(
-          ...(await raceForRoom(world, second, `round-${round}`, there, room, quota ?? "servers")),
+          ...(await raceForQuota(world, second, `round-${round}`, there, room, quota ?? "servers")),
         );
         requests += atOnce;
         run.progress(`round ${round} of ${rounds}`);
@@ -122,7 +122,7 @@ export const row: Row = {
  * A new organisation with some servers and quota for some more; another one without a limit creates at the
  * same time.
  */
-async function raceForRoom(
+async function raceForQuota(
   world: ServerWorld,
   second: ServerWorld["world"]["app"],
   slug: string,

@@ -1,7 +1,7 @@
 import { ServerWorld } from "@kule/api/testing/server-world";
 import { worldViolations } from "../races/world-violations.ts";
 import type { Row, RowRun } from "../row.ts";
-import { lyingRegion } from "../usage/lying-region.ts";
+import { falseReports } from "../usage/false-reports.ts";
 import { secondsOff } from "../usage/seconds-off.ts";
 import { runLifecycle } from "../usage/usage-lifecycle.ts";
 
@@ -101,7 +101,7 @@ export const row: Row = {
       const moves = await runLifecycle(world, owners, size, run);
       run.progress("comparing");
       const { violations, servers, worst } = await secondsOff(world, owners);
-      violations.push(...(await lyingRegion(world)));
+      violations.push(...(await falseReports(world)));
       violations.push(...(await worldViolations(world.world.database.ownerUrl, "at the end")));
       const [{ runs, disks }] = await world.rows(
         `select count(*) filter (where kind = 'compute')::integer as runs,

@@ -62,9 +62,9 @@ export async function stopApi(scene: Scene, rounds: number): Promise<DrainFindin
     run.progress(`${round + 1} of ${rounds} stops of the API`);
   }
   isOver = true;
-  const patience = setTimeout(() => giveUp.abort(), 30_000);
+  const timer = setTimeout(() => giveUp.abort(), 30_000);
   await clients;
-  clearTimeout(patience);
+  clearTimeout(timer);
 
   const rows = await lives.rows<{ name: string; id: string }>(
     "select name, id from server where organisation_id = $1",

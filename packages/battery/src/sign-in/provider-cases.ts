@@ -87,7 +87,7 @@ export const providerCases: readonly ProviderCase[] = [
     await world.deleteFailures();
     return status === 200 ? ["a stolen code has opened a session for who has not begun its sign-in"] : [];
   },
-  async function liesOfAHouse(world) {
+  async function liesOfAProvider(world) {
     const { account } = await world.addSoftLinked();
     const broken: string[] = [];
     for (const [what, twist] of Object.entries(lies))

@@ -3,7 +3,7 @@
 import type { ApiCalls, CallResult } from "@kule/agent/api-calls";
 import type { Schemas, ServerPayload } from "@kule/contract/schemas";
 import { validateBody } from "@kule/contract/validate";
-import { drawFate, QUIET } from "./fault-plan.ts";
+import { drawCallOutcome, QUIET } from "./fault-plan.ts";
 import type { SimulatedAgent } from "./simulated-agent.ts";
 import type { Simulation } from "./simulation.ts";
 
@@ -115,8 +115,8 @@ function carry<Data>(
     const send = () => {
       if (!agent.isAlive || isOver) return;
       simulation.counts.apiCalls += 1;
-      const faults = simulation.isTroubled ? plan.api : QUIET;
-      const fate = simulation.isTroubled ? drawFate(faults, dice) : "through";
+      const faults = simulation.hasFaults ? plan.api : QUIET;
+      const fate = simulation.hasFaults ? drawCallOutcome(faults, dice) : "through";
       if (fate !== "through") simulation.counts.apiFaults += 1;
       const latency = () => dice.between(...faults.latency);
       const answered = (reply: ApiReply) =>

@@ -32,7 +32,7 @@ export type FaultPlan = {
   readonly acts: number;
   /** VMs that were created manually and that become servers. */
   readonly adoptions: number;
-  readonly troubleSeconds: number;
+  readonly faultSeconds: number;
   readonly removalBufferSeconds: number;
   /** Simulated seconds of the hypervisor's work for each lifelike one. */
   readonly hypervisorPace: number;
@@ -77,9 +77,9 @@ export function drawFaults(dice: Dice): FaultPlan {
   const calm = dice.chance(CALM_SHARE);
   const has = (share: number) => !calm && dice.chance(share);
   const level = (share: number) => (has(share) ? dice.pick([0.005, 0.02, 0.06]) : 0);
-  const troubleSeconds = dice.whole(60, 260);
+  const faultSeconds = dice.whole(60, 260);
   const moments = (share: number, most: number) =>
-    has(share) ? Array.from({ length: dice.whole(1, most) }, () => dice.between(1, troubleSeconds)) : [];
+    has(share) ? Array.from({ length: dice.whole(1, most) }, () => dice.between(1, faultSeconds)) : [];
   const windows = (share: number, longest: number) =>
     moments(share, 2).map((from) => [from, from + dice.between(2, longest)] as const);
   const link = (): LinkFaults => ({
@@ -99,7 +99,7 @@ export function drawFaults(dice: Dice): FaultPlan {
     wishes: dice.pick([0, 0, 1, 1, 2, 3]),
     acts: dice.whole(0, 4),
     adoptions: dice.chance(0.08) ? 1 : 0,
-    troubleSeconds,
+    faultSeconds,
     removalBufferSeconds: dice.whole(260, 320),
     hypervisorPace: dice.pick([0.3, 0.3, 1, 1, 1, 1, 1, 4, 4, 25]),
     api: calm ? CALM : link(),
@@ -119,13 +119,21 @@ export function drawFaults(dice: Dice): FaultPlan {
   };
 }
 
-export type Fate = keyof Omit<LinkFaults, "latency"> | "through";
+export type CallOutcome = keyof Omit<LinkFaults, "latency"> | "through";
 
-const FATES = ["lostBefore", "lostAfter", "silentBefore", "silentAfter", "twice", "slow", "trouble"] as const;
+const CALL_FAULTS = [
+  "lostBefore",
+  "lostAfter",
+  "silentBefore",
+  "silentAfter",
+  "twice",
+  "slow",
+  "trouble",
+] as const;
 
-export function drawFate(faults: LinkFaults, dice: Dice): Fate {
+export function drawCallOutcome(faults: LinkFaults, dice: Dice): CallOutcome {
   let left = dice.random();
-  for (const fate of FATES) {
+  for (const fate of CALL_FAULTS) {
     left -= faults[fate];
     if (left < 0) return fate;
   }

@@ -8,7 +8,7 @@ import type { Simulation } from "./simulation.ts";
 
 /** In the others the model is as without any firewall. */
 const SHARE_OF_SEEDS = 0.35;
-const MOST_WISHES = 8;
+const MOST_REQUESTS = 8;
 
 /**
  * Starts sending requests; `done` returns how many were sent so far.
@@ -23,7 +23,7 @@ export function startFirewallRequests(simulation: Simulation, dice: Dice): { don
     done += 1;
     simulation.mark(name, String(act().status));
   };
-  for (let count = dice.whole(1, MOST_WISHES); count > 0; count -= 1) {
+  for (let count = dice.whole(1, MOST_REQUESTS); count > 0; count -= 1) {
     const firewall = dice.whole(1, model.state.firewalls.length);
     const kind = dice.pick<"filter" | "unfilter" | "change-rule">([
       "filter",
@@ -34,7 +34,7 @@ export function startFirewallRequests(simulation: Simulation, dice: Dice): { don
     ]);
     const port = dice.whole(FIRST_PORT, FIRST_PORT + 3);
     const chosen = dice.random();
-    clock.after(dice.between(1, plan.troubleSeconds) * 1000, () => {
+    clock.after(dice.between(1, plan.faultSeconds) * 1000, () => {
       const servers = [...model.state.servers.keys()];
       const server = servers[Math.floor(chosen * servers.length)] ?? "srv_none";
       if (kind === "change-rule") wish(kind, () => changeFirewall(model, firewall, port));

@@ -7,7 +7,7 @@ import { handlers } from "@kule/lab/handlers";
 import { answer, splitTarget } from "@kule/lab/http/answer";
 import { type Outgoing, plain, reasonPhrase, refusal } from "@kule/lab/http/respond";
 import { type HttpAnswer, type HttpExchange, NoAnswer, type Transport } from "@kule/proxmox/http-exchange";
-import { drawFate, QUIET } from "./fault-plan.ts";
+import { drawCallOutcome, QUIET } from "./fault-plan.ts";
 import type { SimulatedAgent } from "./simulated-agent.ts";
 import type { Simulation } from "./simulation.ts";
 
@@ -67,8 +67,8 @@ function carry(simulation: Simulation, agent: SimulatedAgent, call: HttpExchange
         vmid === null ? null : simulation.witness.aboutToChange(agent, vmid, call.method, call.url.pathname);
       if (call.url.pathname.endsWith("/cluster/resources")) agent.unanswered.clear();
       simulation.counts.hypervisorCalls += 1;
-      const faults = simulation.isTroubled ? plan.hypervisor : QUIET;
-      const fate = simulation.isTroubled ? drawFate(faults, dice) : "through";
+      const faults = simulation.hasFaults ? plan.hypervisor : QUIET;
+      const fate = simulation.hasFaults ? drawCallOutcome(faults, dice) : "through";
       if (fate !== "through") simulation.counts.hypervisorFaults += 1;
       const latency = () => dice.between(...faults.latency);
       let arrivals = 0;
@@ -84,8 +84,8 @@ function carry(simulation: Simulation, agent: SimulatedAgent, call: HttpExchange
           }
         } else {
           const looked = /\/qemu\/(\d+)\/status\/current$/.exec(call.url.pathname)?.[1];
-          const looker = looked === undefined || isOver ? undefined : agent.runs.get(Number(looked));
-          if (looker !== undefined) simulation.witness.looks(looker);
+          const testScanner = looked === undefined || isOver ? undefined : agent.runs.get(Number(looked));
+          if (testScanner !== undefined) simulation.witness.looks(testScanner);
           simulation.note(() => `pve ${agent.name} GET ${call.url.pathname.slice(10)} ${fate}`);
         }
         void answer(simulation.region.region, handlers, {

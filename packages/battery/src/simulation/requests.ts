@@ -7,7 +7,7 @@ import type { Simulation } from "./simulation.ts";
 
 /** A person who finds a server busy repeats the request, so often and after so long. */
 const ASKED_AGAIN = 8;
-const PATIENCE_MILLISECONDS = [4_000, 25_000] as const;
+const TIMEOUT_MILLISECONDS = [4_000, 25_000] as const;
 const REMOVALS = ["delete", "delete", "delete", "delete", "purge", "cancel", "retry"] as const;
 
 /** Starts sending requests; `done` returns how many were sent so far. */
@@ -22,12 +22,12 @@ export function startRequests(simulation: Simulation): { done(): number } {
     return status < 300;
   };
   for (let count = 0; count < plan.servers; count++)
-    clock.after(dice.between(0, plan.troubleSeconds * 400), () => {
+    clock.after(dice.between(0, plan.faultSeconds * 400), () => {
       if (dice.chance(plan.strangers)) placeStranger(simulation, dice.chance(0.5));
       wish("create", () => model.createServer(!dice.chance(0.2)));
     });
   for (let count = 0; count < plan.adoptions; count++)
-    clock.after(dice.between(0, plan.troubleSeconds * 400), () => {
+    clock.after(dice.between(0, plan.faultSeconds * 400), () => {
       const vmid = placeMadeByHand(simulation, dice);
       wish("adopt", () => adoptServer(model, vmid, `moved-${vmid}`));
       // It is protected, and may be removed like any other.
@@ -45,7 +45,7 @@ export function startRequests(simulation: Simulation): { done(): number } {
     model.state.jobs[dice.whole(0, Math.max(0, model.state.jobs.length - 1))]?.id ?? "job_none";
   for (let count = 0; count < plan.wishes; count++) {
     const kind = dice.pick(REMOVALS);
-    const at = dice.between(1, plan.troubleSeconds) * 1000;
+    const at = dice.between(1, plan.faultSeconds) * 1000;
     clock.after(at, () => {
       if (kind === "cancel") return wish(kind, () => model.cancelJob(someJob()));
       if (kind === "retry")
@@ -65,11 +65,11 @@ export function startRequests(simulation: Simulation): { done(): number } {
   for (let count = 0; count < plan.acts; count++) {
     const act = drawAct(simulation, dice);
     const ask = (left: number) => {
-      if (!simulation.isTroubled) return;
+      if (!simulation.hasFaults) return;
       if (wish(act.name, () => act.ask(someServer())) || left === 0) return;
-      clock.after(dice.between(...PATIENCE_MILLISECONDS), () => ask(left - 1));
+      clock.after(dice.between(...TIMEOUT_MILLISECONDS), () => ask(left - 1));
     };
-    clock.after(dice.between(10, plan.troubleSeconds) * 1000, () => ask(ASKED_AGAIN));
+    clock.after(dice.between(10, plan.faultSeconds) * 1000, () => ask(ASKED_AGAIN));
   }
   return { done: () => done };
 }

@@ -68,7 +68,7 @@ export function drawMove(model: ControlPlaneModel, dice: Dice, before: readonly 
   if (state.firewalls.length > 0 && dice.chance(0.12)) return drawFirewall(model, dice, server);
   if (kind < 20) return drawClaim(dice, before);
   if (kind < 50 && held !== undefined) return drawReport(dice, held);
-  if (kind < 65) return { do: "ask", server, wish: drawWish(model, dice) };
+  if (kind < 65) return { do: "ask", server, wish: drawRequest(model, dice) };
   if (kind < 70) return { do: "attach", ip: drawIp(model, dice), server, force: dice.chance(0.5) };
   if (kind < 73) return { do: "detach", ip: drawIp(model, dice) };
   if (kind < 74 && servers.size < MOST_SERVERS) return drawAdoption(model, dice);
@@ -98,7 +98,7 @@ function drawFirewall({ state }: ControlPlaneModel, dice: Dice, server: number):
 
 const drawIp = ({ state }: ControlPlaneModel, dice: Dice) => dice.whole(1, state.publicIps.length);
 
-function drawWish({ state }: ControlPlaneModel, dice: Dice): ServerRequest {
+function drawRequest({ state }: ControlPlaneModel, dice: Dice): ServerRequest {
   switch (
     dice.pick(["power", "power", "power", "resize", "resize", "rebuild", "password", "rename", "protect"])
   ) {

@@ -168,9 +168,9 @@ export class SimulatedAgent {
   }
 
   #atPoint(name: string): void | Promise<void> {
-    const { plan, isTroubled } = this.#simulation;
+    const { plan, hasFaults } = this.#simulation;
     if (!this.isAlive) return new Promise(() => {});
-    if (isTroubled) {
+    if (hasFaults) {
       if (this.dice.chance(plan.crashAtPoint)) {
         this.#simulation.mark("at", name);
         this.kill();

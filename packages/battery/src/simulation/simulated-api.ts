@@ -96,10 +96,10 @@ export class SimulatedApi {
     this.#cancelDue = null;
     const due = this.#model.nextDue();
     if (due === null || this.#parked.size === 0) return;
-    const wait = Math.max(due - this.#simulation.clock.now(), 0) + LOOK_AGAIN_MILLISECONDS;
+    const wait = Math.max(due - this.#simulation.clock.now(), 0) + RECHECK_MILLISECONDS;
     this.#cancelDue = this.#simulation.clock.after(wait, () => this.#ring());
   }
 }
 
 /** The real API checks every two seconds; this is the mean time until it does. */
-const LOOK_AGAIN_MILLISECONDS = 1_000;
+const RECHECK_MILLISECONDS = 1_000;

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { VirtualClock } from "./clock.ts";
 import { ControlPlaneModel } from "./control-plane.ts";
 import { Dice } from "./dice.ts";
-import { drawFate, drawFaults, QUIET } from "./fault-plan.ts";
+import { drawCallOutcome, drawFaults, QUIET } from "./fault-plan.ts";
 import { Simulation } from "./simulation.ts";
 
 describe("The clock", () => {
@@ -69,9 +69,9 @@ describe("Trouble", () => {
     for (const key of ["apiAway", "noQuorum", "kills", "sleeps", "restarts"] as const)
       expect(plans.some((plan) => plan[key].length > 0)).toBe(true);
     const dice = new Dice(1);
-    const fates = plans.flatMap(({ api }) => Array.from({ length: 50 }, () => drawFate(api, dice)));
+    const fates = plans.flatMap(({ api }) => Array.from({ length: 50 }, () => drawCallOutcome(api, dice)));
     expect(new Set(fates).size).toBe(8);
-    expect(Array.from({ length: 100 }, () => drawFate(QUIET, dice))).not.toContain("twice");
+    expect(Array.from({ length: 100 }, () => drawCallOutcome(QUIET, dice))).not.toContain("twice");
   });
 });
 

@@ -8,12 +8,12 @@ import { Dice } from "./dice.ts";
 import { checkEnd } from "./end-checks.ts";
 import { drawFaults, type FaultPlan } from "./fault-plan.ts";
 import { startFirewallRequests } from "./firewall-requests.ts";
+import { startFaults } from "./injected-faults.ts";
 import type { ModelSettings } from "./model-state.ts";
 import { startRequests } from "./requests.ts";
 import { SimulatedAgent } from "./simulated-agent.ts";
 import { SimulatedApi } from "./simulated-api.ts";
 import { SimulatedRegion } from "./simulated-region.ts";
-import { startTrouble } from "./trouble.ts";
 import { Witness } from "./witness.ts";
 
 export type Counts = Record<
@@ -93,7 +93,7 @@ export class Simulation {
   /** VM numbers whose VM was changed or moved manually. */
   readonly edited = new Set<number>();
   permanentFaults = 0;
-  isTroubled = true;
+  hasFaults = true;
   isApiAway = false;
   readonly #seed: number;
   readonly #trace: ((line: string) => void) | null;
@@ -127,17 +127,17 @@ export class Simulation {
   async run(): Promise<SeedResult> {
     if (this.#trace !== null) this.#trace(`plan ${JSON.stringify(this.plan)}`);
     for (let count = 0; count < this.plan.agents; count++) this.#startAgent();
-    startTrouble(this);
+    startFaults(this);
     const wishes = startRequests(this);
     const filters = startFirewallRequests(this, new Dice(this.#seed ^ FIREWALL_DICE));
-    const troubleEnds = START + this.plan.troubleSeconds * 1000;
-    await this.clock.runUntil(() => this.clock.now() >= troubleEnds, troubleEnds);
-    this.#endTrouble();
+    const faultsEnd = START + this.plan.faultSeconds * 1000;
+    await this.clock.runUntil(() => this.clock.now() >= faultsEnd, faultsEnd);
+    this.#endFaults();
     const lastBuffer = Math.max(
       0,
       ...[...this.model.state.servers.values()].map(({ purgeAt }) => purgeAt ?? 0),
     );
-    const limit = Math.max(troubleEnds, lastBuffer) + LIVENESS_SECONDS * 1000;
+    const limit = Math.max(faultsEnd, lastBuffer) + LIVENESS_SECONDS * 1000;
     let looked = -1;
     const isQuiet = () => {
       // Checked only after a report: this runs before every event.
@@ -147,7 +147,7 @@ export class Simulation {
       return this.#isDone();
     };
     await this.clock.runUntil(isQuiet, limit);
-    const recoverySeconds = Math.max(0, (this.#recoveredAt ?? this.clock.now()) - troubleEnds) / 1000;
+    const recoverySeconds = Math.max(0, (this.#recoveredAt ?? this.clock.now()) - faultsEnd) / 1000;
     // Copies and late requests still arrive, and no agent may make anything of them.
     const settled = this.clock.now() + 70_000;
     await this.clock.runUntil(() => false, settled);
@@ -227,9 +227,9 @@ export class Simulation {
     agent.start();
   }
 
-  #endTrouble(): void {
+  #endFaults(): void {
     this.mark("trouble", "ends");
-    this.isTroubled = false;
+    this.hasFaults = false;
     this.isApiAway = false;
     this.region.world.regainQuorum();
     this.region.region.taskFaults.clear();

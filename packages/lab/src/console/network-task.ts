@@ -150,13 +150,10 @@ function runTask(): void {
     const { host, port, seconds } = task.to;
     const socket = createConnection({ host, port });
     const title = `nc: connect to ${host} port ${port} (tcp)`;
-    const patience = setTimeout(
-      () => end(`${title} timed out: Operation now in progress\n`, 1),
-      seconds * 1000,
-    );
+    const timer = setTimeout(() => end(`${title} timed out: Operation now in progress\n`, 1), seconds * 1000);
     socket.on("error", (error) => end(`${title} failed: ${refused(error)}\n`, 1));
     socket.on("connect", () => {
-      clearTimeout(patience);
+      clearTimeout(timer);
       if (task.isVerbose) process.stderr.write(`Connection to ${host} ${port} port [tcp/*] succeeded!\n`);
       process.stdin.pipe(socket);
       socket.pipe(process.stdout, { end: false });

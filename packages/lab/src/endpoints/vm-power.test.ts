@@ -64,14 +64,14 @@ describe("stop", () => {
 describe("shutdown", () => {
   test("of a deaf guest times out, and with forceStop kills it", async () => {
     await run(lab, `POST ${VM}/status/start`);
-    lab.faults.tasks.deafGuests.add(20600);
+    lab.faults.tasks.unresponsiveGuests.add(20600);
     expect(await run(lab, `POST ${VM}/status/shutdown`, { form: { timeout: 5 } })).toBe(
       "VM quit/powerdown failed - got timeout",
     );
     expect(await current(lab)).toMatchObject({ status: "running" });
     expect(await run(lab, `POST ${VM}/status/shutdown`, { form: { timeout: 5, forceStop: 1 } })).toBe("OK");
     expect(await current(lab)).toMatchObject({ status: "stopped" });
-    lab.faults.tasks.deafGuests.delete(20600);
+    lab.faults.tasks.unresponsiveGuests.delete(20600);
   });
 
   test("of a paused VM is refused", async () => {

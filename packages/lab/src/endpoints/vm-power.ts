@@ -120,7 +120,7 @@ async function powerDown(
   timeoutSeconds: number,
   force: boolean,
 ): Promise<void> {
-  const deaf = region.taskFaults.deafGuests.has(vm.vmid);
+  const deaf = region.taskFaults.unresponsiveGuests.has(vm.vmid);
   const needed = deaf ? Number.POSITIVE_INFINITY : seconds.guestShutdown;
   // The agent when it is enabled and answers, ACPI otherwise; a shutdown takes the same time with both here.
   worker.log(agentAnswers(region, vm) ? "guest agent: shutdown requested" : "ACPI: powerdown requested");

@@ -108,8 +108,11 @@ describe("faults between client and API", () => {
   test("a fourth slow call waits for one of the node's three workers", async () => {
     const real = systemRuntime(0, 1);
     // Locks that wait long enough for this test on the slowest machine.
-    const patient = { ...real, after: (ms: number, callback: () => void) => real.after(ms * 100, callback) };
-    const own = await newLab({ runtime: patient });
+    const slowFaults = {
+      ...real,
+      after: (ms: number, callback: () => void) => real.after(ms * 100, callback),
+    };
+    const own = await newLab({ runtime: slowFaults });
     for (const newid of [21106, 21107, 21108]) {
       await run(own, "POST /nodes/pve1/qemu/9000/clone", { form: { newid } });
     }

@@ -33,7 +33,7 @@ export interface TaskFaults {
   /** Lets all held tasks continue. */
   release(): void;
   /** Guests that ignore every request to shut down. */
-  readonly deafGuests: Set<number>;
+  readonly unresponsiveGuests: Set<number>;
   /** Guests whose agent never answers. */
   readonly agentless: Set<number>;
   /** Volumes whose removal fails. */
@@ -42,7 +42,7 @@ export interface TaskFaults {
 
 export function makeTaskFaults(): TaskFaults {
   let faults: { fault: TaskFault; left: number }[] = [];
-  const deafGuests = new Set<number>();
+  const unresponsiveGuests = new Set<number>();
   const agentless = new Set<number>();
   const stuckVolumes = new Set<string>();
   const held = new Map<string, () => void>();
@@ -63,7 +63,7 @@ export function makeTaskFaults(): TaskFaults {
       return first ?? (await new Promise<string>((resolve) => watchers.push(resolve)));
     },
     release,
-    deafGuests,
+    unresponsiveGuests,
     agentless,
     stuckVolumes,
     add: (fault) => {
@@ -80,7 +80,7 @@ export function makeTaskFaults(): TaskFaults {
     clear: () => {
       faults = [];
       release();
-      deafGuests.clear();
+      unresponsiveGuests.clear();
       agentless.clear();
       stuckVolumes.clear();
     },

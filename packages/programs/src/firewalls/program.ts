@@ -5,7 +5,7 @@ import type { PayloadOf } from "@kule/contract/schemas";
 import type { Vm } from "@kule/proxmox/hypervisor";
 import type { SeenFirewall } from "@kule/proxmox/vm-firewall";
 import type { Program } from "../program.ts";
-import { lastLookAtPower, observedPower, observeExisting, ownerOf } from "../servers/existing-server.ts";
+import { lastPowerState, observedPower, observeExisting, ownerOf } from "../servers/existing-server.ts";
 import { vmMissing } from "../servers/vm-problems.ts";
 import { desiredFirewall } from "./desired-firewall.ts";
 import { firewallDiffers } from "./firewall-differs.ts";
@@ -19,7 +19,7 @@ type FilterStep = { readonly do: "firewall" };
 
 export const applyFirewall: Program<"FirewallApply", SeenFilter, FilterStep> = {
   kind: "FirewallApply",
-  lastObservation: lastLookAtPower,
+  lastObservation: lastPowerState,
 
   async observe(job, world, effect) {
     const seen = await observeExisting(job, world, effect);

@@ -22,7 +22,7 @@ const GUEST_MILLISECONDS = 10_000;
 /** Each call first waits three seconds for an agent that does not answer. */
 const CALL_MILLISECONDS = 6_000;
 /** A guest that boots is queried each time; after this many scans without an answer less and less often. */
-const PATIENT_SCANS = 10;
+const SCANS_WHILE_BOOTING = 10;
 const LONGEST_REST = 20;
 
 type Memory = {
@@ -83,7 +83,7 @@ export class GuestInspector {
       memory.failures = 0;
       return inside;
     } catch (error) {
-      this.#tire(memory, error);
+      this.#noteFailure(memory, error);
       return { agent: false, agent_asked: true };
     } finally {
       cancel();
@@ -117,9 +117,9 @@ export class GuestInspector {
   }
 
   /** One that hung is left alone at once; one without an agent yet is booting, probably. */
-  #tire(memory: Memory, error: unknown): void {
+  #noteFailure(memory: Memory, error: unknown): void {
     memory.failures += 1;
-    const isBooting = error instanceof ProxmoxAgentUnavailable && memory.failures <= PATIENT_SCANS;
+    const isBooting = error instanceof ProxmoxAgentUnavailable && memory.failures <= SCANS_WHILE_BOOTING;
     memory.rest = isBooting ? 0 : Math.min(LONGEST_REST, 2 ** Math.min(memory.failures, 5));
   }
 

@@ -68,16 +68,16 @@ export function observedPower(seen: SeenVm): Observed {
 }
 
 /** Whether the VM is on, read once; null when a task runs on it, or it does not exist or is not ours. */
-export async function lastLookAtPower(
+export async function lastPowerState(
   job: Job<PayloadOf<ServerJobKind>>,
   world: World,
   signal?: AbortSignal,
 ): Promise<LastObservation | null> {
-  const vm = await lastLookAtVm(job, world, signal);
+  const vm = await lastVmState(job, world, signal);
   return vm === null ? null : { power_state: vm.power === "stopped" ? "off" : "on" };
 }
 
-async function lastLookAtVm(
+async function lastVmState(
   job: Job<PayloadOf<ServerJobKind>>,
   world: World,
   signal?: AbortSignal,
@@ -88,12 +88,12 @@ async function lastLookAtVm(
 }
 
 /** With the size of its disk: what has grown stays grown, however the job ends. */
-export async function lastLookAtSize(
+export async function lastSize(
   job: Job<PayloadOf<ServerJobKind>>,
   world: World,
   signal?: AbortSignal,
 ): Promise<LastObservation | null> {
-  const vm = await lastLookAtVm(job, world, signal);
+  const vm = await lastVmState(job, world, signal);
   if (vm === null) return null;
   const bytes = bootDiskOf(vm.config)?.bytes ?? null;
   return {

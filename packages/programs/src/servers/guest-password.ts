@@ -13,12 +13,12 @@ export type GuestUser = {
 };
 
 /** How long to wait for the agent, and how often to query it. */
-export type Patience = { readonly limitMilliseconds: number; readonly pauseMilliseconds: number };
+export type GuestAgentTimeout = { readonly limitMilliseconds: number; readonly pauseMilliseconds: number };
 
 /** Throws Failed when the guest's agent has not taken the password in that time. */
 export async function setGuestPassword(
   { vmid, owner, user }: { readonly vmid: number; readonly owner: Owner; readonly user: GuestUser },
-  { limitMilliseconds, pauseMilliseconds }: Patience,
+  { limitMilliseconds, pauseMilliseconds }: GuestAgentTimeout,
   { hypervisor, runtime }: Pick<World, "hypervisor" | "runtime">,
   effect: EffectContext,
 ): Promise<void> {

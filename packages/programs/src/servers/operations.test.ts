@@ -171,7 +171,7 @@ describe("ServerPower", { timeout: 600_000 }, () => {
 
   it("leaves a guest that ignores the request running and reports it, or powers it off when that is allowed", async () => {
     const vmid = await newServer();
-    region.lab.faults.tasks.deafGuests.add(vmid);
+    region.lab.faults.tasks.unresponsiveGuests.add(vmid);
     const failed = await failureOf(run(powerJob(vmid, "shutdown")));
     expect([failed.facts.code, failed.seen]).toEqual(["guest_ignored", { power_state: "on" }]);
     expect((await run(powerJob(vmid, "reboot", true))).observed.power_state).toBe("on");
@@ -459,7 +459,7 @@ describe("ServerResize", { timeout: 600_000 }, () => {
 
   it("switches off a guest that does not listen: its owner has allowed a restart", async () => {
     const vmid = await newServer();
-    region.lab.faults.tasks.deafGuests.add(vmid);
+    region.lab.faults.tasks.unresponsiveGuests.add(vmid);
     expect((await run(resizeJob(vmid, [4, 8192, 80]))).observed.power_state).toBe("on");
   });
 

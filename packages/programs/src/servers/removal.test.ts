@@ -95,7 +95,7 @@ describe("ServerStop", { timeout: 60_000 }, () => {
 
   it("switches off a guest that does not listen", async () => {
     const vmid = await newServer();
-    region.lab.faults.tasks.deafGuests.add(vmid);
+    region.lab.faults.tasks.unresponsiveGuests.add(vmid);
     await run("ServerStop", vmid);
     expect(on(vmid)).toBe(false);
   });

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { findImage, images, packageMisfit, packagesFor } from "./images.ts";
+import { findImage, images, packageMismatch, packagesFor } from "./images.ts";
 import { findPackage, packages } from "./packages.ts";
 
 test("the six plans are those of the specification", () => {
@@ -23,10 +23,10 @@ test("Linux runs on every plan", () => {
     expect(packagesFor(image)).toEqual(packages.map((plan) => plan.slug));
 });
 
-test("a misfit is a sentence with both figures", () => {
+test("a mismatch is a sentence with both figures", () => {
   const [image, plan] = [findImage("windows-2022"), findPackage("s")];
   if (image === undefined || plan === undefined) throw new Error("the catalogue lost an entry");
-  expect(packageMisfit(plan, image)).toMatch(/at least 4096 MB.*package s with 2048 MB/);
+  expect(packageMismatch(plan, image)).toMatch(/at least 4096 MB.*package s with 2048 MB/);
 });
 
 test("slugs are unique, and unknown ones are not found", () => {

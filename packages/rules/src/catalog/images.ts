@@ -73,7 +73,7 @@ export function osFamilyOf(slug: string): OsFamily {
 }
 
 /** Why the image does not run on the plan, as a sentence, or null when it does. */
-export function packageMisfit(
+export function packageMismatch(
   plan: Pick<ServerPackage, "slug" | "memoryMb" | "diskGb">,
   image: Image,
 ): string | null {
@@ -86,7 +86,7 @@ export function packageMisfit(
 
 /** True if the image runs on the plan. */
 export function packageFitsImage(plan: ServerPackage, image: Image): boolean {
-  return packageMisfit(plan, image) === null;
+  return packageMismatch(plan, image) === null;
 }
 
 /** The plans that are big enough for the image. */

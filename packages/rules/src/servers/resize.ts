@@ -1,4 +1,4 @@
-import { type Image, packageMisfit } from "../catalog/images.ts";
+import { type Image, packageMismatch } from "../catalog/images.ts";
 import type { ServerPackage } from "../catalog/packages.ts";
 import type { Refusal } from "../decision.ts";
 import { capacityUnavailable, diskShrinkForbidden, invalidState } from "../refusals.ts";
@@ -72,8 +72,8 @@ export function decideResize(facts: ResizeFacts): Refusal<ResizeCode>[] {
 }
 
 /** Why the image does not run on the package, with the disk that the server has; null when it does. */
-export function resizeMisfit(to: ServerPackage, image: Image, diskGb: number): string | null {
-  return packageMisfit({ ...to, diskGb: Math.max(diskGb, to.diskGb) }, image);
+export function resizeMismatch(to: ServerPackage, image: Image, diskGb: number): string | null {
+  return packageMismatch({ ...to, diskGb: Math.max(diskGb, to.diskGb) }, image);
 }
 
 /** The node that the server is on has not what the package needs more than the server has. */

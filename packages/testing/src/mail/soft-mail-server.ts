@@ -17,7 +17,7 @@ export type ReceivedMail = {
 };
 
 /** What the server does with a mail instead of accepting it. */
-export type MailTrouble =
+export type MailFault =
   /** Refuses at the end of the mail, which it does not store. */
   | { readonly at: "data"; readonly code: number }
   /** Takes no mail for the recipient. */
@@ -42,7 +42,7 @@ export class SoftMailServer {
   readonly mails: ReceivedMail[] = [];
   readonly #options: MailServerOptions;
   readonly #key: string;
-  readonly #troubles: MailTrouble[] = [];
+  readonly #troubles: MailFault[] = [];
   readonly #events = new EventEmitter();
   #server: SMTPServer | null = null;
   #port = 0;
@@ -65,7 +65,7 @@ export class SoftMailServer {
   }
 
   /** The next mails meet these, one each, in this order. */
-  meet(...troubles: readonly MailTrouble[]): void {
+  meet(...troubles: readonly MailFault[]): void {
     this.#troubles.push(...troubles);
   }
 

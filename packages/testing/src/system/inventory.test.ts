@@ -11,7 +11,7 @@ beforeAll(async () => {
 afterAll(() => world?.end());
 
 /** A manual change at the hypervisor, or an event there. */
-async function behindOurBack(what: string, ...args: unknown[]): Promise<void> {
+async function changeOutsideKule(what: string, ...args: unknown[]): Promise<void> {
   const answer = await fetch(`${world.labControlUrl}/world`, {
     method: "POST",
     body: JSON.stringify({ do: what, args }),
@@ -45,7 +45,7 @@ it("follows a guest that powers itself off, and counts it", async () => {
       drift: null,
       guest: { agent: true, cloud_init: "done", hostname: "follows" },
     });
-  await behindOurBack("setPower", vmid, false);
+  await changeOutsideKule("setPower", vmid, false);
   await expect.poll(() => serverOf(id), until).toMatchObject({ status: "stopped", power_state: "off" });
   const { data } = await world.organisation.GET("/usage", { params: { query: { resource: id } } });
   expect(data?.items.map(({ kind, source }) => `${kind} ${source}`)).toEqual([
@@ -53,21 +53,21 @@ it("follows a guest that powers itself off, and counts it", async () => {
     "server.started verify",
     "server.stopped reconcile",
   ]);
-  await behindOurBack("setPower", vmid, true);
+  await changeOutsideKule("setPower", vmid, true);
   await expect.poll(() => serverOf(id), until).toMatchObject({ status: "running", power_state: "on" });
 });
 
 it("reports drift of all four kinds, destroys nothing, and closes what matches again", async () => {
   const changed = await newServer("changed");
   const missing = await newServer("missing");
-  await behindOurBack("editConfig", changed.vmid, { cores: "9" });
-  await behindOurBack("stealVmid", 29_000);
-  await behindOurBack("stealVmid", 29_001);
+  await changeOutsideKule("editConfig", changed.vmid, { cores: "9" });
+  await changeOutsideKule("stealVmid", 29_000);
+  await changeOutsideKule("stealVmid", 29_001);
   const marker = { serverId: "srv_gone", organisationId: "org_gone", region: "lab1", jobId: "job_gone" };
-  await behindOurBack("editConfig", 29_001, { description: renderMarker(marker) });
+  await changeOutsideKule("editConfig", 29_001, { description: renderMarker(marker) });
   // Not before it was seen: a VM that was never complete cannot be missing.
   await expect.poll(() => serverOf(missing.id), until).toMatchObject({ guest: { agent: true } });
-  await behindOurBack("deleteVm", missing.vmid);
+  await changeOutsideKule("deleteVm", missing.vmid);
 
   await expect
     .poll(driftOf, until)
@@ -83,9 +83,9 @@ it("reports drift of all four kinds, destroys nothing, and closes what matches a
   });
   expect(world.effects().destroys.size).toBe(0);
 
-  await behindOurBack("editConfig", changed.vmid, { cores: "1" });
-  await behindOurBack("deleteVm", 29_000);
-  await behindOurBack("deleteVm", 29_001);
+  await changeOutsideKule("editConfig", changed.vmid, { cores: "1" });
+  await changeOutsideKule("deleteVm", 29_000);
+  await changeOutsideKule("deleteVm", 29_001);
   await expect.poll(driftOf, until).toEqual([`missing ${missing.vmid}`]);
   expect(await serverOf(changed.id)).toMatchObject({ drift: null });
 });
@@ -93,9 +93,9 @@ it("reports drift of all four kinds, destroys nothing, and closes what matches a
 it("imports a running VM as it is, and never twice", async () => {
   const { id } = await newServer("neighbour");
   const subnet = (await serverOf(id))?.interfaces[0]?.subnet_id ?? "";
-  await behindOurBack("stealVmid", 28_000);
-  await behindOurBack("editConfig", 28_000, { net0: "virtio=BC:24:11:12:34:56,bridge=vmbr1" });
-  await behindOurBack("setPower", 28_000, true);
+  await changeOutsideKule("stealVmid", 28_000);
+  await changeOutsideKule("editConfig", 28_000, { net0: "virtio=BC:24:11:12:34:56,bridge=vmbr1" });
+  await changeOutsideKule("setPower", 28_000, true);
   await expect.poll(driftOf, until).toContain("foreign 28000");
   const { data: me } = await world.organisation.GET("/organisation", {});
   const take = () =>
@@ -135,7 +135,7 @@ it("stops a server again that was started in its removal buffer", async () => {
   });
   if (data === undefined || !("job" in data)) throw new Error("not deleted");
   await world.untilDone(data.job.id);
-  await behindOurBack("setPower", vmid, true);
+  await changeOutsideKule("setPower", vmid, true);
   const stops = async () => {
     const jobs = await world.organisation.GET("/jobs", { params: { query: { resource: id } } });
     return jobs.data?.items.filter(({ kind, status }) => kind === "ServerStop" && status === "succeeded")
@@ -147,8 +147,8 @@ it("stops a server again that was started in its removal buffer", async () => {
 });
 
 it("places servers where there is capacity, and refuses what fits nowhere", async () => {
-  await behindOurBack("setNode", "pve1", { memoryBytes: 24 * 2 ** 30 });
-  await behindOurBack("setNode", "pve2", { memoryBytes: 1 * 2 ** 30 });
+  await changeOutsideKule("setNode", "pve1", { memoryBytes: 24 * 2 ** 30 });
+  await changeOutsideKule("setNode", "pve2", { memoryBytes: 1 * 2 ** 30 });
   const check = async () =>
     (
       await world.organisation.POST("/catalog/check", {
@@ -176,7 +176,7 @@ it("changes nothing of the servers of a node that does not answer", async () => 
   const lastPass = async () =>
     (await world.operator.GET("/regions/{region}/capacity", { params: { path: { region: "lab1" } } })).data
       ?.last_pass;
-  await behindOurBack("nodeDown", "pve1");
+  await changeOutsideKule("nodeDown", "pve1");
   await expect
     .poll(lastPass, until)
     .toMatchObject({ complete: false, trouble: expect.stringContaining("pve1") });
@@ -190,7 +190,7 @@ it("changes nothing of the servers of a node that does not answer", async () => 
     drift: null,
     observed_at: before?.observed_at,
   });
-  await behindOurBack("nodeUp", "pve1");
+  await changeOutsideKule("nodeUp", "pve1");
   // The node has lost its power, and its guests with it.
   await expect.poll(() => serverOf(id), until).toMatchObject({ status: "stopped", power_state: "off" });
   expect((await world.vms()).some((vm) => vm.vmid === vmid)).toBe(true);

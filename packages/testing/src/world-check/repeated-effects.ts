@@ -35,7 +35,7 @@ export function repeatedEffects(
 ): readonly Violation[] {
   const runsOf = Map.groupBy(runs, ({ vmid }) => vmid);
   const seen = new Map<number, Map<string, number>>();
-  const lies = new Map<string, number>();
+  const falseAnswers = new Map<string, number>();
   // A finding stays a finding, whatever is done to the VM afterwards.
   const found = new Map<string, number>();
   for (const { op, vmid, at, detail = {} } of journal) {
@@ -43,20 +43,20 @@ export function repeatedEffects(
     if (op === "world-node-down" && Array.isArray(detail.guests))
       for (const guest of detail.guests as readonly number[]) seen.delete(guest);
     if (vmid === undefined) continue;
-    const isLie = op === "world-task-did-nothing";
+    const isFalseAnswer = op === "world-task-did-nothing";
     // A manual change: what was undone has to be done again.
-    if (op.startsWith("world-") && !isLie) seen.delete(vmid);
-    const key = isLie ? "" : onceOnly[op]?.(detail);
+    if (op.startsWith("world-") && !isFalseAnswer) seen.delete(vmid);
+    const key = isFalseAnswer ? "" : onceOnly[op]?.(detail);
     const run = key === undefined ? undefined : latestOf(runsOf.get(vmid) ?? [], at);
     if (run === undefined) continue;
-    if (isLie) lies.set(run.id, (lies.get(run.id) ?? 0) + 1);
+    if (isFalseAnswer) falseAnswers.set(run.id, (falseAnswers.get(run.id) ?? 0) + 1);
     else {
       const counts = seen.get(vmid) ?? new Map<string, number>();
       const name = `${run.id} (${run.kind}), VM ${vmid}: ${op}${key === "" ? "" : ` ${key}`}`;
       const count = (counts.get(name) ?? 0) + 1;
       counts.set(name, count);
       seen.set(vmid, counts);
-      if (count > 1 + (lies.get(run.id) ?? 0)) found.set(name, Math.max(count, found.get(name) ?? 0));
+      if (count > 1 + (falseAnswers.get(run.id) ?? 0)) found.set(name, Math.max(count, found.get(name) ?? 0));
     }
   }
   return [...found].map(([name, count]) => ({

@@ -1,6 +1,6 @@
 import type { FieldError } from "@kule/contract/field-errors";
 import type { RequestBody, Schemas } from "@kule/contract/schemas";
-import { findImage, images, packageMisfit } from "@kule/rules/catalog/images";
+import { findImage, images, packageMismatch } from "@kule/rules/catalog/images";
 import { findPackage, packages } from "@kule/rules/catalog/packages";
 import type { ApiRequest } from "../../platform/api-request.ts";
 import { fieldError } from "../../platform/errors.ts";
@@ -29,8 +29,8 @@ export async function checkCheckCatalog(
     errors.push(
       fieldError("/package", "not_one_of", `must be one of: ${packages.map(({ slug }) => slug).join(", ")}`),
     );
-  const misfit = image === undefined || plan === undefined ? null : packageMisfit(plan, image);
-  if (misfit !== null) errors.push(fieldError("/package", "os_plan_mismatch", misfit));
+  const mismatch = image === undefined || plan === undefined ? null : packageMismatch(plan, image);
+  if (mismatch !== null) errors.push(fieldError("/package", "os_plan_mismatch", mismatch));
   return errors;
 }
 

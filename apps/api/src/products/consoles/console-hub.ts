@@ -32,7 +32,7 @@ export class ConsoleHub {
   readonly #unsubscribe: (() => void)[];
   readonly #timer: NodeJS.Timeout;
   #looking: Promise<void> | null = null;
-  #mustLookAgain = false;
+  #mustCheckAgain = false;
   #isStopping = false;
 
   constructor(deps: Deps, replicaId: string, times: Partial<SessionTimes> = {}) {
@@ -104,15 +104,15 @@ export class ConsoleHub {
    */
   look(): void {
     if (this.#looking !== null) {
-      this.#mustLookAgain = true;
+      this.#mustCheckAgain = true;
       return;
     }
     this.#looking = this.#lookOnce()
       .catch((error: unknown) => this.#deps.log.warn({ err: error }, "could not check consoles"))
       .finally(() => {
         this.#looking = null;
-        if (!this.#mustLookAgain || this.#isStopping) return;
-        this.#mustLookAgain = false;
+        if (!this.#mustCheckAgain || this.#isStopping) return;
+        this.#mustCheckAgain = false;
         this.look();
       });
   }

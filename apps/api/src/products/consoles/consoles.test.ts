@@ -312,8 +312,8 @@ describe("a session", () => {
   });
 
   test("stores no sizes for a machine that reads nothing", async () => {
-    const patient = await consoles.listen({ viewerPace: { atOnce: 1_000_000, perSecond: 1 } });
-    const { near, far } = await consoles.session(patient, patient);
+    const generous = await consoles.listen({ viewerPace: { atOnce: 1_000_000, perSecond: 1 } });
+    const { near, far } = await consoles.session(generous, generous);
     far.socket.pause();
     const before = process.memoryUsage().rss;
     for (let n = 0; n < 600_000; n++) {
@@ -324,7 +324,7 @@ describe("a session", () => {
     expect((process.memoryUsage().rss - before) / 2 ** 20).toBeLessThan(100);
     far.socket.resume();
     await far.until(({ texts }) => texts.length > 0);
-    await patient.close();
+    await generous.close();
   }, 60_000);
 
   test("ends on what is not of the protocol, and on too long a frame", async () => {

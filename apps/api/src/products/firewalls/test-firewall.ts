@@ -74,17 +74,17 @@ export async function testFirewall(
   return reply(200, verdict);
 }
 
-type Met = { readonly side: Side; readonly address: string };
+type MatchedAddress = { readonly side: Side; readonly address: string };
 
 /** By which of its interfaces the server meets an address. */
-function placed(index: IntentIndex, server: FilteredServer, address: string): Met {
+function placed(index: IntentIndex, server: FilteredServer, address: string): MatchedAddress {
   const networkId = index.homeOf(server)?.networkId;
   const isInside = networkId !== undefined && index.subnetAround(networkId, addressOf(address)) !== null;
   return { side: isInside || server.publicAddresses.length === 0 ? "private" : "public", address };
 }
 
 /** Two servers of one network meet in it, others by their public addresses. */
-function met(index: IntentIndex, server: FilteredServer, other: FilteredServer): Met {
+function met(index: IntentIndex, server: FilteredServer, other: FilteredServer): MatchedAddress {
   const [own, others] = [index.homeOf(server)?.networkId, index.homeOf(other)?.networkId];
   const inside = other.interfaces[0]?.address;
   const outside = other.publicAddresses[0];

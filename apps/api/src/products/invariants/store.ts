@@ -4,7 +4,7 @@ import { type SqlBool, sql } from "kysely";
 import type { Database } from "../../platform/database.ts";
 
 /** A violation and since when every scan has found it. */
-export type StandingViolation = Violation & { readonly since: string };
+export type OpenViolation = Violation & { readonly since: string };
 
 /** How a check went. */
 export type CheckSummary = Pick<Violation, "invariant" | "check"> & {
@@ -19,7 +19,7 @@ export type StoredReport = {
   readonly duration_ms: number;
   readonly interval_seconds: number;
   readonly checks: readonly CheckSummary[];
-  readonly violations: readonly StandingViolation[];
+  readonly violations: readonly OpenViolation[];
   /** Checks that could not be carried out. */
   readonly failures: readonly (NotChecked & { readonly check: string })[];
 };

@@ -4,10 +4,10 @@ import { ServerWorld } from "../../testing/server-world.ts";
 import { TestScanner } from "../../testing/test-scanner.ts";
 
 let world: ServerWorld;
-let looker: TestScanner;
+let testScanner: TestScanner;
 beforeAll(async () => {
   world = await ServerWorld.open();
-  looker = new TestScanner(world.agent.api);
+  testScanner = new TestScanner(world.agent.api);
 });
 afterAll(() => world?.close());
 
@@ -26,7 +26,7 @@ const storages = [{ name: "ceph", node: null, total_bytes: 100_000 * gib, used_b
 
 /** Reports these nodes, and none of the earlier servers. */
 async function report(nodes: readonly Schemas["InventoryNode"][], more: object = {}): Promise<void> {
-  await looker.look([], { nodes, storages, images: [], ...more });
+  await testScanner.look([], { nodes, storages, images: [], ...more });
 }
 const check = async (more: object = {}) => {
   const answer = await world.owned.post("/catalog/check", {

@@ -344,7 +344,12 @@ async function oneByOne(tx: Tx, region: string): Promise<void> {
  * Whether a server may grow where it is, and if so, allocates the capacity. Call it in the transaction that
  * writes the resize, after all other locks.
  */
-export async function takeRoomToGrow(tx: Tx, server: Placeable, from: Need, to: Need): Promise<boolean> {
+export async function reserveCapacityToGrow(
+  tx: Tx,
+  server: Placeable,
+  from: Need,
+  to: Need,
+): Promise<boolean> {
   const growth = growthOf(from, to);
   if (isNone(growth)) return true;
   await oneByOne(tx, server.region);

@@ -6,7 +6,7 @@ export {
   placeServerAgain,
   readCapacity,
   releaseGrowth,
-  takeRoomToGrow,
+  reserveCapacityToGrow,
 } from "./capacity.ts";
 export { sightingsToReport } from "./drift-notes.ts";
 export {

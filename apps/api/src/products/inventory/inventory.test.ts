@@ -3,7 +3,7 @@ import { ServerWorld } from "../../testing/server-world.ts";
 import { type SeenVm, seenAs, seenFilterOf, TestScanner } from "../../testing/test-scanner.ts";
 
 let world: ServerWorld;
-let looker: TestScanner;
+let testScanner: TestScanner;
 beforeAll(async () => {
   world = await ServerWorld.open();
 });
@@ -19,7 +19,7 @@ beforeEach(async () => {
   await world.rows("delete from region_vm");
   await world.rows("delete from region_inventory");
   await world.rows("update region set health_at = clock_timestamp()");
-  looker = new TestScanner(world.agent.api);
+  testScanner = new TestScanner(world.agent.api);
   others.push(...made);
   made = [];
 });
@@ -35,7 +35,7 @@ async function running(): Promise<{ id: string; vm: SeenVm }> {
 
 /** A scan that finds these and the VMs of earlier tests. */
 async function look(vms: readonly SeenVm[], end: object = {}): Promise<readonly number[]> {
-  const { look_for } = await looker.look([...others, ...vms], end);
+  const { look_for } = await testScanner.look([...others, ...vms], end);
   return look_for;
 }
 
@@ -150,9 +150,9 @@ test("what was seen before the last job ended, or while one is open, changes not
   const vm = seenAs(job);
   made.push({ ...vm, power: "off" });
   // The scan begins while the job runs, and is reported after it has ended.
-  const { pass } = await looker.begin();
+  const { pass } = await testScanner.begin();
   await world.agent.succeed(job, "on");
-  await looker.batch(pass ?? 0, 0, { vms: [{ ...vm, power: "off" }] });
+  await testScanner.batch(pass ?? 0, 0, { vms: [{ ...vm, power: "off" }] });
   expect(await world.server(server.id)).toMatchObject({ status: "running", power_state: "on" });
   expect(await usageOf(server.id)).toEqual(["disk.allocated", "server.started"]);
 
@@ -168,10 +168,10 @@ test("what was seen before the last job ended, or while one is open, changes not
 
 test("batches of a former scan change nothing, and one scan begins at a time", async () => {
   const { id, vm } = await running();
-  const first = await looker.begin();
-  const second = await looker.begin();
+  const first = await testScanner.begin();
+  const second = await testScanner.begin();
   expect(second.pass).toBe((first.pass ?? 0) + 1);
-  const late = await looker.batch(first.pass ?? 0, 0, { vms: [{ ...vm, power: "off" }] });
+  const late = await testScanner.batch(first.pass ?? 0, 0, { vms: [{ ...vm, power: "off" }] });
   expect(late.recorded).toBe(false);
   expect((await world.server(id)).power_state).toBe("on");
 
@@ -179,7 +179,9 @@ test("batches of a former scan change nothing, and one scan begins at a time", a
   expect((await other.begin()).pass).toBeNull();
   const stolen = await other.batch(second.pass ?? 0, 0, { vms: [{ ...vm, power: "off" }] });
   expect(stolen.recorded).toBe(false);
-  expect((await looker.batch(second.pass ?? 0, 1, { vms: [{ ...vm, power: "off" }] })).recorded).toBe(false);
+  expect((await testScanner.batch(second.pass ?? 0, 1, { vms: [{ ...vm, power: "off" }] })).recorded).toBe(
+    false,
+  );
   expect((await world.server(id)).power_state).toBe("on");
   // An agent that reports nothing more has abandoned its scan.
   await world.rows("update region_inventory set renewed_at = renewed_at - interval '2 minutes'");
@@ -188,29 +190,29 @@ test("batches of a former scan change nothing, and one scan begins at a time", a
 
 test("the same batch again changes nothing", async () => {
   const { id, vm } = await running();
-  const { pass } = await looker.begin();
+  const { pass } = await testScanner.begin();
   const batch = { vms: [{ ...vm, power: "off" }] };
-  await looker.batch(pass ?? 0, 0, batch);
-  expect((await looker.batch(pass ?? 0, 0, batch)).recorded).toBe(true);
+  await testScanner.batch(pass ?? 0, 0, batch);
+  expect((await testScanner.batch(pass ?? 0, 0, batch)).recorded).toBe(true);
   expect(await usageOf(id)).toEqual(["disk.allocated", "server.started", "server.stopped"]);
 });
 
 test("observed_at is the time of the scan, however late it is reported, and never in the future", async () => {
   const { id, vm } = await running();
-  const { pass } = await looker.begin();
+  const { pass } = await testScanner.begin();
   await world.rows("update region_inventory set began_at = began_at - interval '20 seconds'");
   await world.rows("update server set observed_at = observed_at - interval '1 hour' where id = $1", [id]);
   await world.rows("update job set finished_at = finished_at - interval '1 hour' where resource_id = $1", [
     id,
   ]);
-  await looker.batch(pass ?? 0, 0, { vms: [{ ...vm, seen_after_ms: 5_000 }] });
+  await testScanner.batch(pass ?? 0, 0, { vms: [{ ...vm, seen_after_ms: 5_000 }] });
   const [{ age }] = await world.rows(
     "select extract(epoch from clock_timestamp() - observed_at)::float8 as age from server where id = $1",
     [id],
   );
   expect(age).toBeGreaterThan(14.9);
   expect(age).toBeLessThan(20);
-  await looker.batch(pass ?? 0, 1, { vms: [{ ...vm, seen_after_ms: 86_400_000 }] });
+  await testScanner.batch(pass ?? 0, 1, { vms: [{ ...vm, seen_after_ms: 86_400_000 }] });
   const [{ ahead }] = await world.rows(
     "select observed_at > clock_timestamp() as ahead from server where id = $1",
     [id],

@@ -12,7 +12,7 @@ import { lockSubnet, type SubnetRow } from "./subnet-store.ts";
  * until the transaction ends; the primary key of `address` decides all the same.
  */
 
-export type AddressWish = {
+export type AddressRequest = {
   readonly organisationId: string;
   readonly subnetId: string;
   /** What gets it; its row must exist. */
@@ -28,7 +28,7 @@ export type AddressWish = {
  *
  * @throws Conflict `subnet_exhausted` when none is free, `address_in_use` when the requested one is not
  */
-export async function allocateAddress(tx: Tx, wish: AddressWish): Promise<string> {
+export async function allocateAddress(tx: Tx, wish: AddressRequest): Promise<string> {
   const { organisationId, subnetId, holder, wanted } = wish;
   const subnet = await lockSubnet(tx, organisationId, subnetId);
   if (subnet === null) throw new NotFound();

@@ -13,7 +13,7 @@ import type { PublicIpChanges, PublicIpRow } from "./store.ts";
  * never used comes first, then the one that was released longest ago.
  */
 
-export type TakeWish = {
+export type PublicIpRequest = {
   readonly organisationId: string;
   readonly region: string;
   readonly version: number;
@@ -30,7 +30,7 @@ type Found = { readonly address: string; readonly pool_id: string; readonly vers
  * @returns the new public IP's id
  * @throws Conflict `no_public_ip_available`
  */
-export async function takePublicIp(tx: Tx, wish: TakeWish): Promise<string> {
+export async function takePublicIp(tx: Tx, wish: PublicIpRequest): Promise<string> {
   // The transactions that hold the last ones may yet roll back: only then is waiting for them useful.
   const found = (await findFree(tx, wish, true)) ?? (await findFree(tx, wish, false));
   if (found === null) throw noneAvailable(wish);
@@ -66,7 +66,7 @@ export async function takePublicIp(tx: Tx, wish: TakeWish): Promise<string> {
   return id;
 }
 
-async function findFree(tx: Tx, wish: TakeWish, skipsLocked: boolean): Promise<Found | null> {
+async function findFree(tx: Tx, wish: PublicIpRequest, skipsLocked: boolean): Promise<Found | null> {
   let free = tx
     .selectFrom("public_address")
     .innerJoin("ip_pool", "ip_pool.id", "public_address.pool_id")
@@ -94,7 +94,7 @@ async function findFree(tx: Tx, wish: TakeWish, skipsLocked: boolean): Promise<F
  * The same for an address of another organisation, a free one outside the allocation and a used one: the
  * answer does not reveal which.
  */
-function noneAvailable({ region, version, address }: TakeWish): Conflict {
+function noneAvailable({ region, version, address }: PublicIpRequest): Conflict {
   return new Conflict(
     noPublicIpAvailable(
       "organisation_has_free_public_ip",

@@ -161,9 +161,11 @@ describe("Attaching", () => {
     const { server } = await servers.create();
     const created = await servers.agent.take("ServerCreate");
     await servers.agent.succeed(created, "on");
-    const looker = new TestScanner(servers.agent.api);
+    const testScanner = new TestScanner(servers.agent.api);
     const look = (guest: object, power: "on" | "off" = "on") =>
-      looker.look([{ ...seenAs(created), power, guest: { agent: false, ...guest } }], { complete: false });
+      testScanner.look([{ ...seenAs(created), power, guest: { agent: false, ...guest } }], {
+        complete: false,
+      });
     /** Attaches one that waits for a boot. */
     const waiting = async () => {
       const mine = await take();

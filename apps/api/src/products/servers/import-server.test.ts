@@ -6,13 +6,13 @@ import { type SeenVm, TestScanner } from "../../testing/test-scanner.ts";
 let world: ServerWorld;
 let operator: ApiCaller;
 let subnet: string;
-let looker: TestScanner;
+let testScanner: TestScanner;
 beforeAll(async () => {
   world = await ServerWorld.open();
   operator = world.world.operator.with({ "Kule-Organisation": world.organisation.id });
   const { server } = await world.create();
   subnet = server.interfaces[0].subnet_id;
-  looker = new TestScanner(world.agent.api);
+  testScanner = new TestScanner(world.agent.api);
   await world.agent.work();
 });
 afterAll(() => world?.close());
@@ -93,7 +93,7 @@ test("a number or a name that a server has, or a number that one had recently, i
 
 test("what the last scan saw decides at once: marked, a template, a container", async () => {
   const marker = { server_id: "srv_x", organisation_id: "org_x", region: world.region };
-  await looker.look([
+  await testScanner.look([
     stranger(20_810),
     stranger(20_811, { marker }),
     stranger(20_812, { template: true }),
@@ -108,7 +108,7 @@ test("what the last scan saw decides at once: marked, a template, a container", 
 });
 
 test("a VM is adopted with its observed disk, against the quota of its organisation", async () => {
-  await looker.look([
+  await testScanner.look([
     stranger(20_825, { disk_bytes: 100 * 2 ** 30 }),
     stranger(20_826, { disk_bytes: 2 ** 52 }),
   ]);
@@ -127,14 +127,14 @@ test("a VM is adopted with its observed disk, against the quota of its organisat
 });
 
 test("a number without a VM is refused before there is a job, and accepted once its VM was seen", async () => {
-  await looker.look([stranger(20_815)]);
+  await testScanner.look([stranger(20_815)]);
   const refused = await operator.post("/servers/import", body(20_816));
   expect(refused).toMatchObject({
     status: 409,
     body: { code: "vm_not_importable", precondition: { name: "vm_importable" } },
   });
   expect(await world.agent.claim()).toBeNull();
-  await looker.look([stranger(20_815), stranger(20_816)]);
+  await testScanner.look([stranger(20_815), stranger(20_816)]);
   expect((await operator.post("/servers/import", body(20_816))).status).toBe(202);
   await world.agent.succeed(await world.agent.take("ServerAdopt"), "off");
   await world.rows("delete from region_vm");

@@ -1,6 +1,6 @@
 import type { FieldError } from "@kule/contract/field-errors";
 import type { RequestBody } from "@kule/contract/schemas";
-import { findImage, type Image, images, packageMisfit } from "@kule/rules/catalog/images";
+import { findImage, type Image, images, packageMismatch } from "@kule/rules/catalog/images";
 import { findPackage, packages, type ServerPackage } from "@kule/rules/catalog/packages";
 import { formatAddress, parseAddress, parseCidr, subnetAddresses } from "@kule/rules/networks/cidr";
 import { serverNameProblem } from "@kule/rules/servers/naming";
@@ -113,8 +113,8 @@ function checkPackage(body: Body, image: Image | null, refuse: Refuse): ServerPa
     refuse("/package", "not_one_of", `must be one of: ${packages.map((each) => each.slug).join(", ")}`);
     return null;
   }
-  const misfit = image === null ? null : packageMisfit(plan, image);
-  if (misfit !== null) refuse("/package", "os_plan_mismatch", misfit);
+  const mismatch = image === null ? null : packageMismatch(plan, image);
+  if (mismatch !== null) refuse("/package", "os_plan_mismatch", mismatch);
   return plan;
 }
 

@@ -1,6 +1,6 @@
 import type { FieldError } from "@kule/contract/field-errors";
 import type { RequestBody, Schemas } from "@kule/contract/schemas";
-import { type Image, packageMisfit } from "@kule/rules/catalog/images";
+import { type Image, packageMismatch } from "@kule/rules/catalog/images";
 import { findPackage } from "@kule/rules/catalog/packages";
 import type { Refusal } from "@kule/rules/decision";
 import { agentKeyUnknown } from "@kule/rules/servers/password-reset";
@@ -37,7 +37,7 @@ export async function checkRebuildServer(
   };
   const image = checkImage(body, refuse);
   const sshPublicKeys = await checkSshKeys(request, body, image, refuse);
-  errors.push(...misfits(body.confirm_name, image, found));
+  errors.push(...mismatches(body.confirm_name, image, found));
   if (errors.length === 0 && image !== null) findings.set(request, { image, sshPublicKeys });
   return errors;
 }
@@ -46,7 +46,7 @@ export async function checkRebuildServer(
  * Reasons in the server itself against the rebuild. A job that ends concurrently may change its name and its
  * size.
  */
-function misfits(
+function mismatches(
   confirmName: string | undefined,
   image: Image | null,
   server: Pick<ServerRow, "name" | "package" | "disk_gb">,
@@ -54,8 +54,8 @@ function misfits(
   const errors: FieldError[] = [];
   const plan = findPackage(server.package);
   if (image !== null && plan !== undefined) {
-    const misfit = packageMisfit({ ...plan, diskGb: diskOf(server) }, image);
-    if (misfit !== null) errors.push(fieldError("/image", "os_plan_mismatch", misfit));
+    const mismatch = packageMismatch({ ...plan, diskGb: diskOf(server) }, image);
+    if (mismatch !== null) errors.push(fieldError("/image", "os_plan_mismatch", mismatch));
   }
   if (confirmName !== undefined && confirmName !== server.name)
     errors.push(
@@ -79,7 +79,7 @@ export async function rebuildServer(request: Request, tx: Tx, found: ServerDetai
   const checked = findings.get(request);
   if (checked === undefined) throw new Error("the request was not checked");
   const { image } = checked;
-  const changed = misfits(request.body.confirm_name, image, server);
+  const changed = mismatches(request.body.confirm_name, image, server);
   if (changed.length > 0) throw new Invalid(changed);
   const isWindows = image.osFamily === "windows";
   const agentKey = await findAgentKey(tx, server.region);

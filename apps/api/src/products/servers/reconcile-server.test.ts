@@ -5,11 +5,11 @@ import { type SeenVm, seenAs, TestScanner } from "../../testing/test-scanner.ts"
 
 let world: ServerWorld;
 let operator: ApiCaller;
-let looker: TestScanner;
+let testScanner: TestScanner;
 beforeAll(async () => {
   world = await ServerWorld.open();
   operator = world.world.operator.with({ "Kule-Organisation": world.organisation.id });
-  looker = new TestScanner(world.agent.api);
+  testScanner = new TestScanner(world.agent.api);
 });
 afterAll(() => world?.close());
 
@@ -30,7 +30,7 @@ async function running(): Promise<{ id: string; vm: SeenVm }> {
   return { id: server.id, vm };
 }
 
-const look = (vms: readonly SeenVm[]) => looker.look([...others, ...vms]);
+const look = (vms: readonly SeenVm[]) => testScanner.look([...others, ...vms]);
 const drift = async (id: string): Promise<{ differences: { field: string }[] }[]> =>
   (await world.world.operator.get(`/operator/drift?server_id=${id}`)).body.items;
 
@@ -121,10 +121,10 @@ test("what cannot be reconciled is refused before there is a job, with a fix", a
 test("a VM that the agent cannot see any more is reported, and refused with the command that restores access", async () => {
   const { id, vm } = await running();
   for (let looks = 0; looks < 2; looks += 1) {
-    const { pass, look_for } = await looker.begin();
+    const { pass, look_for } = await testScanner.begin();
     if (looks === 1) expect(look_for).toContain(vm.vmid);
     const hidden = [{ vmid: vm.vmid, seen_after_ms: 0 }];
-    await looker.batch(pass ?? 0, 0, { vms: others, hidden, end: { complete: true } });
+    await testScanner.batch(pass ?? 0, 0, { vms: others, hidden, end: { complete: true } });
   }
   expect((await drift(id)).map(({ differences }) => differences[0]?.field)).toEqual(["visibility"]);
   const { status, body } = await operator.post(`/servers/${id}/reconcile`);

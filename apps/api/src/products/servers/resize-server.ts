@@ -5,13 +5,13 @@ import { findPackage, packages, type ServerPackage } from "@kule/rules/catalog/p
 import type { Refusal } from "@kule/rules/decision";
 import { takenByResize } from "@kule/rules/quotas/quotas";
 import { decideServerAction } from "@kule/rules/servers/preconditions";
-import { decideResize, diskAfterResize, noCapacityToGrow, resizeMisfit } from "@kule/rules/servers/resize";
+import { decideResize, diskAfterResize, noCapacityToGrow, resizeMismatch } from "@kule/rules/servers/resize";
 import type { ApiRequest } from "../../platform/api-request.ts";
 import type { Tx } from "../../platform/database.ts";
 import { fieldError, Invalid, NotFound } from "../../platform/errors.ts";
 import type { JobRow } from "../../platform/jobs.ts";
 import type { Outcome } from "../../platform/mutation.ts";
-import { releaseGrowth, takeRoomToGrow } from "../inventory/index.ts";
+import { releaseGrowth, reserveCapacityToGrow } from "../inventory/index.ts";
 import { quotaRefusals } from "../quotas/index.ts";
 import { blocked, changed, refuseConflicts } from "./answers.ts";
 import type { ResizeParameters } from "./payload.ts";
@@ -25,14 +25,14 @@ export function checkResizeServer(
   body: Partial<RequestBody<"resizeServer">>,
   found: ServerDetails,
 ): FieldError[] {
-  return body.package === undefined ? [] : misfits(body.package, found);
+  return body.package === undefined ? [] : mismatches(body.package, found);
 }
 
 /**
  * Reasons in the server itself against the package. A job that ends concurrently may change its image and its
  * disk.
  */
-function misfits(slug: string, found: Pick<ServerRow, "image" | "package" | "disk_gb">): FieldError[] {
+function mismatches(slug: string, found: Pick<ServerRow, "image" | "package" | "disk_gb">): FieldError[] {
   const plan = findPackage(slug);
   if (plan === undefined)
     return [
@@ -40,8 +40,8 @@ function misfits(slug: string, found: Pick<ServerRow, "image" | "package" | "dis
     ];
   // An image that is no longer offered sets no limits any more.
   const image = findImage(found.image);
-  const misfit = image === undefined ? null : resizeMisfit(plan, image, diskOf(found));
-  return misfit === null ? [] : [fieldError("/package", "os_plan_mismatch", misfit)];
+  const mismatch = image === undefined ? null : resizeMismatch(plan, image, diskOf(found));
+  return mismatch === null ? [] : [fieldError("/package", "os_plan_mismatch", mismatch)];
 }
 
 /**
@@ -57,7 +57,7 @@ export async function resizeServer(
   const server = await lockServer(tx, found.organisation_id, found.id);
   if (server === null || server.status === "deleted") throw new NotFound();
   request.checkGeneration(server);
-  const changedMeanwhile = misfits(body.package, server);
+  const changedMeanwhile = mismatches(body.package, server);
   if (changedMeanwhile.length > 0) throw new Invalid(changedMeanwhile);
   const to = planOf(body.package);
   const growDisk = body.grow_disk ?? true;
@@ -102,7 +102,7 @@ export async function takeGrowth(
   const comes = { ...to, diskGb };
   const refusals = await quotaRefusals(tx, server.organisation_id, takenByResize(has, comes));
   if (refusals.length > 0) return refusals;
-  return (await takeRoomToGrow(tx, server, has, comes)) ? [] : [noCapacityToGrow(server.id, to.slug)];
+  return (await reserveCapacityToGrow(tx, server, has, comes)) ? [] : [noCapacityToGrow(server.id, to.slug)];
 }
 
 /**

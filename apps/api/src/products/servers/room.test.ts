@@ -5,10 +5,10 @@ import type { ClaimedJob } from "../../testing/test-agent.ts";
 import { seenAs, TestScanner } from "../../testing/test-scanner.ts";
 
 let world: ServerWorld;
-let looker: TestScanner;
+let testScanner: TestScanner;
 beforeEach(async () => {
   world = await ServerWorld.open();
-  looker = new TestScanner(world.agent.api);
+  testScanner = new TestScanner(world.agent.api);
 });
 afterEach(() => world?.close());
 
@@ -32,7 +32,7 @@ const storage = (gigabytes: number) => ({
 
 type Vms = Parameters<TestScanner["look"]>[0];
 const report = (nodes: readonly Schemas["InventoryNode"][], vms: Vms = [], diskGb = 100_000) =>
-  looker.look(vms, { nodes, storages: [storage(diskGb)], images: [] });
+  testScanner.look(vms, { nodes, storages: [storage(diskGb)], images: [] });
 
 /** Servers that run, each with its VM as a scan reports it, on pve1. */
 async function running(count: number) {
@@ -126,11 +126,11 @@ describe("a server grows", { timeout: 60_000 }, () => {
     const nodes = [node("pve1", 100)];
     await report(nodes, asSeen(made));
     const before = await fitting();
-    const begun = await looker.begin();
+    const begun = await testScanner.begin();
     expect((await resize(id, "l")).status).toBe(202);
     expect(await fitting()).toBe(before - 3);
     // A scan that began before it, and ends while it is under way.
-    await looker.batch(begun.pass ?? 0, 0, {
+    await testScanner.batch(begun.pass ?? 0, 0, {
       vms: asSeen(made),
       end: { complete: true, nodes, storages: [storage(100_000)], images: [] },
     });
@@ -256,7 +256,7 @@ describe("a create that is tried again", { timeout: 60_000 }, () => {
       "a look was not whole",
       async ({ jobId }: Awaited<ReturnType<typeof failed>>) => {
         await longAgo(jobId);
-        await looker.look([], { complete: false, nodes: offline, storages: [], images: [] });
+        await testScanner.look([], { complete: false, nodes: offline, storages: [], images: [] });
       },
     ],
   ])("never moves to another node when there may be a VM of it: %s", async (_why, arrange) => {

@@ -15,10 +15,10 @@ test("a disk that a region reported too large is corrected by an operator, for t
   const job = await world.agent.take("ServerCreate");
   await world.agent.succeed(job, "on");
   const vm = seenAs(job);
-  const looker = new TestScanner(world.agent.api);
+  const testScanner = new TestScanner(world.agent.api);
   await world.owned.post(`/servers/${server.id}/resize`, { package: "xxl", allow_restart: true });
   await world.agent.fail(await world.agent.take("ServerResize"));
-  await looker.look([{ ...vm, disk_bytes: 400 * 2 ** 30 }]);
+  await testScanner.look([{ ...vm, disk_bytes: 400 * 2 ** 30 }]);
   const disks = async () =>
     (await world.owned.get(`/usage/segments?resource=${server.id}&kind=disk`)).body.items as Segment[];
   const [first, inflated] = await disks();

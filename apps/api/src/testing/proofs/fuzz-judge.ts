@@ -105,8 +105,8 @@ function problemDefects(answer: RawAnswer): string[] {
     return ["not a problem document"];
   const problem = JSON.parse(answer.text) as { status: number; request_id: string };
   const defects: string[] = [];
-  const misfit = responseDefect("getServer", 404, problem);
-  if (misfit !== null) defects.push(misfit);
+  const mismatch = responseDefect("getServer", 404, problem);
+  if (mismatch !== null) defects.push(mismatch);
   if (problem.status !== answer.status) defects.push("the problem names another status");
   if (problem.request_id !== answer.headers.get("X-Request-Id")) defects.push("two request ids");
   if (/node_modules|at \w+ \(|\.ts:\d|select .* from /i.test(answer.text)) defects.push("shows its insides");

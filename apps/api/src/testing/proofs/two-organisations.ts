@@ -171,7 +171,7 @@ async function fillWorld(
 
 /** Guests that are not Kule's servers, seen twice: the region drifts. */
 async function addStrangers({ agent }: TenantRegion): Promise<void> {
-  const looker = new TestScanner(agent, "looker-of-the-proofs");
+  const testScanner = new TestScanner(agent, "testScanner-of-the-proofs");
   const strangers = [20_998, 20_999].map((vmid) => ({
     vmid,
     node: "pve1",
@@ -181,9 +181,9 @@ async function addStrangers({ agent }: TenantRegion): Promise<void> {
     name: "stranger",
   }));
   for (let looks = 0; looks < 2; looks++) {
-    const { pass } = await looker.begin();
+    const { pass } = await testScanner.begin();
     if (pass === null) throw new Error("the region is being looked at");
-    await looker.batch(pass, 0, { vms: strangers, absent: [], end: { complete: false } });
+    await testScanner.batch(pass, 0, { vms: strangers, absent: [], end: { complete: false } });
   }
 }
 

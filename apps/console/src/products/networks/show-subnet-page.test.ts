@@ -28,7 +28,7 @@ test("the network's page links to the subnet's, which shows its use and what use
   state.reservations.push(
     fakeReservation(subnet(), { name: "primary-db", address: "10.20.0.40", description: "the shop's" }),
   );
-  state.restingAddresses.push({ subnetId: subnet().id, address: "10.20.0.50" });
+  state.quarantinedAddresses.push({ subnetId: subnet().id, address: "10.20.0.50" });
   subnet().usage = {
     addresses_total: 253,
     addresses_used: 4,

@@ -6,8 +6,8 @@ import type { ShowPageProps } from "./props.ts";
 const powerActions = ["start", "shutdown", "reboot", "stop", "reset"] as const;
 
 /** The shutdown timeouts that can be chosen, in seconds; and the contract's default. */
-const patienceSeconds = [30, 60, 120, 300, 600];
-const usualPatience = 60;
+const timeoutsSeconds = [30, 60, 120, 300, 600];
+const defaultTimeoutSeconds = 60;
 
 /** All power actions with their effects; unavailable ones are disabled with the reason. */
 export function PowerMenu({ view, server, idempotencyKey }: ShowPageProps) {
@@ -44,11 +44,11 @@ export function PowerMenu({ view, server, idempotencyKey }: ShowPageProps) {
                     <input type="checkbox" name="force_after" value="true" />
                     <span>{texts.force}</span>
                   </label>
-                  <label class="patience">
-                    <span>{texts.patience}</span>
+                  <label class="power-timeout">
+                    <span>{texts.timeout}</span>
                     <select name="timeout_seconds">
-                      {patienceSeconds.map((seconds) => (
-                        <option value={seconds} selected={seconds === usualPatience}>
+                      {timeoutsSeconds.map((seconds) => (
+                        <option value={seconds} selected={seconds === defaultTimeoutSeconds}>
                           {view.format.duration(seconds * 1000)}
                         </option>
                       ))}

@@ -6,13 +6,13 @@ import type { EffectContext } from "@kule/proxmox/hypervisor";
 import { waitForFirewall } from "../../firewalls/firewall-round.ts";
 import type { Job, Program, World } from "../../program.ts";
 import { noteOnVm } from "../existing-server.ts";
-import { type Patience, setGuestPassword } from "../guest-password.ts";
+import { type GuestAgentTimeout, setGuestPassword } from "../guest-password.ts";
 import { settledSighting } from "../settled-sighting.ts";
 import { desiredVm } from "./desired-vm.ts";
 import { type CreateStep, PASSWORD_IS_SET, planCreate, type SeenServer } from "./plan.ts";
 
 /** The first boot of a Windows, with its restarts, takes ten minutes and more before its agent answers. */
-export const FIRST_BOOT_PATIENCE: Patience = {
+export const FIRST_BOOT_TIMEOUT: GuestAgentTimeout = {
   limitMilliseconds: 20 * 60_000,
   pauseMilliseconds: 10_000,
 };
@@ -89,7 +89,7 @@ export const createServer: Program<"ServerCreate", SeenServer, CreateStep> = {
     },
     "set-password": async (_, job, world, effect) => {
       const { vmid, owner, guestUser: user } = desiredVm(job, world);
-      if (user !== null) await setGuestPassword({ vmid, owner, user }, FIRST_BOOT_PATIENCE, world, effect);
+      if (user !== null) await setGuestPassword({ vmid, owner, user }, FIRST_BOOT_TIMEOUT, world, effect);
     },
     note: ({ vm }, job, world, effect) => noteOnVm(job, world, PASSWORD_IS_SET, vm, effect),
   },

@@ -1,14 +1,14 @@
 // ServerPower: start, shutdown, stop, reboot, reset.
 
 import type { Program } from "../../program.ts";
-import { lastLookAtPower, noteOnVm, observeExisting, ownerOf } from "../existing-server.ts";
+import { lastPowerState, noteOnVm, observeExisting, ownerOf } from "../existing-server.ts";
 import { type PowerStep, planPower, type SeenPower } from "./plan.ts";
 
 export const powerServer: Program<"ServerPower", SeenPower, PowerStep> = {
   kind: "ServerPower",
   irreversible: new Set(["power-off", "reset", "start"]),
   interruptible: new Set(["shut-down"]),
-  lastObservation: lastLookAtPower,
+  lastObservation: lastPowerState,
 
   async observe(job, world, effect) {
     const { action, vmid } = job.payload;

@@ -5,7 +5,7 @@ import { ProxmoxForbidden } from "@kule/proxmox/errors";
 import type { Job, Program } from "../../program.ts";
 import { desiredVm } from "../create-server/desired-vm.ts";
 import { createServer } from "../create-server/program.ts";
-import { lastLookAtPower, ownerOf } from "../existing-server.ts";
+import { lastPowerState, ownerOf } from "../existing-server.ts";
 import { settledSighting } from "../settled-sighting.ts";
 import { volumesLeft } from "../vm-problems.ts";
 import { planRebuild, type RebuildStep, type SeenRebuild } from "./plan.ts";
@@ -33,7 +33,7 @@ export const rebuildServer: Program<"ServerRebuild", SeenRebuild, RebuildStep> =
   kind: "ServerRebuild",
   irreversible: new Set(["destroy", "free-volumes", "clone"]),
   idle: new Set(["set-password"]),
-  lastObservation: lastLookAtPower,
+  lastObservation: lastPowerState,
 
   async observe(job, world, effect) {
     const want = desiredVm(asCreate(job), world);

@@ -6,7 +6,7 @@ import type { DesiredConfig, EffectContext } from "@kule/proxmox/hypervisor";
 import { desiredFirewall } from "../../firewalls/desired-firewall.ts";
 import { waitForFirewall } from "../../firewalls/firewall-round.ts";
 import type { Job, Program, World } from "../../program.ts";
-import { joinOwnPool, lastLookAtPower, observedPower, ownerOf } from "../existing-server.ts";
+import { joinOwnPool, lastPowerState, observedPower, ownerOf } from "../existing-server.ts";
 import { settledSighting } from "../settled-sighting.ts";
 import { notOurs, quarantined } from "../vm-problems.ts";
 import { planReconcile, type ReconcileStep, type SeenDrift } from "./plan.ts";
@@ -15,7 +15,7 @@ type ReconcileJob = Job<PayloadOf<"ServerReconcile">>;
 
 export const reconcileServer: Program<"ServerReconcile", SeenDrift, ReconcileStep> = {
   kind: "ServerReconcile",
-  lastObservation: lastLookAtPower,
+  lastObservation: lastPowerState,
 
   async observe(job, world, effect) {
     const { vmid } = job.payload;

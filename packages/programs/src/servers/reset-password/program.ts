@@ -5,26 +5,26 @@ import { withJobNote } from "@kule/proxmox/job-note";
 import { Failed } from "../../errors.ts";
 import type { Program, World } from "../../program.ts";
 import {
-  lastLookAtPower,
+  lastPowerState,
   noteOnVm,
   observedPower,
   observeExisting,
   ownerOf,
   type SeenVm,
 } from "../existing-server.ts";
-import { type Patience, setGuestPassword } from "../guest-password.ts";
+import { type GuestAgentTimeout, setGuestPassword } from "../guest-password.ts";
 import { type PasswordStep, planPasswordReset } from "./plan.ts";
 
 /**
  * The agent of a guest that has just been started answers within this time; on Windows it may take longer.
  */
-const AGENT_PATIENCE: Patience = { limitMilliseconds: 27_000, pauseMilliseconds: 3_000 };
+const AGENT_TIMEOUT: GuestAgentTimeout = { limitMilliseconds: 27_000, pauseMilliseconds: 3_000 };
 
 export const resetPassword: Program<"ServerPasswordReset", SeenVm, PasswordStep> = {
   kind: "ServerPasswordReset",
   irreversible: new Set(["tell-guest", "write"]),
   observe: observeExisting,
-  lastObservation: lastLookAtPower,
+  lastObservation: lastPowerState,
   plan: ({ id, payload }, seen) => planPasswordReset(id, payload, seen),
   apply: {
     "tell-guest": (_, job, world, effect) => {
@@ -34,7 +34,7 @@ export const resetPassword: Program<"ServerPasswordReset", SeenVm, PasswordStep>
         password: passwordOf(job.payload, world),
         crypted: os_family === "linux",
       };
-      return setGuestPassword({ vmid, owner: ownerOf(job, world), user }, AGENT_PATIENCE, world, effect);
+      return setGuestPassword({ vmid, owner: ownerOf(job, world), user }, AGENT_TIMEOUT, world, effect);
     },
     note: ({ vm }, job, world, effect) => noteOnVm(job, world, { password: "set" }, vm, effect),
     write: ({ vm }, job, world, effect) => {

@@ -2,7 +2,7 @@
 
 import { bootDiskOf } from "@kule/proxmox/disks";
 import type { Program } from "../../program.ts";
-import { lastLookAtSize, observedPower, observeExisting, ownerOf, type SeenVm } from "../existing-server.ts";
+import { lastSize, observedPower, observeExisting, ownerOf, type SeenVm } from "../existing-server.ts";
 import { diskBytesOf, planResize, type ResizeStep, sizeOf } from "./plan.ts";
 
 /** How long a guest is asked before it is switched off: its owner has allowed a restart. */
@@ -12,7 +12,7 @@ export const resizeServer: Program<"ServerResize", SeenVm, ResizeStep> = {
   kind: "ServerResize",
   irreversible: new Set(["grow-disk", "configure", "shut-down", "power-off", "start"]),
   observe: observeExisting,
-  lastObservation: lastLookAtSize,
+  lastObservation: lastSize,
   plan: ({ payload }, seen) => planResize(payload, seen),
   apply: {
     "grow-disk": ({ disk }, job, world, effect) =>

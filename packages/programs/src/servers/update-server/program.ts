@@ -1,12 +1,12 @@
 // ServerUpdate: sets the server's name on the VM, and in its guest where that is possible.
 
 import type { Program } from "../../program.ts";
-import { lastLookAtPower, noteOnVm, observedPower, observeExisting, ownerOf } from "../existing-server.ts";
+import { lastPowerState, noteOnVm, observedPower, observeExisting, ownerOf } from "../existing-server.ts";
 import { planUpdate, type SeenName, type UpdateStep } from "./plan.ts";
 
 export const updateServer: Program<"ServerUpdate", SeenName, UpdateStep> = {
   kind: "ServerUpdate",
-  lastObservation: lastLookAtPower,
+  lastObservation: lastPowerState,
 
   async observe(job, world, effect) {
     const seen = await observeExisting(job, world, effect);

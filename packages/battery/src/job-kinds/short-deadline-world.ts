@@ -7,10 +7,10 @@ import type { Runtime } from "@kule/proxmox/runtime";
 /** In place of the 35 s after which an agent's call times out: the same code, a shorter time. */
 const CALL_DEADLINE_MILLISECONDS = 250;
 /** A long pause is made this much longer, so that half an hour of polling a task is a few dozen polls. */
-const HURRY = 20;
+const LONG_PAUSE_FACTOR = 20;
 const LONG_PAUSE_MILLISECONDS = 1_000;
 
-class ImpatientClient extends ProxmoxClient {
+class ShortDeadlineClient extends ProxmoxClient {
   override call<Call extends CallName>(
     call: Call,
     parameters: Parameters<ProxmoxClient["call"]>[1],
@@ -22,26 +22,26 @@ class ImpatientClient extends ProxmoxClient {
 }
 
 /** Pauses take no time and move the clock, long ones further than requested. */
-function hurriedRuntime(): Runtime {
+function fastRuntime(): Runtime {
   let now = Date.now();
   return {
     now: () => now,
     pause: async (milliseconds, signal) => {
       signal?.throwIfAborted();
-      now += milliseconds * (milliseconds >= LONG_PAUSE_MILLISECONDS ? HURRY : 1);
+      now += milliseconds * (milliseconds >= LONG_PAUSE_MILLISECONDS ? LONG_PAUSE_FACTOR : 1);
       await new Promise((resolve) => setImmediate(resolve));
     },
   };
 }
 
 /** The lab's world with the real driver, whose deadlines are a test's. */
-export function impatientWorld({ lab, world }: LabRegion): World {
-  const client = new ImpatientClient({
+export function shortDeadlineWorld({ lab, world }: LabRegion): World {
+  const client = new ShortDeadlineClient({
     endpoints: [lab.url],
     tokenId: lab.tokenId,
     tokenSecret: lab.tokenSecret,
     tls: { fingerprints: [lab.fingerprint256] },
   });
-  const runtime = hurriedRuntime();
+  const runtime = fastRuntime();
   return { ...world, runtime, hypervisor: new ProxmoxHypervisor(client, runtime) };
 }

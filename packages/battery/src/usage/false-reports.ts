@@ -9,16 +9,16 @@ const gib = 2 ** 30;
  *
  * @returns what went wrong
  */
-export async function lyingRegion(world: ServerWorld): Promise<string[]> {
+export async function falseReports(world: ServerWorld): Promise<string[]> {
   const { server } = await world.create();
   const job = await world.agent.take("ServerCreate");
   await world.agent.succeed(job, "on");
   const vm = seenAs(job);
-  const looker = new TestScanner(world.agent.api);
+  const testScanner = new TestScanner(world.agent.api);
   const show = async (disk_bytes: number) => {
-    const { pass } = await looker.begin();
+    const { pass } = await testScanner.begin();
     if (pass === null) throw new Error("another agent looks");
-    await looker.batch(pass, 0, { vms: [{ ...vm, disk_bytes }], end: { complete: false } });
+    await testScanner.batch(pass, 0, { vms: [{ ...vm, disk_bytes }], end: { complete: false } });
   };
   const disks = async (): Promise<{ id: string; quantity: { disk_gb: number } }[]> =>
     (await world.owned.get(`/usage/segments?resource=${server.id}&kind=disk`)).body.items;

@@ -21,7 +21,7 @@ type OutsideLink = { readonly ifname: string; readonly master?: string };
  * A region's edge that is nothing but an edge: namespaces of this process's own, which agents in processes of their own
  * reach over SSH. Whatever becomes of the process, nothing of them is left on the machine.
  */
-export class EdgeStand {
+export class EdgeTestbed {
   readonly wiring = WIRING;
   /** As an agent on the edge runs commands. */
   readonly runner: Runner;
@@ -45,7 +45,7 @@ export class EdgeStand {
   /** Why there can be none on this machine; undefined when there can. */
   static readonly missing = probeWires;
 
-  static async use<T>(work: (stand: EdgeStand) => Promise<T>): Promise<T> {
+  static async use<T>(work: (testbed: EdgeTestbed) => Promise<T>): Promise<T> {
     const holder = await Holder.start();
     const directory = mkdtempSync(join(tmpdir(), "kule-edge-"));
     try {
@@ -61,7 +61,7 @@ export class EdgeStand {
         },
       };
       try {
-        return await work(new EdgeStand(holder, runner, machine));
+        return await work(new EdgeTestbed(holder, runner, machine));
       } finally {
         await machine.stop();
       }

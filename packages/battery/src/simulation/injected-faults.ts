@@ -23,13 +23,13 @@ const TASK_TYPES = [
 ] as const;
 const LONGEST_SLEEP_MILLISECONDS = 135_000;
 
-export function startTrouble(simulation: Simulation): void {
+export function startFaults(simulation: Simulation): void {
   const { plan, clock } = simulation;
   const dice = simulation.dice.fork();
   simulation.startWorker(dice);
   const at = (seconds: number, act: () => void) =>
     clock.after(seconds * 1000, () => {
-      if (simulation.isTroubled) act();
+      if (simulation.hasFaults) act();
     });
   for (const [from, to] of plan.apiAway) {
     at(from, () => {
@@ -61,7 +61,7 @@ export function startTrouble(simulation: Simulation): void {
     return vms[dice.whole(0, Math.max(0, vms.length - 1))];
   };
   for (let edit = 0; edit < plan.edits; edit++)
-    at(dice.between(5, plan.troubleSeconds), () => {
+    at(dice.between(5, plan.faultSeconds), () => {
       const vm = someVm();
       if (vm === undefined) return;
       if (dice.chance(0.5)) simulation.region.world.touchConfig(vm.vmid);
@@ -70,7 +70,7 @@ export function startTrouble(simulation: Simulation): void {
       simulation.mark("edited", String(vm.vmid));
     });
   if (plan.taskFault > 0)
-    for (let seconds = 1; seconds < plan.troubleSeconds; seconds += 5)
+    for (let seconds = 1; seconds < plan.faultSeconds; seconds += 5)
       if (dice.chance(plan.taskFault)) at(seconds, () => breakNextTask(simulation, dice));
 }
 
