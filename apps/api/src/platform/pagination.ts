@@ -20,7 +20,7 @@ export type Page<Row> = { readonly rows: Row[]; readonly nextCursor: string | nu
 /** The query parameters of list operations. */
 type PagingQuery = { readonly limit?: number; readonly cursor?: string };
 
-const kindOf = { created_at: "time", name: "text", address: "address" } as const;
+const kindOf = { created_at: "time", name: "text", region: "text", address: "address" } as const;
 type Sort = keyof typeof kindOf | `-${keyof typeof kindOf}`;
 
 /** Newest first, as most lists are. */
@@ -39,6 +39,8 @@ export function inOrder(list: string, query: PagingQuery & { readonly sort?: Sor
     direction: sort.startsWith("-") ? "desc" : "asc",
     keys: [
       { column: `${table}.${column}`, kind: kindOf[column] },
+      // The order of the index that keeps names unique in a region.
+      ...(column === "region" ? [{ column: `${table}.name`, kind: kindOf.name }] : []),
       { column: `${table}.id`, kind: "text" },
     ],
   };

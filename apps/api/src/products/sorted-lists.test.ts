@@ -50,6 +50,11 @@ describe.each(["/networks", "/gateways", "/firewalls", "/ip-pools"])("%s", (path
     expect(await listed(path, "created_at", "name")).toEqual(names);
     expect(await listed(path, "-created_at", "name")).toEqual(names.toReversed());
   });
+
+  test("are sorted by region, those of one region by name, page by page", async () => {
+    expect(await listed(path, "region", "name")).toEqual(["anis", "mint", "zimt"]);
+    expect(await listed(path, "-region", "name")).toEqual(["zimt", "mint", "anis"]);
+  });
 });
 
 test("public addresses are sorted as numbers, not as texts", async () => {

@@ -28,7 +28,7 @@ type Narrowable = {
 /** In the order of the query; unchanged without one. */
 function inOrder(items: readonly Narrowable[], sort: string | null): readonly Narrowable[] {
   if (sort === null) return items;
-  const key = sort.replace("-", "") as "name" | "created_at" | "address";
+  const key = sort.replace("-", "") as "name" | "created_at" | "region" | "address";
   const sorted = items.toSorted((a, b) => ((a[key] ?? "") < (b[key] ?? "") ? -1 : 1));
   return sort.startsWith("-") ? sorted.reverse() : sorted;
 }

@@ -93,7 +93,12 @@ export function fakeServer(
     status: "creating" as const,
     status_reason: null,
     power_state: "unknown" as const,
-    image: { slug: image.slug, name: image.name, os_family: image.os_family },
+    image: {
+      slug: image.slug,
+      name: image.name,
+      os_family: image.os_family,
+      default_user: image.default_user,
+    },
     package: { slug: size.slug, vcpu: size.vcpu, memory_mb: size.memory_mb, disk_gb: size.disk_gb },
     ssh_key_ids: body.ssh_key_ids ?? [],
     interfaces: [

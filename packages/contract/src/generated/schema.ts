@@ -4885,6 +4885,8 @@ export interface components {
                 name: string;
                 /** @enum {string} */
                 os_family: "linux" | "windows";
+                /** @description Who the SSH keys and the console password are for */
+                default_user: string;
             };
             package: components["schemas"]["Package"];
             /** @description The disk it has: the package's, or larger after a resize to a smaller package */
@@ -6385,6 +6387,8 @@ export interface components {
         SearchAddress: string;
         /** @description Sort field; prefix with - for descending */
         Sort: "created_at" | "-created_at" | "name" | "-name";
+        /** @description Sort field; prefix with - for descending. In order of the region, those of a region are by name */
+        SortByRegion: "created_at" | "-created_at" | "name" | "-name" | "region" | "-region";
         /** @description Sort field; prefix with - for descending */
         SortByAddress: "created_at" | "-created_at" | "address" | "-address";
         /**
@@ -9405,8 +9409,8 @@ export interface operations {
                  * @example role=web,tier!=test
                  */
                 label_selector?: components["parameters"]["LabelSelector"];
-                /** @description Sort field; prefix with - for descending */
-                sort?: components["parameters"]["Sort"];
+                /** @description Sort field; prefix with - for descending. In order of the region, those of a region are by name */
+                sort?: components["parameters"]["SortByRegion"];
             };
             header?: {
                 /** @description For operators only, the organisation to act in; the audit trail records it */
@@ -10191,8 +10195,8 @@ export interface operations {
                  * @example role=web,tier!=test
                  */
                 label_selector?: components["parameters"]["LabelSelector"];
-                /** @description Sort field; prefix with - for descending */
-                sort?: components["parameters"]["Sort"];
+                /** @description Sort field; prefix with - for descending. In order of the region, those of a region are by name */
+                sort?: components["parameters"]["SortByRegion"];
             };
             header?: {
                 /** @description For operators only, the organisation to act in; the audit trail records it */
@@ -10901,8 +10905,8 @@ export interface operations {
                  * @example role=web,tier!=test
                  */
                 label_selector?: components["parameters"]["LabelSelector"];
-                /** @description Sort field; prefix with - for descending */
-                sort?: components["parameters"]["Sort"];
+                /** @description Sort field; prefix with - for descending. In order of the region, those of a region are by name */
+                sort?: components["parameters"]["SortByRegion"];
             };
             header?: {
                 /** @description For operators only, the organisation to act in; the audit trail records it */
@@ -11350,8 +11354,8 @@ export interface operations {
                 name?: components["parameters"]["NameFilter"];
                 /** @description Only this region */
                 region?: components["parameters"]["RegionFilter"];
-                /** @description Sort field; prefix with - for descending */
-                sort?: components["parameters"]["Sort"];
+                /** @description Sort field; prefix with - for descending. In order of the region, those of a region are by name */
+                sort?: components["parameters"]["SortByRegion"];
             };
             header?: never;
             path?: never;
@@ -12134,8 +12138,8 @@ export interface operations {
                  * @example role=web,tier!=test
                  */
                 label_selector?: components["parameters"]["LabelSelector"];
-                /** @description Sort field; prefix with - for descending */
-                sort?: components["parameters"]["Sort"];
+                /** @description Sort field; prefix with - for descending. In order of the region, those of a region are by name */
+                sort?: components["parameters"]["SortByRegion"];
                 /** @description Where the name or a label (`key=value`) holds this, in small letters or capitals; of servers also a private address, of networks the address range */
                 q?: components["parameters"]["Search"];
             };

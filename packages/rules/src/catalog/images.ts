@@ -72,6 +72,11 @@ export function osFamilyOf(slug: string): OsFamily {
   return findImage(slug)?.osFamily ?? (slug.startsWith("windows") ? "windows" : "linux");
 }
 
+/** The login name of an image; for one that is no longer offered, the usual name of its system. */
+export function defaultUserOf(slug: string): string {
+  return findImage(slug)?.defaultUser ?? (osFamilyOf(slug) === "windows" ? "Administrator" : "root");
+}
+
 /** Why the image does not run on the plan, as a sentence, or null when it does. */
 export function packageMismatch(
   plan: Pick<ServerPackage, "slug" | "memoryMb" | "diskGb">,

@@ -1,6 +1,6 @@
 import type { FieldError } from "@kule/contract/field-errors";
 import type { RequestBody, Schemas } from "@kule/contract/schemas";
-import { findImage, osFamilyOf } from "@kule/rules/catalog/images";
+import { defaultUserOf, osFamilyOf } from "@kule/rules/catalog/images";
 import type { Refusal } from "@kule/rules/decision";
 import { decidePasswordReset, nextBootDefect } from "@kule/rules/servers/password-reset";
 import { decideServerAction } from "@kule/rules/servers/preconditions";
@@ -14,7 +14,7 @@ import { blocked, linksTo, refuseConflicts, would, writtenServer } from "./answe
 import { queueServerJob } from "./queue-server-job.ts";
 import { keepNewPassword } from "./server-secret.ts";
 import { agentAnswersOf, lockedState } from "./server-state.ts";
-import { findAgentKey, lockServer, type ServerDetails, type ServerRow } from "./store.ts";
+import { findAgentKey, lockServer, type ServerDetails } from "./store.ts";
 
 type Request = ApiRequest<"resetServerPassword">;
 
@@ -29,7 +29,7 @@ export function checkResetServerPassword(
 ): FieldError[] {
   const defect = when === "next_boot" ? nextBootDefect(osFamilyOf(found.image)) : null;
   if (defect !== null) return [fieldError("/when", "not_one_of", defect)];
-  const user = loginNameOf(found);
+  const user = defaultUserOf(found.image);
   if (when !== "next_boot" || username === undefined || username === user) return [];
   return [fieldError("/username", "conflicts_with", `can only be ${user} with when: next_boot`)];
 }
@@ -43,7 +43,7 @@ export async function resetServerPassword(request: Request, tx: Tx, found: Serve
   // It may have been rebuilt with another system since it was found.
   const changed = checkResetServerPassword(request, request.body, server);
   if (changed.length > 0) throw new Invalid(changed);
-  const username = request.body.username ?? loginNameOf(server);
+  const username = request.body.username ?? defaultUserOf(server.image);
   const osFamily = osFamilyOf(server.image);
   const agentKey = await findAgentKey(tx, server.region);
   const { state } = await lockedState(tx, server);
@@ -82,12 +82,4 @@ export async function resetServerPassword(request: Request, tx: Tx, found: Serve
     details: { job: job.id },
     secretFields: ["password"],
   };
-}
-
-/** The login name of the image; for an image that is no longer offered, the usual name of its system. */
-function loginNameOf(server: Pick<ServerRow, "image">): string {
-  return (
-    findImage(server.image)?.defaultUser ??
-    (osFamilyOf(server.image) === "windows" ? "Administrator" : "root")
-  );
 }

@@ -1,5 +1,5 @@
 import type { Schemas } from "@kule/contract/schemas";
-import { findImage, type OsFamily, osFamilyOf } from "@kule/rules/catalog/images";
+import { defaultUserOf, findImage, osFamilyOf } from "@kule/rules/catalog/images";
 import { findPackage } from "@kule/rules/catalog/packages";
 import { decideConsole, defaultConsole } from "@kule/rules/consoles/console";
 import { observationOf } from "@kule/rules/inventory/observation";
@@ -79,8 +79,13 @@ export function consoleFactsOf(row: Pick<ServerRow, "id" | "status" | "power_sta
 }
 
 /** Servers outlive catalogue entries: an image that is no longer offered keeps its slug. */
-function viewImage(slug: string): { slug: string; name: string; os_family: OsFamily } {
-  return { slug, name: findImage(slug)?.name ?? slug, os_family: osFamilyOf(slug) };
+function viewImage(slug: string): Schemas["Server"]["image"] {
+  return {
+    slug,
+    name: findImage(slug)?.name ?? slug,
+    os_family: osFamilyOf(slug),
+    default_user: defaultUserOf(slug),
+  };
 }
 
 /** @throws Error for a slug that no package has: packages are never removed */

@@ -106,10 +106,15 @@ test("the password of another user is shown as that user's", async () => {
 });
 
 test("a Windows server accepts a password at once and never at its next start, and its page says when it can", async () => {
-  const windows = { slug: "windows-2025", name: "Windows Server 2025", os_family: "windows" } as const;
+  const windows = {
+    slug: "windows-2025",
+    name: "Windows Server 2025",
+    os_family: "windows",
+    default_user: "Administrator",
+  } as const;
   world.api.state.changeServer(id, { image: windows });
   world.api.state.changeServer(id, { status: "running" });
-  const html = await ada.page(page);
+  const html = await ada.page(`${page}/console-sessions`);
   expect(html).toMatch(/id="password-reset"[\s\S]*name="when" value="now"/);
   expect(html).not.toContain('value="next_boot"');
   expect(html).toContain("The guest agent of the running server sets a new password");
@@ -118,7 +123,7 @@ test("a Windows server accepts a password at once and never at its next start, a
     "It works when the server&#39;s job has ended",
   );
   world.api.state.changeServer(id, { status: "stopped", power_state: "off", job_id: null });
-  const stopped = await ada.page(page);
+  const stopped = await ada.page(`${page}/console-sessions`);
   expect(stopped).not.toContain('value="next_boot"');
   expect(stopped).toMatch(
     /<button[^>]*disabled[^>]*>\s*Reset it now|aria-disabled="true"[^>]*>\s*Reset it now/,
@@ -142,7 +147,7 @@ test("labels are added, changed and removed, and a duplicate is stored once", as
 test("both protections are independent switches, and a protected server's rebuild is unavailable", async () => {
   await act("protection", { of: "rebuild", protect: "true" });
   expect(server()?.protection).toEqual({ delete: false, rebuild: true });
-  const html = await ada.page(page);
+  const html = await ada.page(`${page}/settings`);
   expect(html).toContain("The server is protected from being rebuilt");
   await act("protection", { of: "delete", protect: "true" });
   await act("protection", { of: "rebuild", protect: "false" });
@@ -180,11 +185,11 @@ test("a deletion lists the server's public addresses that are released and those
     fakePublicIp("203.0.113.3", own),
     { ...fakePublicIp("203.0.113.4", other), delete_with_server: true },
   );
-  const html = await ada.page(page);
+  const html = await ada.page(`${page}/settings`);
   expect(html).toContain("Released at the end of the removal: 203.0.113.1.");
   expect(html).toContain("Yours and free for another server after that: 203.0.113.2, 203.0.113.3.");
   publicIps.length = 0;
-  expect(await ada.page(page)).not.toContain("Released at the end");
+  expect(await ada.page(`${page}/settings`)).not.toContain("Released at the end");
 });
 
 describe("resize", () => {
@@ -226,7 +231,7 @@ test("an address is reserved and attached from the server's page, and released",
   await act("take-address", { version: "4" });
   expect(server()?.public_ips).toHaveLength(1);
   const [ip] = world.api.state.publicIps;
-  expect(await ada.page(page)).toContain(`Detach ${ip?.address}`);
+  expect(await ada.page(`${page}/network`)).toContain(`Detach ${ip?.address}`);
   await act("detach-address", { public_ip_id: ip?.id ?? "" });
   expect(server()?.public_ips).toEqual([]);
   await act("attach-address", { public_ip_id: ip?.id ?? "" });
@@ -246,13 +251,39 @@ test("when no address is left, the server's page names the contact", async () =>
 
 test("a server in a data subnet shows why it cannot have a public address", async () => {
   for (const subnet of world.api.state.networks[0]?.subnets ?? []) subnet.tier = "data";
-  expect(await ada.page(page)).toContain("in a data subnet, which never reaches the internet");
+  expect(await ada.page(`${page}/network`)).toContain("in a data subnet, which never reaches the internet");
 });
 
-test("a refused form's address leads back to the page", async () => {
-  const answer = await ada.get(`${page}/settings`);
+test.each([
+  ["labels", "/settings"],
+  ["delete", "/settings"],
+  ["rebuild", "/settings"],
+  ["password-reset", "/console-sessions"],
+  ["take-address", "/network"],
+  ["power", ""],
+])("the address of a refused form, %s, leads back to its tab", async (form, tab) => {
+  const answer = await ada.get(`${page}/${form}`);
   expect(answer.status).toBe(303);
-  expect(answer.headers.get("location")).toBe(page);
+  expect(answer.headers.get("location")).toBe(`${page}${tab}`);
+});
+
+test("the header has the main address and the command that opens a shell, on every tab", async () => {
+  const { state } = world.api;
+  for (const tab of ["", "/network", "/console-sessions", "/jobs", "/usage", "/audit", "/settings"]) {
+    const html = await ada.page(page + tab);
+    expect(html, tab).toMatch(/<code id="server-ssh"[^>]*>ssh ubuntu@10\.0\.0\.10<\/code>/);
+    expect(html, tab).toContain('id="power"');
+  }
+  const [own] = state.servers;
+  if (own === undefined) throw new Error("no server");
+  await act("take-address", { version: "4" });
+  const [ip] = state.publicIps;
+  expect(await ada.page(page)).toContain(`ssh ubuntu@${ip?.address}`);
+  const { image } = own;
+  state.changeServer(id, { image: { ...image, os_family: "windows", default_user: "Administrator" } });
+  const windows = await ada.page(page);
+  expect(windows).toContain('id="server-address"');
+  expect(windows).not.toContain("server-ssh");
 });
 
 test("in Turkish a disabled action has its reason in Turkish", async () => {
@@ -261,7 +292,7 @@ test("in Turkish a disabled action has its reason in Turkish", async () => {
   world.api.state.changeServer(id, { status: "stopped", power_state: "off" });
   expect(await turkish.page(page)).toContain("Sunucunun durumu “durduruldu” iken yapılamaz.");
   world.api.state.changeServer(id, { protection: { delete: false, rebuild: true } });
-  expect(await turkish.page(page)).toContain("Sunucu yeniden kurulmaya karşı korumalı.");
+  expect(await turkish.page(`${page}/settings`)).toContain("Sunucu yeniden kurulmaya karşı korumalı.");
 });
 
 describe("the list", () => {
@@ -292,13 +323,17 @@ describe("SSH keys", () => {
   const good = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIL0ZsLgMwGCJyWY8Yb8vvgMI5gbkOOxuyPUUfcgWAGNd ada@laptop";
 
   test("a duplicate key is refused beside the key, and the input is kept", async () => {
-    await ada.submit("/ssh-keys", "/ssh-keys", { name: "laptop", public_key: good });
-    const answer = await ada.submit("/ssh-keys", "/ssh-keys", { name: "again", public_key: good });
+    await ada.submit("/ssh-keys/new", "/ssh-keys/new", { name: "laptop", public_key: good });
+    const answer = await ada.submit("/ssh-keys/new", "/ssh-keys/new", { name: "again", public_key: good });
     expect(answer.status).toBe(409);
     const html = await answer.text();
     expect(html).toContain('id="public_key-problem"');
     expect(html).toContain('value="again"');
     expect(html).toContain(good);
+    // The existing key is one click away, on whichever page of the list it is.
+    const id = world.api.state.sshKeys[0]?.id;
+    expect(html).toContain(`href="/ssh-keys?q=laptop#${id}"`);
+    expect(await ada.page("/ssh-keys?q=laptop")).toContain(`id="${id}"`);
   });
 
   test.each([
@@ -310,13 +345,16 @@ describe("SSH keys", () => {
   ])("in Turkish %s is refused for what it is", async (text, said) => {
     const turkish = new Visitor(world, { "accept-language": "tr" });
     await turkish.signIn();
-    const answer = await turkish.submit("/ssh-keys", "/ssh-keys", { name: "laptop", public_key: text });
+    const answer = await turkish.submit("/ssh-keys/new", "/ssh-keys/new", {
+      name: "laptop",
+      public_key: text,
+    });
     expect(answer.status).toBe(422);
     expect(await answer.text()).toContain(said);
   });
 
   test("is renamed in place", async () => {
-    await ada.submit("/ssh-keys", "/ssh-keys", { name: "laptop", public_key: good });
+    await ada.submit("/ssh-keys/new", "/ssh-keys/new", { name: "laptop", public_key: good });
     const [key] = world.api.state.sshKeys;
     await ada.submit("/ssh-keys", `/ssh-keys/${key?.id}/settings`, { name: "work laptop" });
     expect(await ada.page("/ssh-keys")).toContain("work laptop");
@@ -326,7 +364,7 @@ describe("SSH keys", () => {
 test("an invalid PTR name is shown again beside its field with the input", async () => {
   world.api.state.publicIps.push(fakePublicIp("203.0.113.1"));
   const ip = world.api.state.publicIps[0]?.id;
-  const answer = await ada.submit(`/public-ips/${ip}`, `/public-ips/${ip}/settings`, {
+  const answer = await ada.submit(`/public-ips/${ip}/settings`, `/public-ips/${ip}/settings`, {
     ptr: "not a name",
     delete_with_server: "on",
   });
@@ -335,7 +373,7 @@ test("an invalid PTR name is shown again beside its field with the input", async
   expect(html).toContain('id="ptr-problem"');
   expect(html).toContain('value="not a name"');
   expect(html).toMatch(/name="delete_with_server" checked/);
-  const good = await ada.submit(`/public-ips/${ip}`, `/public-ips/${ip}/settings`, {
+  const good = await ada.submit(`/public-ips/${ip}/settings`, `/public-ips/${ip}/settings`, {
     ptr: "web.example.org",
   });
   expect(good.status).toBe(303);
