@@ -141,8 +141,12 @@ describe("forged requests", () => {
     ["with another origin and no word on the site", { "sec-fetch-site": "", origin: "http://evil.test" }],
   ])("a form %s changes nothing, even with a good token", async (_, headers) => {
     await ada.signIn();
-    const token = tokenIn(await ada.page("/ssh-keys"));
-    const response = await ada.post("/ssh-keys", { form_token: token, name: "k", public_key: key }, headers);
+    const token = tokenIn(await ada.page("/ssh-keys/new"));
+    const response = await ada.post(
+      "/ssh-keys/new",
+      { form_token: token, name: "k", public_key: key },
+      headers,
+    );
     expect(response.status).toBe(403);
     expect(world.api.state.sshKeys).toEqual([]);
   });
@@ -152,7 +156,7 @@ describe("forged requests", () => {
     ["with a made-up token", { form_token: "bm9uY2U.c2lnbmF0dXJl" }],
   ])("a form %s changes nothing", async (_, fields) => {
     await ada.signIn();
-    const response = await ada.post("/ssh-keys", { ...fields, name: "k", public_key: key });
+    const response = await ada.post("/ssh-keys/new", { ...fields, name: "k", public_key: key });
     expect(response.status).toBe(403);
     expect(world.api.state.sshKeys).toEqual([]);
   });
@@ -160,12 +164,12 @@ describe("forged requests", () => {
   test("a token of one session is refused in another", async () => {
     await ada.signIn();
     const other = await new Visitor(world).signIn();
-    const token = tokenIn(await other.page("/ssh-keys"));
-    const response = await ada.post("/ssh-keys", { form_token: token, name: "k", public_key: key });
+    const token = tokenIn(await other.page("/ssh-keys/new"));
+    const response = await ada.post("/ssh-keys/new", { form_token: token, name: "k", public_key: key });
     expect(response.status).toBe(403);
-    expect((await other.post("/ssh-keys", { form_token: token, name: "k", public_key: key })).status).toBe(
-      303,
-    );
+    expect(
+      (await other.post("/ssh-keys/new", { form_token: token, name: "k", public_key: key })).status,
+    ).toBe(303);
   });
 
   test("sign-in is protected too: another site cannot sign a browser in", async () => {
@@ -200,7 +204,7 @@ describe("headers", () => {
 
   test("a form that is too large is refused before it is read", async () => {
     await ada.signIn();
-    const response = await ada.submit("/ssh-keys", "/ssh-keys", {
+    const response = await ada.submit("/ssh-keys/new", "/ssh-keys/new", {
       name: "k",
       public_key: "x".repeat(200_000),
     });
@@ -358,7 +362,7 @@ describe("creating a server", () => {
     const send = async (headers: Record<string, string>) => {
       const visitor = await new Visitor(world, headers).signIn();
       const network = { name: "lab", region: "ist1", cidr: "ten" };
-      return (await visitor.submit("/networks", "/networks", network)).text();
+      return (await visitor.submit("/networks/new", "/networks/new", network)).text();
     };
     expect(await send({})).toContain("Enter a range such as 10.1.0.0/16.");
     expect(await send({ "accept-language": "tr" })).toContain("10.1.0.0/16 gibi bir aralık girin.");
@@ -410,12 +414,15 @@ describe("a server's page", () => {
     await ada.signIn();
     const id = await createServer(ada, "web-1");
     const vera = await new Visitor(world).signIn("vera@example.org", "only looking");
-    const offers = (page: string) =>
-      ["/power", "/settings", "/delete", "/resize", 'id="confirm-name"', 'id="danger"'].filter((part) =>
-        page.includes(part.startsWith("/") ? `/servers/${id}${part}"` : part),
+    const offers = async (visitor: Visitor) => {
+      const pages = await Promise.all(["", "/settings"].map((tab) => visitor.page(`/servers/${id}${tab}`)));
+      const forms = ["power", "settings", "delete"].map((act) => `action="/servers/${id}/${act}"`);
+      return [...forms, `href="/servers/${id}/resize"`, 'id="confirm-name"', 'id="danger"'].filter((part) =>
+        pages.join("").includes(part),
       );
-    expect(offers(await ada.page(`/servers/${id}`))).toHaveLength(6);
-    expect(offers(await vera.page(`/servers/${id}`))).toEqual([]);
+    };
+    expect(await offers(ada)).toHaveLength(6);
+    expect(await offers(vera)).toEqual([]);
     const list = await vera.page("/servers");
     expect(list).not.toContain('href="/servers/new"');
     expect(list).not.toContain(`id="acts-${id}"`);
@@ -447,7 +454,7 @@ describe("a server's page", () => {
     await ada.signIn();
     const id = await createServer(ada, "web-1");
     await ada.submit(`/servers/${id}`, `/servers/${id}/protection`, { protect: "true" });
-    expect(await ada.page(`/servers/${id}`)).toContain("The server is protected from deletion");
+    expect(await ada.page(`/servers/${id}/settings`)).toContain("The server is protected from deletion");
     const forced = await ada.submit(`/servers/${id}`, `/servers/${id}/delete`, { confirm_name: "web-1" });
     expect(forced.status).toBe(409);
     expect(await forced.text()).toContain("The server is protected from deletion");
@@ -459,10 +466,10 @@ describe("a server's page", () => {
     const id = await createServer(ada, "web-1");
     const mia = await new Visitor(world).signIn("mia@example.org", "making things");
     const missing = "Your role does not allow this.";
-    expect(await mia.page(`/servers/${id}`)).not.toContain(missing);
+    expect(await mia.page(`/servers/${id}/settings`)).not.toContain(missing);
     await mia.submit(`/servers/${id}`, `/servers/${id}/protection`, { protect: "true" });
-    expect(await mia.page(`/servers/${id}`)).toContain(missing);
-    expect(await ada.page(`/servers/${id}`)).not.toContain(missing);
+    expect(await mia.page(`/servers/${id}/settings`)).toContain(missing);
+    expect(await ada.page(`/servers/${id}/settings`)).not.toContain(missing);
   });
 
   test("an unknown server is a 404 with a link to the list", async () => {
@@ -576,10 +583,10 @@ describe("public IPs", () => {
     const id = await createServer(ada, "web-1");
     world.api.state.changeServer(id, { status: "running" });
     for (let count = 1; count <= 3; count += 1)
-      expect((await ada.submit("/public-ips", "/public-ips", { region: "ist1", version: "4" })).status).toBe(
-        303,
-      );
-    const refused = await ada.submit("/public-ips", "/public-ips", { region: "ist1", version: "4" });
+      expect(
+        (await ada.submit("/public-ips/new", "/public-ips/new", { region: "ist1", version: "4" })).status,
+      ).toBe(303);
+    const refused = await ada.submit("/public-ips/new", "/public-ips/new", { region: "ist1", version: "4" });
     expect(refused.status).toBe(409);
     expect(await refused.text()).toContain("ask the operator");
 
@@ -594,8 +601,8 @@ describe("public IPs", () => {
     const after = await ada.page(own);
     expect(after).toContain(`href="/servers/${id}"`);
     // An unavailable action shows its reason.
-    expect(after).toContain("The address is attached to a server");
-    await ada.submit(`/public-ips/${other.id}`, `/public-ips/${other.id}/delete`, {});
+    expect(await ada.page(`${own}/settings`)).toContain("The address is attached to a server");
+    await ada.submit(`/public-ips/${other.id}/settings`, `/public-ips/${other.id}/delete`, {});
     expect(world.api.state.publicIps).toHaveLength(2);
   });
 

@@ -94,6 +94,7 @@ describe.skipIf(part.missing)(
         expect(await accessibilityProblems(page)).toEqual([]);
         await takeScreenshots(page, `usage-products-${locale}`);
         await page.goto(`${world.url}/servers/${world.api.state.servers[0]?.id}`);
+        await page.click("#api-calls > summary");
         await page.click(".calls details:nth-of-type(2) > summary");
         expect(await accessibilityProblems(page)).toEqual([]);
         await takeScreenshots(page, `server-calls-${locale}`);

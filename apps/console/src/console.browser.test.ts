@@ -72,10 +72,11 @@ describe.skipIf(part.missing)("the console in a browser", { timeout: 60_000 }, (
     await takeScreenshots(page, "server-creating");
     state.step(jobId, "verify", "read_back", 95);
     state.succeed(jobId);
-    await page.waitForSelector("#server-live .status[data-tone=good] >> text=running");
+    await page.waitForSelector("#resource-live .status[data-tone=good] >> text=running");
     expect(await accessibilityProblems(page)).toEqual([]);
     await takeScreenshots(page, "server-running");
 
+    await page.click(".tabs a[href$='/settings']");
     const deleteButton = page.locator("form[action$='/delete'] button[type=submit]");
     expect(await deleteButton.isDisabled()).toBe(true);
     await page.fill("#confirm-name", "web-1");
@@ -88,7 +89,7 @@ describe.skipIf(part.missing)("the console in a browser", { timeout: 60_000 }, (
     await page.click(".pending button[type=submit]");
     await page.waitForSelector("text=The deletion is undone");
     state.succeed(state.server(id)?.job_id ?? "");
-    await page.waitForSelector("#server-live .status[data-tone=good] >> text=running");
+    await page.waitForSelector("#resource-live .status[data-tone=good] >> text=running");
     expect(watched.complaints).toEqual([]);
   });
 
@@ -310,7 +311,9 @@ describe.skipIf(part.missing)("the console in a browser", { timeout: 60_000 }, (
     const failed = world.api.state.servers.find(({ status }) => status === "error");
     const pages = {
       "ssh-keys": "/ssh-keys",
+      "ssh-key-new": "/ssh-keys/new",
       networks: "/networks",
+      "network-create": "/networks/new",
       jobs: "/jobs",
       job: `/jobs/${world.api.state.jobs.find(({ resource }) => resource.id === failed?.id)?.id}`,
       "server-failed": `/servers/${failed?.id}`,
@@ -329,10 +332,12 @@ describe.skipIf(part.missing)("the console in a browser", { timeout: 60_000 }, (
     await page.click(".confirm[open] button[type=submit]");
     await page.waitForSelector("text=The key is deleted");
     await page.goto(`${world.url}/networks`);
-    await page.click(".panel .add-inline summary");
-    await page.fill(".add-inline input[name^=name-]", "mgmt");
-    await page.check(".add-inline input[value=mgmt]");
-    await page.click(".add-inline button[type=submit]");
+    await page.click(".panel a[href$='/subnets/new']");
+    await page.waitForURL("**/subnets/new");
+    expect(await accessibilityProblems(page)).toEqual([]);
+    await page.fill("input[name=name]", "mgmt");
+    await page.check("input[value=mgmt]");
+    await page.click("form[action$='/subnets/new'] button[type=submit]");
     await page.waitForSelector("text=The subnet is created");
     await page.goto(`${world.url}/servers/${failed?.id}`);
     await page.click("form[action$='/retry'] button");
@@ -350,7 +355,7 @@ describe.skipIf(part.missing)("the console in a browser", { timeout: 60_000 }, (
     world.api.away = false;
     await page.waitForSelector("#stale-banner", { state: "hidden" });
 
-    await page.goto(`${world.url}/ssh-keys`);
+    await page.goto(`${world.url}/ssh-keys/new`);
     await page.fill("#field-name", "second");
     await page.fill("#field-public_key", publicKey.replace("AGNd", "AGNe"));
     world.api.away = true;
@@ -430,6 +435,7 @@ describe.skipIf(part.missing)("the console in a browser", { timeout: 60_000 }, (
     await page.waitForURL(/\/servers\/srv_/);
     expect(await page.textContent("#console-password")).toBe("Galata-7f3k-Kule-92xm");
     expect(world.api.state.servers.map(({ name }) => name)).toEqual(["win-1"]);
+    await page.click(".tabs a[href$='/settings']");
     await page.fill("#confirm-name", "something-else");
     await page.click("form[action$='/delete'] button[type=submit]");
     await page.waitForSelector("text=Nothing was done");
@@ -454,8 +460,15 @@ describe.skipIf(part.missing)("the console in a browser", { timeout: 60_000 }, (
     await takeScreenshots(page, "public-ips");
     await page.click("text=203.0.113.10");
     await page.waitForSelector("text=The guest does not know the address yet");
-    expect(await page.isDisabled("#danger button")).toBe(true);
     expect(await accessibilityProblems(page)).toEqual([]);
     await takeScreenshots(page, "public-ip");
+    await page.click(".tabs a[href$='/settings']");
+    await page.waitForSelector("#danger");
+    expect(await page.isDisabled("#danger button")).toBe(true);
+    expect(await accessibilityProblems(page)).toEqual([]);
+    await takeScreenshots(page, "public-ip-settings");
+    await page.goto(`${world.url}/public-ips/new`);
+    expect(await accessibilityProblems(page)).toEqual([]);
+    await takeScreenshots(page, "public-ip-new");
   });
 });

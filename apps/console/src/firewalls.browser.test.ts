@@ -42,7 +42,7 @@ describe.skipIf(part.missing)("firewalls in a browser", { timeout: 120_000 }, ()
       await signIn(page, world.url);
       await page.goto(`${world.url}/servers/new`);
       // Without any firewall the form explains what one is for, and links to the create form.
-      expect(await page.getAttribute("#firewalls .hint a", "href")).toBe("/firewalls");
+      expect(await page.getAttribute("#firewalls .hint a", "href")).toBe("/firewalls/new");
       expect(await accessibilityProblems(page)).toEqual([]);
       const web = fakeFirewall({
         name: "web",
@@ -149,10 +149,16 @@ describe.skipIf(part.missing)("firewalls in a browser", { timeout: 120_000 }, ()
     await page.goto(`${world.url}/firewalls`);
     expect(await accessibilityProblems(page)).toEqual([]);
     await takeScreenshots(page, "firewalls");
+    await page.goto(`${world.url}/firewalls/new`);
+    expect(await accessibilityProblems(page)).toEqual([]);
+    await takeScreenshots(page, "firewall-create");
+    await page.goto(`${world.url}/firewalls/${id}/settings`);
+    expect(await accessibilityProblems(page)).toEqual([]);
+    await takeScreenshots(page, "firewall-settings");
     await page.goto(`${world.url}/firewalls/${id}`);
     expect(await accessibilityProblems(page)).toEqual([]);
     await takeScreenshots(page, "firewall");
-    await page.click("#rules a.button");
+    await page.click(".page-acts a[href$='/rules']");
     await page.waitForSelector("#rules-form");
     expect(await accessibilityProblems(page)).toEqual([]);
     await takeScreenshots(page, "firewall-rules");
@@ -218,7 +224,7 @@ describe.skipIf(part.missing)("firewalls in a browser", { timeout: 120_000 }, ()
   test("a server's page shows its firewalls, and attaches another", async () => {
     seedFirewall();
     await signIn(page, world.url);
-    await page.goto(`${world.url}/servers/${world.api.state.servers[0]?.id}`);
+    await page.goto(`${world.url}/servers/${world.api.state.servers[0]?.id}/network`);
     expect(await page.locator("#firewalls .address-row").count()).toBe(3);
     expect(await accessibilityProblems(page)).toEqual([]);
     await page.locator("#firewalls").scrollIntoViewIfNeeded();

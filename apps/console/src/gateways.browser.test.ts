@@ -28,7 +28,11 @@ describe.skipIf(part.missing)("gateways in a browser", { timeout: 120_000 }, () 
 
   test("a network gets a gateway, which forwards a port and shows when the edge has applied it", async () => {
     await page.goto(`${world.url}/gateways`);
-    await page.click("#content a[href^='/gateways/new']");
+    await page.click("#content a[href='/gateways/new']");
+    await page.waitForSelector("#content a[href^='/gateways/new?network=']");
+    expect(await accessibilityProblems(page)).toEqual([]);
+    await takeScreenshots(page, "gateway-network");
+    await page.click("#content a[href^='/gateways/new?network=']");
     await page.waitForSelector("input[name=network_id]", { state: "attached" });
     expect(await accessibilityProblems(page)).toEqual([]);
     await takeScreenshots(page, "gateway-create");

@@ -78,21 +78,21 @@ describe.skipIf(part.missing)("the input of a form", { timeout: 600_000 }, () =>
 
   test("is restored after a plain form found that the session had ended, and is sent once", async () => {
     await signIn(page, world.url);
-    await page.goto(`${world.url}/networks`);
-    await page.fill("#create input[name=name], form[action='/networks'] input[name=name]", "between");
+    await page.goto(`${world.url}/networks/new`);
+    const name = "form[action='/networks/new'] input[name=name]";
+    await page.fill(name, "between");
     world.api.state.sessions.clear();
     const before = world.api.state.networks.length;
-    await page.click("form[action='/networks'][method=post] button[type=submit]");
+    await page.click("form[action='/networks/new'] button[type=submit]");
     await signInHere("Your session has ended");
-    await page.waitForURL("**/networks");
+    await page.waitForURL("**/networks/new");
     await page.waitForSelector("[data-kept-form]");
-    const name = "form[action='/networks'][method=post] input[name=name]";
     expect(await page.inputValue(name)).toBe("between");
     expect(world.api.state.networks.length).toBe(before);
-    await page.click("form[action='/networks'][method=post] button[type=submit]");
+    await page.click("form[action='/networks/new'] button[type=submit]");
     await page.waitForURL("**/networks/net_*");
     expect(world.api.state.networks.length).toBe(before + 1);
-    await page.goto(`${world.url}/networks`);
+    await page.goto(`${world.url}/networks/new`);
     expect(await page.inputValue(name)).toBe("");
   });
 

@@ -101,11 +101,11 @@ describe.skipIf(part.missing)("the panel without a mouse", { timeout: 240_000 },
     // Also when the results arrive after the arrow key, and no longer contain the focused link.
     await page.keyboard.press("Control+k");
     await page.keyboard.press("ArrowDown");
-    await page.waitForSelector("#palette-results a[href='/networks#create-title']");
+    await page.waitForSelector("#palette-results a[href='/networks/new']");
     await page.waitForSelector("#palette-results a[href='/servers/new']", { state: "detached" });
     await page.keyboard.press("Enter");
     // The first result: to create one.
-    await page.waitForURL("**/networks#create-title");
+    await page.waitForURL("**/networks/new");
     expect(watched.complaints).toEqual([]);
   });
 });

@@ -33,11 +33,16 @@ const landmarks = {
     "/jobs",
     "/usage",
     "/members",
+    "/members/invite",
     "/tokens",
+    "/tokens/new",
     "/audit",
     "/quotas",
     "/account/security",
     "/servers/new",
+    "/gateways/new",
+    "/public-ips/new",
+    "/ssh-keys/new",
     "/search",
   ],
   operator: [
@@ -49,7 +54,9 @@ const landmarks = {
     "/operator/import",
     "/operator/regions/new",
     "/organisations",
+    "/organisations/new",
     "/ip-pools",
+    "/ip-pools/new",
   ],
 };
 

@@ -156,7 +156,7 @@ describe.skipIf(part.missing)("consoles of living machines in a browser", { time
     const page = await openConsole(linux.id);
     await signInOnLine(page);
     const { page: other } = await signedIn();
-    await other.goto(`${world.url}/servers/${linux.id}`);
+    await other.goto(`${world.url}/servers/${linux.id}/console-sessions`);
     const panel = other.locator("#console-sessions");
     await expect.poll(() => panel.textContent(), slowly).toMatch(/Ada \(you\) · text/);
     // The page polls; the figures are recorded every few seconds.

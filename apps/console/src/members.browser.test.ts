@@ -39,9 +39,12 @@ describe.skipIf(part.missing)("people of an organisation in a browser", { timeou
     await signIn(page, world.url);
     await page.click(".sections > a[href='/members']");
     await page.waitForSelector("#invitations");
+    await page.click(".page-acts a[href='/members/invite']");
+    expect(await accessibilityProblems(page)).toEqual([]);
+    await takeScreenshots(page, `members-invite-${locale}`);
     await page.fill("#field-email", email);
     await page.selectOption("#invite-role", "viewer");
-    await page.click(".invite-form button[type=submit]");
+    await page.click(".create button[type=submit]");
     const link = await page.textContent("#shown-once");
     expect(await accessibilityProblems(page)).toEqual([]);
     await takeScreenshots(page, `members-${locale}`);

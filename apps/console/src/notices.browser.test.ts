@@ -28,7 +28,7 @@ describe.skipIf(part.missing)("a notice above a page", { timeout: 120_000 }, () 
     state.changeServer(id, { status: "stopping" });
     await page.goto(`${world.url}/servers/${id}?notice=power`);
     const notice = page.locator("main > .banner[data-kind=notice]");
-    await page.waitForSelector("#server-live[data-htmx-powered]");
+    await page.waitForSelector("#resource-live[data-htmx-powered]");
     const asked = world.api.calls.length;
     await refresh();
     await expect.poll(() => world.api.calls.length).toBeGreaterThan(asked);
@@ -42,8 +42,9 @@ describe.skipIf(part.missing)("a notice above a page", { timeout: 120_000 }, () 
   test("a link to a form focuses its first field", async () => {
     await signIn(page, world.url);
     await page.goto(`${world.url}/networks`);
-    await page.locator(".page-acts a[href='#create-title']").first().click();
+    await page.locator("main a[href='/networks/new']").first().click();
+    await page.waitForURL("**/networks/new");
     await page.keyboard.type("between");
-    expect(await page.inputValue("form[action='/networks'][method=post] input[name=name]")).toBe("between");
+    expect(await page.inputValue("form[action='/networks/new'] input[name=name]")).toBe("between");
   });
 });

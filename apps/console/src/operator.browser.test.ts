@@ -93,6 +93,7 @@ describe.skipIf(part.missing)("the operators' pages in a browser", { timeout: 24
       "differences-none": "/operator/drift?region=ank1",
       import: "/operator/import?region=ist1&vmid=20003",
       pools: "/ip-pools",
+      "pool-new": "/ip-pools/new",
       organisation: `/organisations/${organisations[0]?.id}`,
       lock: `/operator/servers/${servers[0]?.id}/lock`,
       reconcile: `/operator/servers/${servers[0]?.id}/reconcile`,
@@ -135,6 +136,7 @@ describe.skipIf(part.missing)("the operators' pages in a browser", { timeout: 24
     page = watched.page;
     await signInAsOperator(page, world.url);
     await page.click("a[href='/ip-pools']");
+    await page.click("a[href='/ip-pools/new']");
     await page.fill("#field-name", "public");
     await page.fill("#field-gateway", "203.0.113.1");
     await page.click("main .form button[type=submit]");
@@ -150,9 +152,12 @@ describe.skipIf(part.missing)("the operators' pages in a browser", { timeout: 24
     await page.waitForSelector("text=The addresses are allocated");
     await page.click("#ranges .row-form button");
     await page.waitForSelector("#ranges .problem >> text=is allocated");
+    await page.click(".tabs a[href$='/settings']");
     expect(await page.isDisabled("#delete button")).toBe(true);
+    await page.click(".tabs a >> nth=0");
     await page.click("#allocations tbody tr:first-child button");
     await page.click("#allocations tbody tr:first-child button");
+    await page.click(".tabs a[href$='/settings']");
     await page.fill("#confirm-name", "publik");
     await page.click("#delete button");
     await page.waitForSelector("#confirm-name-problem");
@@ -164,7 +169,7 @@ describe.skipIf(part.missing)("the operators' pages in a browser", { timeout: 24
 
   test("a pool in use is drawn, without findings", async () => {
     await signInAsOperator(page, world.url);
-    await page.goto(`${world.url}/ip-pools`);
+    await page.goto(`${world.url}/ip-pools/new`);
     await page.fill("#field-name", "public");
     await page.fill("#field-gateway", "203.0.113.1");
     await page.click("main .form button[type=submit]");

@@ -173,6 +173,7 @@ describe.skipIf(part.missing).each([
       "/operator/audit",
       "/operator/import",
       "/ip-pools",
+      "/ip-pools/new",
       "/organisations",
     ]) {
       await page.goto(world.url + path);
@@ -184,18 +185,18 @@ describe.skipIf(part.missing).each([
   test("pages that only an action leads to", async () => {
     seedEverything(world.api.state);
     await signIn(page, world.url);
-    await page.goto(`${world.url}/members`);
+    await page.goto(`${world.url}/members/invite`);
     await page.fill("#field-email", "grete@example.org");
-    await page.click(".invite-form button[type=submit]");
+    await page.click(".create button[type=submit]");
     const link = ((await page.textContent("#shown-once")) ?? "").trim();
     await see("act invitation shown once");
     await page.goto(`${world.url}/members`);
     await see("act members with an invitation");
     await page.goto(link);
     await see("act join, signed in as somebody else");
-    await page.goto(`${world.url}/tokens`);
+    await page.goto(`${world.url}/tokens/new`);
     await page.fill("#field-name", "deploy");
-    await page.click("#create button[type=submit]");
+    await page.click(".token-form button[type=submit]");
     await page.waitForSelector("#shown-once");
     await see("act token shown once");
     await page.goto(`${world.url}/account/security`);

@@ -27,7 +27,7 @@ const quota = { name: "vcpu", limit: 2, used: 2, asked: 1 } as const;
 describe("where a refusal can be fixed", () => {
   test.each([
     ["the quotas of a full one", { code: "quota_exceeded", resource: "org_1", quota }, "/quotas"],
-    ["the protection", { code: "protected", resource: server }, `/servers/${server}#danger`],
+    ["the protection", { code: "protected", resource: server }, `/servers/${server}/settings#danger`],
     ["who has the name", { code: "name_taken", resource: server }, `/servers/${server}`],
     ["what still uses it", { code: "in_use", resource: "ip_1" }, "/public-ips/ip_1"],
     ["the job that is open", { code: "invalid_state", resource: "job_1" }, "/jobs/job_1"],
@@ -43,7 +43,9 @@ describe("where a refusal can be fixed", () => {
       expect(remedyOf(taken, view(here))).toBeNull();
     expect(remedyOf(taken, view(`/servers/${server}x`))).not.toBeNull();
     const guarded = { code: "protected", resource: server } as const;
-    expect(remedyOf(guarded, view(`/servers/${server}/delete`))?.href).toBe(`/servers/${server}#danger`);
+    expect(remedyOf(guarded, view(`/servers/${server}/delete`))?.href).toBe(
+      `/servers/${server}/settings#danger`,
+    );
   });
 
   test("links operators only to the installation's pages, and links to quotas only for those who may read them", () => {

@@ -37,7 +37,7 @@ export function remedyOf(precondition: Precondition | undefined, view: Asked): R
   if (code === "last_owner") return { href: "/members", text: text.members };
   const address = resource === null ? null : resourceAddress(resource);
   if (address === null) return null;
-  if (code === "protected") return { href: `${address}#danger`, text: text.protection };
+  if (code === "protected") return { href: `${address}/settings#danger`, text: text.protection };
   // No link to the page that the person is on.
   const isHere =
     view.path === address || view.path.startsWith(`${address}/`) || view.path.startsWith(`${address}?`);

@@ -51,30 +51,36 @@ describe.skipIf(part.missing)("a server's actions in a browser", { timeout: 180_
     await page.goto(`${world.url}/servers/${id}`);
   }
   const server = () => world.api.state.server(id);
+  const openTab = async (tab: "network" | "settings") => {
+    await page.click(`.tabs a[href$='/${tab}']`);
+    await page.waitForSelector(`.tabs a[href$='/${tab}'][aria-current]`);
+  };
 
   test("a name, labels, an address, power and size are changed, with axe content on the way", async () => {
     await open();
     await page.click("#power > summary");
-    await page.click("#rename > summary");
-    await page.click("#edit-labels > summary");
     expect(await accessibilityProblems(page)).toEqual([]);
-    await takeScreenshots(page, "server-acts");
+    await takeScreenshots(page, "server-power");
+    await openTab("settings");
+    expect(await accessibilityProblems(page)).toEqual([]);
+    await takeScreenshots(page, "server-settings");
     await page.fill("#labels--key", "bad key");
-    await page.click("#edit-labels form:last-of-type button");
+    await page.click("#labels form:last-of-type button");
     await page.waitForSelector("#labels--key-problem");
     expect(await accessibilityProblems(page)).toEqual([]);
     // The page around it polls and changes; input and errors are kept.
     world.api.state.changeServer(id, { labels: { env: "test" } });
-    await page.evaluate(`document.getElementById("server-live").dispatchEvent(new CustomEvent("refresh"))`);
-    await page.waitForSelector("#labels .tag >> text=env=test");
+    await page.evaluate(`document.getElementById("resource-live").dispatchEvent(new CustomEvent("refresh"))`);
+    await expect.poll(() => page.inputValue("#labels-env")).toBe("test");
     expect(await page.inputValue("#labels--key")).toBe("bad key");
     expect(await page.locator("#labels--key-problem").count()).toBe(1);
     await page.fill("#labels--key", "role");
     await page.fill("#labels--value", "web");
-    await page.click("#edit-labels form:last-of-type button");
+    await page.click("#labels form:last-of-type button");
     await page.waitForSelector("text=The label is set");
     expect(server()?.labels).toEqual({ env: "test", role: "web" });
 
+    await openTab("network");
     await page.click("#public-ips form[action$='/attach-address'] button");
     await page.waitForSelector("#public-ips >> text=203.0.113.10");
     await page.click("#power > summary");
@@ -121,31 +127,31 @@ describe.skipIf(part.missing)("a server's actions in a browser", { timeout: 180_
     // A change of the server's status does not close it.
     await press();
     world.api.state.changeServer(id, { labels: { env: "test" } });
-    await page.evaluate(`document.getElementById("server-live").dispatchEvent(new CustomEvent("refresh"))`);
-    await page.waitForSelector("#labels .tag >> text=env=test");
+    await page.evaluate(`document.getElementById("resource-live").dispatchEvent(new CustomEvent("refresh"))`);
+    await page.waitForSelector(".facts .tag >> text=env=test");
     expect(await isOpen()).toBe(true);
     await page.setViewportSize({ width: 390, height: 844 });
     const overlap = `(() => {
       const menu = document.querySelector("#power .menu-body").getBoundingClientRect();
-      const rename = document.querySelector("#rename > summary").getBoundingClientRect();
-      return rename.top < menu.bottom && rename.bottom > menu.top;
+      const tabs = document.querySelector(".tabs").getBoundingClientRect();
+      return tabs.top < menu.bottom && tabs.bottom > menu.top;
     })()`;
     expect(await page.evaluate(overlap)).toBe(false);
-    await page.click("#rename > summary");
+    await openTab("settings");
     await page.waitForSelector("#rename input[name=name]");
   });
 
   test("a deleted server does not stay on its page in its last state", async () => {
     await open();
     world.api.state.servers.splice(0);
-    await page.evaluate(`document.getElementById("server-live").dispatchEvent(new CustomEvent("refresh"))`);
+    await page.evaluate(`document.getElementById("resource-live").dispatchEvent(new CustomEvent("refresh"))`);
     await page.waitForURL("**/servers?notice=gone");
     await page.waitForSelector("text=The server is destroyed");
   });
 
   test("without JavaScript and in Turkish every action works by its form", async () => {
     await open({ javaScriptEnabled: false, locale: "tr-TR" });
-    await page.click("#rename > summary");
+    await openTab("settings");
     await page.fill("#field-name", "web-9");
     await page.click("#rename button[type=submit]");
     await page.waitForSelector("text=Sunucunun adı değişti");
@@ -157,7 +163,7 @@ describe.skipIf(part.missing)("a server's actions in a browser", { timeout: 180_
     await page.click("#resize-summary button[value=resize]");
     await page.waitForSelector("text=Sunucu yeniden boyutlandırılıyor");
     world.api.state.succeed(server()?.job_id ?? "");
-    await page.reload();
+    await openTab("settings");
     await page.selectOption("#rebuild-image", "debian-13");
     await page.fill("#rebuild-name", "web-8");
     await page.click("#rebuild button[type=submit]");
@@ -167,7 +173,7 @@ describe.skipIf(part.missing)("a server's actions in a browser", { timeout: 180_
     await page.click("#rebuild button[type=submit]");
     expect(await page.textContent("#console-password")).toBe("Haliç-5d2m-Kule-18qa");
     world.api.state.succeed(server()?.job_id ?? "");
-    await page.goto(`${world.url}/servers/${id}`);
+    await page.goto(`${world.url}/servers/${id}/settings`);
     await page.fill("#confirm-name", "web-9");
     await page.click("#delete button[type=submit]");
     await page.click(".pending .confirm > summary");
@@ -179,6 +185,7 @@ describe.skipIf(part.missing)("a server's actions in a browser", { timeout: 180_
 
   test("the removal buffer counts down and can be ended early, without a finding of axe", async () => {
     await open({ locale: "tr-TR" });
+    await openTab("settings");
     await page.fill("#confirm-name", "web-1");
     await page.click("#delete button[type=submit]");
     await page.waitForSelector(".pending time");

@@ -54,6 +54,11 @@ describe.skipIf(part.missing)("the addresses of a subnet in a browser", { timeou
     expect(await page.getAttribute("html", "lang")).toBe(language);
     expect(await accessibilityProblems(page)).toEqual([]);
     await takeScreenshots(page, `subnet-${language}`);
+    await page.click(".tabs a[href$='/settings']");
+    await page.waitForURL("**/settings");
+    expect(await accessibilityProblems(page)).toEqual([]);
+    await takeScreenshots(page, `subnet-settings-${language}`);
+    await page.goto(path);
     for (const width of [1280, 390]) {
       await page.setViewportSize({ width, height: 900 });
       expect(await page.evaluate("document.documentElement.scrollWidth <= innerWidth")).toBe(true);

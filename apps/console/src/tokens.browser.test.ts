@@ -47,6 +47,7 @@ describe.skipIf(part.missing)("API tokens in a browser", { timeout: 180_000 }, (
       );
       await signIn(page, world.url);
       await page.goto(`${world.url}/tokens`);
+      await page.click(".page-acts a[href='/tokens/new']");
       await page.fill("#field-name", "deploy");
       await page.check("input[name=access][value=chosen]");
       await page.click(".scopes > summary");
@@ -54,7 +55,7 @@ describe.skipIf(part.missing)("API tokens in a browser", { timeout: 180_000 }, (
       await page.check("input[value='server:update']");
       expect(await accessibilityProblems(page)).toEqual([]);
       await takeScreenshots(page, `tokens-choose-${locale}`);
-      await page.click("#create button[type=submit]");
+      await page.click(".token-form button[type=submit]");
       await page.waitForSelector("#shown-once");
       expect(await accessibilityProblems(page)).toEqual([]);
       await takeScreenshots(page, `tokens-${locale}`);

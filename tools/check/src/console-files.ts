@@ -11,7 +11,6 @@ const drawn: ReadonlySet<string> = new Set([
   "panel",
   "table",
   "columns",
-  "calls",
   "selected",
   "part",
 ]);

@@ -1,5 +1,6 @@
 import { operations } from "@kule/contract/generated/operations";
 import { type CalledOperation, operationCall, referenceAddress } from "../api-operation.ts";
+import { Icon } from "./icons.tsx";
 import { CopyButton } from "./parts.tsx";
 import type { View } from "./view.ts";
 
@@ -36,8 +37,8 @@ export function ApiCall(props: Props) {
   );
 }
 
-/** All actions of a page as calls, one for each action, with the page's own values. */
-export function ApiCalls({
+/** All actions of a page as calls, one for each action, with the page's own values: a drawer at the page's side. */
+export function ApiDrawer({
   view,
   calls,
 }: {
@@ -46,15 +47,19 @@ export function ApiCalls({
 }) {
   const { apiCall, actions } = view.messages;
   return (
-    <section class="panel calls" aria-labelledby="calls-title">
-      <div class="panel-head">
+    <details class="menu drawer" id="api-calls">
+      <summary class="button" title={apiCall.acts}>
+        <Icon name="code" size={17} />
+        {apiCall.button}
+      </summary>
+      <section class="drawer-body calls" aria-labelledby="calls-title">
         <h2 id="calls-title">{apiCall.acts}</h2>
-      </div>
-      {calls.map((called) => {
-        const { audit } = operations[called.operation];
-        const label = audit === null ? apiCall.read : actions[audit];
-        return <ApiCall {...called} view={view} id={`call-${called.operation}`} label={label} />;
-      })}
-    </section>
+        {calls.map((called) => {
+          const { audit } = operations[called.operation];
+          const label = audit === null ? apiCall.read : actions[audit];
+          return <ApiCall {...called} view={view} id={`call-${called.operation}`} label={label} />;
+        })}
+      </section>
+    </details>
   );
 }

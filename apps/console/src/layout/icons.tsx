@@ -38,6 +38,7 @@ const paths = {
   search: "M11 17.5a6.5 6.5 0 1 0 0-13 6.5 6.5 0 0 0 0 13zM16 16l4 4",
   skip: "M5 12h14",
   sliders: "M4 8h9M17 8h3M4 16h3M11 16h9M13 5.5h4v5h-4zM7 13.5h4v5H7z",
+  code: "M8.5 7.5 4 12l4.5 4.5M15.5 7.5 20 12l-4.5 4.5",
   more: "M6 12h.01M12 12h.01M18 12h.01",
 } as const;
 

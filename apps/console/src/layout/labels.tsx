@@ -8,9 +8,9 @@ import type { View } from "./view.ts";
 
 type Labels = Readonly<Record<string, string>>;
 
-type Labelled = AnyItem & { readonly labels: Labels };
+export type Labelled = AnyItem & { readonly labels: Labels };
 
-type EditProps<Item extends Labelled> = {
+export type EditProps<Item extends Labelled> = {
   readonly view: View;
   readonly resource: Resource<Item>;
   readonly item: Item;
@@ -71,27 +71,45 @@ export function LabelsFact(props: { readonly view: View; readonly labels: Labels
  * The labels editor: one form for each label, and one for a new label. Each form changes one label and leaves the
  * others in their current state, so two people who change different labels do not undo each other's change.
  */
+export function LabelForms<Item extends Labelled>(props: EditProps<Item>) {
+  const { view, resource, item, why, form, idempotencyKey } = props;
+  const row: RowProps = {
+    view,
+    action: `${pageOf(resource, item)}/labels`,
+    of: formOf(props),
+    why,
+    form,
+    idempotencyKey,
+  };
+  return (
+    <>
+      {sorted(item.labels).map(([key, value]) => (
+        <LabelRow {...row} labelKey={key} value={value} />
+      ))}
+      <AddLabel {...row} />
+    </>
+  );
+}
+
+/** The labels editor in a row of a list, closed until it is needed. */
 export function EditLabels<Item extends Labelled>(props: EditProps<Item>) {
   const { view, resource, item, isOneOfMany } = props;
-  const { labels } = item;
-  const of = isOneOfMany ? `labels-${item.id}` : "labels";
   const texts = view.messages.labels;
-  const refused = refusedForm(props.form, of);
-  const { why, form, idempotencyKey } = props;
-  const row: RowProps = { view, action: `${pageOf(resource, item)}/labels`, of, why, form, idempotencyKey };
+  const of = formOf(props);
   return (
-    <details class="add-inline edit-labels" id={`edit-${of}`} open={refused !== null}>
+    <details class="add-inline edit-labels" id={`edit-${of}`} open={refusedForm(props.form, of) !== null}>
       <summary aria-label={isOneOfMany ? texts.editOf(resource.nameOf(item)) : undefined}>
         <Icon name="tag" size={15} />
         {texts.edit}
       </summary>
-      {sorted(labels).map(([key, value]) => (
-        <LabelRow {...row} labelKey={key} value={value} />
-      ))}
-      <AddLabel {...row} />
+      <LabelForms {...props} />
     </details>
   );
 }
+
+/** The key of the labels editor's forms on its page. */
+const formOf = ({ item, isOneOfMany }: Pick<EditProps<Labelled>, "item" | "isOneOfMany">) =>
+  isOneOfMany ? `labels-${item.id}` : "labels";
 
 /** The refused form, if it was this label's; the form for a new label has no key of its own. */
 function refusedFor(form: RefusedForm | null, of: string, key: string | null): RefusedForm | null {

@@ -118,9 +118,3 @@ test("the next page of a filtered list is filtered, too", async () => {
   const html = await ada.page("/networks?q=many&region=ist1&sort=name");
   expect(html).toMatch(/href="\/networks\?q=many&amp;region=ist1&amp;sort=name&amp;cursor=20"/);
 });
-
-test("a network with a gateway is offered none, whatever the filters of the list of gateways", async () => {
-  const [network] = world.api.state.networks;
-  const offer = `href="/gateways/new?network=${network?.id}"`;
-  expect(await ada.page("/gateways?q=nothing")).not.toContain(offer);
-});

@@ -3,9 +3,11 @@ import type { Messages } from "../messages/messages.ts";
 
 /** The sort orders of a list, its default first; a minus reverses one. */
 export const nameSorts = ["-created_at", "created_at", "name", "-name"] as const;
+/** The orders of lists whose entries are in regions. */
+export const regionSorts = [...nameSorts, "region", "-region"] as const;
 /** The orders of lists whose entries have no name. */
 export const addressSorts = ["-created_at", "created_at", "address", "-address"] as const;
-export type ListSort = (typeof nameSorts)[number] | (typeof addressSorts)[number];
+export type ListSort = (typeof regionSorts)[number] | (typeof addressSorts)[number];
 
 /** The query of a list's address. */
 export type ListQuery<Sort extends ListSort = ListSort> = {

@@ -3,7 +3,7 @@ import { type ColumnOf, type ListId, shownColumns } from "./list-choices.ts";
 import type { View } from "./view.ts";
 
 /** The keys by which the API can sort a list. */
-type SortKey = "name" | "created_at" | "address";
+type SortKey = "name" | "created_at" | "region" | "address";
 
 /** One column of a list: its head, and the cell of an item. */
 export type Column<Item> = {

@@ -1,7 +1,7 @@
 import type { Child } from "hono/jsx";
 import { ListFilters, NothingMatches, SelectorProblem } from "./list-filters.tsx";
 import { isNarrowed, type ListFilter, type ListQuery, type ListSort, listParameters } from "./list-query.ts";
-import { EmptyState, Pages, ToForm } from "./parts.tsx";
+import { CreateLink, EmptyState, Pages } from "./parts.tsx";
 import type { View } from "./view.ts";
 
 /** A product's list: its filters, its rows or the reason why there are none, and the link to the next page. */
@@ -21,7 +21,7 @@ export function NarrowedList(props: {
     readonly title: string;
     readonly hint: string;
     /** Where the first one is created; null for a role that may not create one. */
-    readonly begin: { readonly form: string; readonly text: string } | null;
+    readonly create: { readonly path: string; readonly text: string } | null;
   };
   readonly found: { readonly items: readonly unknown[]; readonly next_cursor: string | null };
   /** The page size and the columns of the list. */
@@ -59,7 +59,9 @@ export function NarrowedList(props: {
           <NothingMatches view={view} page={page} />
         ) : (
           <EmptyState title={empty.title} hint={empty.hint}>
-            {empty.begin === null ? null : <ToForm form={empty.begin.form}>{empty.begin.text}</ToForm>}
+            {empty.create === null ? null : (
+              <CreateLink path={empty.create.path}>{empty.create.text}</CreateLink>
+            )}
           </EmptyState>
         )}
         <Pages view={view} base={page} query={parameters} cursor={query.cursor} next={found.next_cursor} />

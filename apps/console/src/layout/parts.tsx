@@ -3,29 +3,35 @@ import { formTokenField } from "../csrf.ts";
 import { Icon, type IconName } from "./icons.tsx";
 import type { View } from "./view.ts";
 
-/** Title of a page with its introduction and the page's main action. */
+/** Title of a page with its introduction, the page's main action, and its calls to the API. */
 export function PageHead(props: {
   readonly title: string;
   readonly lead?: string;
+  /** The drawer with the page's calls. */
+  readonly api?: Child;
   readonly children?: Child;
 }) {
+  const { api, children } = props;
   return (
     <div class="page-head">
       <div>
         <h1>{props.title}</h1>
         {props.lead === undefined ? null : <p class="lead">{props.lead}</p>}
       </div>
-      {props.children === undefined ? null : <div class="page-acts">{props.children}</div>}
+      {api === undefined && children === undefined ? null : (
+        <div class="page-acts">
+          {children}
+          {api}
+        </div>
+      )}
     </div>
   );
 }
 
-/**
- * Links from the head of a list, or from an empty list, to the form below it, which a long list moves off the screen.
- */
-export function ToForm(props: { readonly form: string; readonly children?: Child }) {
+/** Links from a list to the page that creates one more: a page has one such button. */
+export function CreateLink(props: { readonly path: string; readonly children?: Child }) {
   return (
-    <a class="button" data-kind="primary" href={`#${props.form}`}>
+    <a class="button" data-kind="primary" href={props.path}>
       <Icon name="plus" />
       {props.children}
     </a>

@@ -3,7 +3,16 @@ import { Icon, type IconName } from "./icons.tsx";
 import { type OrganisationPage, organisationPages } from "./organisation-pages.ts";
 import type { View } from "./view.ts";
 
-type Product = "servers" | "networks" | "gateways" | "firewalls" | "publicIps" | "sshKeys" | "jobs" | "usage";
+/** The entries of the rail for what an organisation uses. */
+export type Product =
+  | "servers"
+  | "networks"
+  | "gateways"
+  | "firewalls"
+  | "publicIps"
+  | "sshKeys"
+  | "jobs"
+  | "usage";
 
 /** The entry of the rail to which a page belongs; `organisation` is the link above the entries. */
 export type Section = Product | OrganisationPage | "organisation" | "operator";

@@ -2,6 +2,7 @@ import type { Child } from "hono/jsx";
 import type { PagePart } from "../assets.ts";
 import { formTokenField } from "../csrf.ts";
 import { firstPage } from "../session.ts";
+import { type Crumb, Crumbs } from "./crumbs-part.tsx";
 import { Dialogs } from "./dialogs.tsx";
 import { Document } from "./document.tsx";
 import { Icon } from "./icons.tsx";
@@ -30,11 +31,16 @@ type Props = {
   /** Assets beyond those that all pages of the section load. */
   readonly needs?: readonly PagePart[];
   readonly keepsForms?: boolean;
+  /** The pages above this one; left out on the first page of a section. */
+  readonly crumbs?: readonly Crumb[];
+  /** This page's own name at the end of the crumbs; the title unless set. */
+  readonly here?: string;
   readonly children?: Child;
 };
 
 /** A signed-in page: the rail with the products, the account, and the content. */
-export function Shell({ view, title, section, needs = [], keepsForms = false, children }: Props) {
+export function Shell(props: Props) {
+  const { view, title, section, needs = [], keepsForms = false, crumbs, here = title, children } = props;
   const { messages, session } = view;
   // Without an organisation there is nothing to search and no jobs run.
   const isSomewhere = session !== null && session.organisation !== null;
@@ -77,6 +83,7 @@ export function Shell({ view, title, section, needs = [], keepsForms = false, ch
           <Icon name="alert" />
           <span>{messages.common.stale}</span>
         </p>
+        {crumbs === undefined ? null : <Crumbs view={view} parents={crumbs} here={here} />}
         {children}
       </main>
       <aside id="toasts" aria-label={messages.activity.ended} />

@@ -47,7 +47,7 @@ export const auditEn = {
     },
   },
   resourceTabs: {
-    label: (name: string) => `What there is of ${name}`,
+    label: (name: string) => `Pages of ${name}`,
     tabs: {
       overview: "Overview",
       network: "Network",
@@ -55,8 +55,9 @@ export const auditEn = {
       jobs: "Jobs",
       usage: "Usage",
       audit: "Audit trail",
-      danger: "Danger zone",
+      settings: "Settings",
     },
+    danger: "Danger zone",
     moreUsage: "Other months, filters and files",
     moreAudit: "By person, action, outcome and time",
   },

@@ -33,7 +33,6 @@ export const gatewaysEn = {
     },
     error: "The change could not be applied at the region's edge. The former state is in force.",
     job: "what is happening",
-    overview: "Gateway",
     served: {
       title: "Served subnets",
       none: "It serves no subnet: no traffic leaves through it.",
@@ -68,7 +67,7 @@ export const gatewaysEn = {
     notices: {
       created: "The gateway is being created.",
       changed: "The gateway is changed.",
-      served: "The subnet is being detached.",
+      served: "The subnet is on its way.",
       unserved: "The subnet is being detached.",
       forwarded: "The port is on its way.",
       unforwarded: "The forward is being removed.",

@@ -2,7 +2,8 @@
 export const membersEn = {
   apiCall: {
     summary: "API call",
-    acts: "API",
+    button: "API",
+    acts: "API calls of this page",
     read: "Read",
     hint: "This is one call to the same API. Put your token in $TOKEN.",
     reference: (operation: string) => `${operation} in the reference`,

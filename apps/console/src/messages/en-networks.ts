@@ -219,7 +219,6 @@ export const networkingEn = {
   },
   network: {
     all: "All networks",
-    facts: "Network",
     servers: "Servers",
     subnets: "Subnets",
     publicAddress: "Public address",
@@ -237,7 +236,6 @@ export const networkingEn = {
     deleteSubnetShort: "Delete subnet",
     notices: {
       created: "The network is created.",
-      subnet: "The subnet is created.",
       changed: "The network is changed.",
       subnetDeleted: "The subnet is deleted.",
     } as Readonly<Record<string, string>>,

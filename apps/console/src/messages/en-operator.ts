@@ -413,7 +413,6 @@ export const operatorEn = {
   serverReconcile: {
     title: (name: string) => `Re-apply the settings of ${name}`,
     lead: "Write the recorded state back to a VM that was changed at the hypervisor.",
-    back: "Back to the server",
     state: "What differs",
     asWanted: "as it should be",
     asWantedHint: "The last scans found no difference. The job checks again.",
@@ -442,7 +441,6 @@ export const operatorEn = {
     unlock: "Take the lock off",
     asCustomer: "What the customer sees",
     goesOn: "Open jobs continue. The end of a removal buffer waits.",
-    back: "Back to the server",
     notices: {
       locked: "The server is locked.",
       unlocked: "The lock is off.",

@@ -5,7 +5,6 @@ type AddressState = Schemas["AddressState"];
 /** English texts of a subnet: its addresses, their users, and its reservations. */
 export const subnetsEn = {
   subnet: {
-    lead: (tier: string, cidr: string) => `${tier} · ${cidr}`,
     use: "Addresses",
     shares: { used: "used", quarantined: "quarantined", reserved: "reserved", free: "free" },
     total: (count: string) => `${count} that servers can have`,
@@ -43,6 +42,7 @@ export const subnetsEn = {
     subnetReserves: (count: number) =>
       count === 1 ? "One of its addresses is reserved." : `${count} of its addresses are reserved.`,
     notices: {
+      created: "The subnet is created.",
       changed: "The subnet is changed.",
       reserved: "The address is reserved.",
       reservationChanged: "The reservation is changed.",

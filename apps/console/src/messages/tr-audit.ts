@@ -49,7 +49,7 @@ export const auditTr = {
     },
   },
   resourceTabs: {
-    label: (name: string) => `${name} hakkında`,
+    label: (name: string) => `${name} sayfaları`,
     tabs: {
       overview: "Genel bakış",
       network: "Ağ",
@@ -57,8 +57,9 @@ export const auditTr = {
       jobs: "İşler",
       usage: "Kullanım",
       audit: "Denetim kaydı",
-      danger: "Tehlikeli bölge",
+      settings: "Ayarlar",
     },
+    danger: "Tehlikeli bölge",
     moreUsage: "Başka aylar, süzgeçler ve dosyalar",
     moreAudit: "Kişiye, işleme, sonuca ve zamana göre",
   },

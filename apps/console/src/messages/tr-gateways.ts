@@ -34,7 +34,6 @@ export const gatewaysTr = {
     },
     error: "Bölgenin yönlendiricisine bildirilemedi. Önceki durum yürürlükte.",
     job: "ne oluyor",
-    overview: "Ağ geçidi",
     served: {
       title: "Hizmet verilen alt ağlar",
       none: "Hiçbir alt ağa hizmet vermiyor: buradan hiçbir şey çıkmaz.",

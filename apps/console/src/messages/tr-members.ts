@@ -4,7 +4,8 @@ import type { membersEn } from "./en-members.ts";
 export const membersTr = {
   apiCall: {
     summary: "API çağrısı",
-    acts: "API",
+    button: "API",
+    acts: "Bu sayfanın API çağrıları",
     read: "Oku",
     hint: "Bu, aynı API'ye yapılan tek bir çağrıdır. $TOKEN yerine kendi belirtecinizi koyun.",
     reference: (operation: string) => `başvuru sayfasında ${operation}`,

@@ -264,7 +264,6 @@ export const networkingTr = {
   },
   network: {
     all: "Tüm ağlar",
-    facts: "Ağ",
     servers: "Sunucular",
     subnets: "Alt ağlar",
     publicAddress: "Genel adres",
@@ -282,7 +281,6 @@ export const networkingTr = {
     deleteSubnetShort: "Alt ağı sil",
     notices: {
       created: "Ağ oluşturuldu.",
-      subnet: "Alt ağ oluşturuldu.",
       changed: "Ağ değiştirildi.",
       subnetDeleted: "Alt ağ silindi.",
     },

@@ -408,7 +408,6 @@ export const operatorTr = {
   serverReconcile: {
     title: (name: string) => `${name} ayarlarını yeniden uygula`,
     lead: "Hipervizörde elle değiştirilenler makineye yeniden yazılır.",
-    back: "Sunucuya dön",
     state: "Farklı olanlar",
     asWanted: "olması gerektiği gibi",
     asWantedHint: "Son taramalarda fark bulunmadı. İş yeniden denetler.",
@@ -438,7 +437,6 @@ export const operatorTr = {
     unlock: "Kilidi aç",
     asCustomer: "Müşterinin gördüğü",
     goesOn: "Sürmekte olan iş sürer. Kaldırma beklemesinin sonu bekler.",
-    back: "Sunucuya dön",
     notices: {
       locked: "Sunucu kilitlendi.",
       unlocked: "Kilit açıldı.",

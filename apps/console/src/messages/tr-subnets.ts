@@ -3,7 +3,6 @@ import type { subnetsEn } from "./en-subnets.ts";
 /** Turkish texts of a subnet: its addresses, their users, and its reservations. */
 export const subnetsTr = {
   subnet: {
-    lead: (tier: string, cidr: string) => `${tier} · ${cidr}`,
     use: "Adresler",
     shares: { used: "kullanımda", quarantined: "karantinada", reserved: "rezerve", free: "boş" },
     total: (count: string) => `Sunucuların alabileceği ${count} adres`,
@@ -40,6 +39,7 @@ export const subnetsTr = {
     open: (name: string) => `${name} alt ağının adresleri`,
     subnetReserves: (count: number) => `${count} adresi rezerve.`,
     notices: {
+      created: "Alt ağ oluşturuldu.",
       changed: "Alt ağ değiştirildi.",
       reserved: "Adres rezerve edildi.",
       reservationChanged: "Rezervasyon değiştirildi.",

@@ -1,7 +1,7 @@
 import { Offered } from "../layout/action-button.tsx";
-import { EditLabels } from "../layout/labels.tsx";
 import type { View } from "../layout/view.ts";
 import type { RefusedForm } from "../refused-form.ts";
+import { LabelsPanel } from "./labels-panel.tsx";
 import { type AnyItem, permissionTo, type Resource } from "./resource.ts";
 import { SettingsForm } from "./settings-form.tsx";
 
@@ -11,7 +11,7 @@ type Changeable = AnyItem & {
   readonly labels: Readonly<Record<string, string>>;
 };
 
-/** The forms for name, description and labels on a resource's page, for roles that may change them. */
+/** The panels for name, description and labels on a resource's settings, for roles that may change them. */
 export function ChangeForms<Item extends Changeable>(props: {
   readonly view: View;
   readonly resource: Resource<Item>;
@@ -23,9 +23,8 @@ export function ChangeForms<Item extends Changeable>(props: {
 }) {
   return (
     <Offered view={props.view} permission={permissionTo(props.resource, "update")}>
-      {" "}
       <SettingsForm {...props} />
-      <EditLabels {...props} />
+      <LabelsPanel {...props} />
     </Offered>
   );
 }

@@ -10,7 +10,7 @@ import { type AnyItem, filledPath, pageRoute, type Resource } from "./resource.t
 /** The page that contains the forms of a resource. */
 export type FormPage = {
   readonly show: ShowForm;
-  /** Its address; the resource's own page unless set. */
+  /** Its address; the resource's settings unless set, or its page if it has no tabs. */
   pathOf?(context: ConsoleContext): string;
   /** The key of a form on a page with the forms of several resources. */
   formNamed?(form: "settings" | "labels", context: ConsoleContext): string;
@@ -32,7 +32,9 @@ export function changeRoutes<Item extends AnyItem>(
   const { operations, settings } = resource;
   const route = pageRoute(resource);
   const idsIn = (context: ConsoleContext) => context.req.param() as Readonly<Record<string, string>>;
-  const pathOf = (context: ConsoleContext) => page.pathOf?.(context) ?? filledPath(resource, idsIn(context));
+  const isTab = resource.tabs !== undefined;
+  const pathOf = (context: ConsoleContext) =>
+    page.pathOf?.(context) ?? `${filledPath(resource, idsIn(context))}${isTab ? "/settings" : ""}`;
   const named = (form: "settings" | "labels", context: ConsoleContext) =>
     page.formNamed?.(form, context) ?? form;
   const answer = answersOf(pathOf, page.show);
@@ -47,7 +49,8 @@ export function changeRoutes<Item extends AnyItem>(
 
   const { deleted } = page;
   const forms = [
-    "settings",
+    // A resource with tabs has a page at this address.
+    ...(isTab ? [] : ["settings"]),
     ...(resource.hasLabels ? ["labels"] : []),
     ...(deleted === undefined ? [] : ["delete"]),
   ];

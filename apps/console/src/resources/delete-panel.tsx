@@ -23,7 +23,7 @@ export function DeletePanel<Item extends AnyItem>(props: Props<Item>) {
   return (
     <section class="panel danger" id="danger" aria-labelledby="danger-title">
       <div class="panel-head">
-        <h2 id="danger-title">{props.view.messages.resourceTabs.tabs.danger}</h2>
+        <h2 id="danger-title">{props.view.messages.resourceTabs.danger}</h2>
       </div>
       <DeleteRow {...props} />
     </section>

@@ -1,19 +1,18 @@
 import type { Child } from "hono/jsx";
-import type { ListQuery } from "../layout/list-query.ts";
+import type { CalledOperation } from "../api-operation.ts";
+import { ApiDrawer } from "../layout/api-call-part.tsx";
+import { isNarrowed, type ListQuery } from "../layout/list-query.ts";
 import { NarrowedList } from "../layout/narrowed-list.tsx";
 import { PageNotice } from "../layout/page-notice.tsx";
-import { PageHead, ToForm } from "../layout/parts.tsx";
+import { CreateLink, PageHead } from "../layout/parts.tsx";
 import { Shell } from "../layout/shell.tsx";
 import type { View } from "../layout/view.ts";
 import type { PageBanner } from "../page-banner.ts";
 import type { SelectedKind } from "../products/selected/kind.ts";
 import { SelectionBar } from "../products/selected/selection-part.tsx";
-import { type AnyItem, type ListedResource, listPath } from "./resource.ts";
+import { type AnyItem, createPath, type ListedResource, listPath } from "./resource.ts";
 
-/** The id of the heading of every create form, to which the head and an empty list link. */
-export const createHeading = "create-title";
-
-/** The page of a resource's list: the frame around the table and the create form, which are the product's own. */
+/** The page of a resource's list: the frame around the table, which is the product's own. */
 export function ResourceListPage<Item extends AnyItem, Act extends string = never>(props: {
   readonly view: View;
   readonly resource: ListedResource<Item>;
@@ -28,24 +27,35 @@ export function ResourceListPage<Item extends AnyItem, Act extends string = neve
   /** The actions for several of them at once. */
   readonly selected?: SelectedKind<Item, Act>;
   readonly mayCreate: boolean;
-  /** Above the head: a link back, or the tabs of a section. */
+  /** Above the head: the tabs of a section. */
   readonly above?: Child;
-  /** In the head; the link to the create form unless the page sets another. */
-  readonly head?: Child;
+  /** The page's calls beside the list's own. */
+  readonly calls?: readonly CalledOperation[];
   /** The list itself. */
   readonly children: Child;
-  /** Below the list: the create form and the calls. */
-  readonly below: Child;
 }) {
   const { view, resource, found, banner, selected, mayCreate } = props;
-  const { element, filters, sorts, isLive = false, texts } = resource.listed;
+  const { element, filters, sorts, isLive = false, parents, texts } = resource.listed;
   const text = texts(view.messages);
-  const toForm = mayCreate ? <ToForm form={createHeading}>{text.create}</ToForm> : null;
+  const create = mayCreate ? { path: createPath(resource), text: text.create } : null;
+  // An empty list has the button in its middle; a page has one primary button.
+  const isEmpty = found.items.length === 0 && !isNarrowed(props.query) && props.query.cursor === undefined;
   return (
-    <Shell view={view} title={text.title} section={resource.section}>
+    <Shell
+      view={view}
+      title={text.title}
+      section={resource.section}
+      {...(parents === undefined ? {} : { crumbs: parents(view.messages) })}
+    >
       {props.above}
-      <PageHead title={text.title} lead={text.lead}>
-        {props.head === undefined ? toForm : props.head}
+      <PageHead
+        title={text.title}
+        lead={text.lead}
+        api={
+          <ApiDrawer view={view} calls={[{ operation: resource.operations.list }, ...(props.calls ?? [])]} />
+        }
+      >
+        {create === null || isEmpty ? null : <CreateLink path={create.path}>{create.text}</CreateLink>}
       </PageHead>
       <PageNotice banner={banner} />
       <NarrowedList
@@ -60,7 +70,7 @@ export function ResourceListPage<Item extends AnyItem, Act extends string = neve
         empty={{
           title: text.empty,
           hint: text.emptyHint,
-          begin: mayCreate ? { form: createHeading, text: text.create } : null,
+          create,
         }}
         found={found}
         options={props.options}
@@ -69,7 +79,6 @@ export function ResourceListPage<Item extends AnyItem, Act extends string = neve
         {props.children}
       </NarrowedList>
       {selected === undefined ? null : <SelectionBar view={view} kind={selected} items={found.items} />}
-      {props.below}
     </Shell>
   );
 }

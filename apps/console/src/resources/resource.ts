@@ -1,16 +1,17 @@
 import { operations } from "@kule/contract/generated/operations";
 import type { OperationId } from "@kule/contract/schemas";
 import type { CalledOperation } from "../api-operation.ts";
+import type { Crumb } from "../layout/crumbs-part.tsx";
 import type { ListId } from "../layout/list-choices.ts";
 import type { ListFilter, ListSort } from "../layout/list-query.ts";
-import type { Section } from "../layout/rail-sections.tsx";
+import type { Product } from "../layout/rail-sections.tsx";
 import type { Messages } from "../messages/messages.ts";
 
 /** The fields that every resource has. */
 export type AnyItem = { readonly id: string };
 
-/** The parts of a resource's page, and its other pages. */
-export type ResourceTab = "overview" | "network" | "console" | "jobs" | "usage" | "audit" | "danger";
+/** The pages of a resource. */
+export type ResourceTab = "overview" | "network" | "console" | "jobs" | "usage" | "audit" | "settings";
 
 /** The kinds of resources that the search finds. */
 export type FoundKind = "server" | "network" | "firewall" | "gateway" | "public_ip" | "ssh_key";
@@ -24,7 +25,7 @@ export type Resource<Item extends AnyItem> = {
   /** The prefix of its ids, without the underscore. */
   readonly prefix: string;
   /** Its section of the panel's navigation. */
-  readonly section: Section;
+  readonly section: Product | "operator";
   readonly operations: Readonly<Record<"list" | "get" | "update" | "delete", OperationId>>;
   nameOf(item: Item): string;
   /** What distinguishes two resources of the same name: an address, a region. */
@@ -46,8 +47,8 @@ export type Resource<Item extends AnyItem> = {
   readonly hasPage: boolean;
   /** Its name in the search, if the search finds it. */
   readonly found?: FoundKind;
-  /** The tabs of its page, and the permissions of which the danger zone requires at least one. */
-  readonly tabs?: { readonly all: readonly ResourceTab[]; readonly danger: readonly string[] };
+  /** Its tabs, and the permissions of which the settings require at least one. */
+  readonly tabs?: { readonly all: readonly ResourceTab[]; readonly settings: readonly string[] };
   /** The page of their list, where the shared code makes it. */
   readonly listed?: ResourceListing;
   texts(messages: Messages): ResourceTexts;
@@ -63,12 +64,14 @@ export type ResourceListing = {
   readonly sorts: readonly [ListSort, ...ListSort[]];
   /** Its entries change by themselves, so that it polls. */
   readonly isLive?: true;
+  /** The pages above the list, where it is not the first page of its section. */
+  parents?(messages: Messages): readonly Crumb[];
   texts(messages: Messages): {
     readonly title: string;
     readonly lead: string;
     readonly empty: string;
     readonly emptyHint: string;
-    /** The link to the create form. */
+    /** The link to the page that creates one, and its title. */
     readonly create: string;
   };
 };
@@ -88,6 +91,21 @@ type Operated = {
 /** The address of the list: `/networks`. */
 export function listPath({ operations: { list } }: Operated): string {
   return operations[list].path;
+}
+
+/** The way to the pages below the list: the pages above it, and the list. */
+export function listCrumbs<Item extends AnyItem>(
+  resource: Resource<Item>,
+  messages: Messages,
+): readonly Crumb[] {
+  const { listed } = resource;
+  const text = listed?.texts(messages).title ?? messages.navigation[resource.section];
+  return [...(listed?.parents?.(messages) ?? []), { path: listPath(resource), text }];
+}
+
+/** The address of the page that creates one: `/networks/new`. */
+export function createPath(resource: Operated): string {
+  return `${listPath(resource)}/new`;
 }
 
 /** The address of one in the panel, which is its path in the API. */

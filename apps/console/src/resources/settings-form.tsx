@@ -1,6 +1,5 @@
 import { ActionButton } from "../layout/action-button.tsx";
 import { noProblems, TextField } from "../layout/fields.tsx";
-import { Icon } from "../layout/icons.tsx";
 import { FormSeal } from "../layout/parts.tsx";
 import type { View } from "../layout/view.ts";
 import { keptForm, type RefusedForm, refusedForm } from "../refused-form.ts";
@@ -8,7 +7,7 @@ import { type AnyItem, pageOf, type Resource } from "./resource.ts";
 
 type Described = AnyItem & { readonly name: string; readonly description: string };
 
-/** Name and description of a resource, to be changed in place. */
+/** The form for name and description of a resource. */
 export function SettingsForm<Item extends Described>(props: {
   readonly view: View;
   readonly resource: Resource<Item>;
@@ -22,11 +21,10 @@ export function SettingsForm<Item extends Described>(props: {
   const form = refusedForm(props.form, "settings");
   const problems = form?.problems ?? noProblems;
   return (
-    <details class="add-inline" id="settings" open={form !== null} {...keptForm(form, "settings")}>
-      <summary>
-        <Icon name="pencil" size={15} />
-        {common.changeSettings}
-      </summary>
+    <section class="panel" id="settings" aria-labelledby="settings-title" {...keptForm(form, "settings")}>
+      <div class="panel-head">
+        <h2 id="settings-title">{common.nameAndDescription}</h2>
+      </div>
       <form class="form" method="post" action={`${pageOf(resource, item)}/settings`}>
         <FormSeal view={view} idempotencyKey={`${idempotencyKey}-settings`} />
         <TextField
@@ -50,6 +48,6 @@ export function SettingsForm<Item extends Described>(props: {
         />
         <ActionButton why={why}>{common.save}</ActionButton>
       </form>
-    </details>
+    </section>
   );
 }

@@ -31,7 +31,7 @@ describe.skipIf(part.missing)("keys and usage in the panel of a whole Kule", { t
 
   test("an SSH key is refused with the reason, added, chosen for a server, and deleted", async () => {
     const { page } = owner;
-    await owner.open("/ssh-keys");
+    await owner.open("/ssh-keys/new");
     const add = async (name: string, key: string) => {
       await page.fill("main .form [name=name]", name);
       await page.fill("main .form textarea", key);
@@ -50,8 +50,11 @@ describe.skipIf(part.missing)("keys and usage in the panel of a whole Kule", { t
     }
     await add("laptop", key);
     await page.waitForSelector("text=The key is added");
+    await owner.open("/ssh-keys/new");
     await add("again", key);
     await page.waitForSelector(".problem");
+    await page.click("main .form a[href^='/ssh-keys?q=laptop#key_']");
+    await page.waitForSelector("#key-list tr[id^=key_] >> text=laptop");
     await owner.open("/servers/new");
     await page.fill("#field-name", "opened");
     await page.check("#access input[name=ssh_key_ids]");

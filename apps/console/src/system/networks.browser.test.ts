@@ -97,10 +97,10 @@ describe.skipIf(chromium.missing || wires.missing)(
 
     test("a network and its subnets are created, and become ready without a reload", async () => {
       const { page } = english;
-      await english.open("/networks");
+      await english.open("/networks/new");
       await page.fill("#field-name", "shop");
       await page.fill("#field-cidr", "10.20.0.0/16");
-      await send(page, "main form.form[action='/networks'] button[type=submit]");
+      await send(page, "main form.form[action='/networks/new'] button[type=submit]");
       await page.waitForURL(/\/networks\/net_\w+\?notice=created/);
       network = new URL(page.url()).pathname.split("/").at(-1) ?? "";
       for (const [name, tier, cidr] of [
@@ -108,11 +108,12 @@ describe.skipIf(chromium.missing || wires.missing)(
         ["data", "data", "10.20.2.0/24"],
       ]) {
         await english.open(`/networks/${network}`);
-        await page.click(`details:has(form[action$='/${network}/subnets']) > summary`);
-        await page.fill(`#field-name-${network}`, name ?? "");
+        await page.click(`a[href='/networks/${network}/subnets/new']`);
+        await page.fill("#field-name", name ?? "");
         await page.check(`input[name=tier][value=${tier}]`);
-        await page.fill(`#field-cidr-${network}`, cidr ?? "");
-        await send(page, `form[action$='/${network}/subnets'] button[type=submit]`);
+        await page.fill("#field-cidr", cidr ?? "");
+        await send(page, `form[action$='/${network}/subnets/new'] button[type=submit]`);
+        await page.waitForURL(/\/subnets\/sub_\w+\?notice=created/);
       }
       await english.open(`/networks/${network}`);
       await expect.poll(() => page.locator("tbody .status[data-tone=good]").count(), longTimeout).toBe(2);
@@ -155,7 +156,7 @@ describe.skipIf(chromium.missing || wires.missing)(
       for (const box of await page.locator("input[name=subnet_ids]:enabled").all()) await box.check();
       await send(page, "#content button[data-kind=primary]");
       await page.waitForURL(/\/gateways\/gw_/);
-      await page.waitForSelector("#gateway-live .panel-head .status >> text=etkin", longTimeout);
+      await page.waitForSelector(".resource-head .status >> text=etkin", longTimeout);
       expect(await accessibilityProblems(page)).toEqual([]);
       await takeScreenshots(page, "system-gateway-tr");
       const front = await consoleOf("front", english);
@@ -172,10 +173,10 @@ describe.skipIf(chromium.missing || wires.missing)(
 
     test("a firewall blocks a server except for its allow rules, and another rule opens it", async () => {
       const { page } = english;
-      await english.open("/firewalls");
+      await english.open("/firewalls/new");
       await page.fill("#field-name", "store");
       await page.selectOption("#field-start", "web");
-      await send(page, "main form.form[action='/firewalls'] button[type=submit]");
+      await send(page, "main form.form[action='/firewalls/new'] button[type=submit]");
       await page.waitForURL(/\/firewalls\/\w+\?notice=created/);
       await page.selectOption("#attach-target", servers.get("back") ?? "");
       await page.click("#attach-form button[type=submit]");
@@ -190,7 +191,7 @@ describe.skipIf(chromium.missing || wires.missing)(
       expect(await types(front, "curl http://10.20.2.2/")).toContain("Hello from back. You are 10.20.1.2.");
 
       await turkish.open(new URL(page.url()).pathname);
-      await turkish.page.click("#rules a.button");
+      await turkish.page.click(".page-acts a[href$='/rules']");
       await turkish.page.click("#add-rule");
       await turkish.page.waitForSelector("#rule-1-protocol");
       await turkish.page.selectOption("#rule-1-protocol", "icmp");
@@ -205,6 +206,7 @@ describe.skipIf(chromium.missing || wires.missing)(
       const { page } = turkish;
       await turkish.open("/gateways");
       await page.click("#gateway-list a[href^='/gateways/gw_']");
+      await page.click(".tabs a[href$='/settings']");
       await page.fill("#confirm-name", "out");
       await page.click("#delete button[type=submit]");
       await page.waitForURL(/\/gateways\?notice=gone/, longTimeout);

@@ -40,11 +40,23 @@ describe.skipIf(part.missing)("the operators' pages of a whole Kule", { timeout:
     await owner.page.waitForSelector(".banner >> text=Abuse report 4711");
     await owner.page.click("#power > summary");
     expect(await owner.page.textContent("#power-stop")).toContain("Abuse report 4711");
-    for (const button of ["#power button[value=stop]", "#public-ips button", "#delete button"])
-      expect(await owner.page.locator(button).first().isDisabled(), button).toBe(true);
+    for (const [tab, button] of [
+      ["", "#power button[value=stop]"],
+      ["/network", "#public-ips button"],
+      ["/settings", "#delete button"],
+    ]) {
+      await owner.open(`/servers/${server}${tab}`);
+      expect(
+        await owner.page
+          .locator(button ?? "")
+          .first()
+          .isDisabled(),
+        button,
+      ).toBe(true);
+    }
     await send(page, "button[formaction$='/unlock']");
     await page.waitForSelector(".status >> text=Not locked");
-    await owner.open(`/servers/${server}`);
+    await owner.open(`/servers/${server}/settings`);
     await owner.page.waitForSelector("#confirm-name");
   });
 

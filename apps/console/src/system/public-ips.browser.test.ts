@@ -35,8 +35,8 @@ describe.skipIf(part.missing)("public addresses in the panel of a whole Kule", {
   };
 
   test("an address that is not allocated is refused in the page's language", async () => {
-    await owner.open("/public-ips");
-    await owner.page.click("main > .panel .form button[type=submit]");
+    await owner.open("/public-ips/new");
+    await owner.page.click("main .form button[type=submit]");
     await owner.page.waitForSelector("text=boş genel adresi yok");
   });
 
@@ -46,7 +46,7 @@ describe.skipIf(part.missing)("public addresses in the panel of a whole Kule", {
       ["public", "203.0.113.1", "24", "203.0.113.0/28"],
       ["public six", "2001:db8:77::1", "64", "2001:db8:77::10 - 2001:db8:77::1f"],
     ] as const) {
-      await operator.open("/ip-pools");
+      await operator.open("/ip-pools/new");
       await page.fill("#field-name", name);
       await page.fill("#field-gateway", gateway);
       await page.fill("#field-prefix_length", prefix);
@@ -63,26 +63,28 @@ describe.skipIf(part.missing)("public addresses in the panel of a whole Kule", {
 
   test("an address is reserved, attached, named, moved and verified on the VMs at each step", async () => {
     const { page } = owner;
-    await owner.open("/public-ips");
-    await page.click("main > .panel .form button[type=submit]");
+    await owner.open("/public-ips/new");
+    await page.click("main .form button[type=submit]");
     const address = await page.textContent("#public-ip-address");
     expect(address).toMatch(/^203\.0\.113\./);
     const attach = async (id: string | undefined) => {
-      await page.selectOption("#public-ip-live select[name=server_id]", id ?? "");
-      await page.click("#public-ip-live form[action$='/attach'] button");
-      await page.waitForSelector(`#public-ip-live dd a[href='/servers/${id}']`);
-      await page.waitForSelector(`#public-ip-live .status >> text="bağlı"`);
+      await page.selectOption("#placement select[name=server_id]", id ?? "");
+      await page.click("#placement form[action$='/attach'] button");
+      await page.waitForSelector(`#resource-live dd a[href='/servers/${id}']`);
+      await page.waitForSelector(`.resource-head .status >> text="bağlı"`);
     };
     await attach(servers[0]);
     expect(await guestOf(servers[0])).toContain(address);
 
-    await page.click("#settings > summary");
-    await page.fill("#public-ip-live input[name=ptr]", "no name");
-    await page.click("#public-ip-live form[action$='/settings'] button");
-    await page.waitForSelector("#public-ip-live .problem");
-    await page.fill("#public-ip-live input[name=ptr]", "web.example.org");
-    await page.click("#public-ip-live form[action$='/settings'] button");
-    await page.waitForSelector("#public-ip-live dd >> text=web.example.org");
+    await page.click(".tabs a[href$='/settings']");
+    await page.fill("#settings input[name=ptr]", "no name");
+    await page.click("#settings form button");
+    await page.waitForSelector("#settings .problem");
+    await page.fill("#settings input[name=ptr]", "web.example.org");
+    await page.click("#settings form button");
+    await page.waitForSelector("main > .banner[data-kind=notice]");
+    await page.click(".tabs a >> nth=0");
+    await page.waitForSelector("#resource-live dd >> text=web.example.org");
 
     await attach(servers[1]);
     expect(await guestOf(servers[1])).toContain(address);
@@ -91,7 +93,7 @@ describe.skipIf(part.missing)("public addresses in the panel of a whole Kule", {
 
   test("another is reserved from the server's own page; both are detached, and one is released", async () => {
     const { page } = owner;
-    await owner.open(`/servers/${servers[1]}`);
+    await owner.open(`/servers/${servers[1]}/network`);
     await page.click("#public-ips form[action$='take-address']:has(input[value='6']) button");
     const row = (address: string) => page.locator("#public-ips .address-row", { hasText: address });
     await row("2001:db8:77::").locator(`.status >> text="bağlı"`).waitFor();
@@ -104,6 +106,7 @@ describe.skipIf(part.missing)("public addresses in the panel of a whole Kule", {
     const free = page.locator("#public-ip-list tbody tr", { hasText: "203.0.113." });
     await free.locator(".status >> text=boşta").waitFor();
     await free.locator("th a").click();
+    await page.click(".tabs a[href$='/settings']");
     await page.click("#danger .confirm > summary");
     await page.click("#danger form[action$='/delete'] button");
     await page.waitForSelector("text=Adres bırakıldı");
@@ -111,6 +114,8 @@ describe.skipIf(part.missing)("public addresses in the panel of a whole Kule", {
     await operator.open("/ip-pools");
     await operator.page.click("text=public six");
     await operator.page.waitForSelector("#allocations .status >> text=taken");
+    await operator.page.click(".tabs a[href$='/settings']");
+    await operator.page.waitForSelector("#delete");
     expect(await operator.page.isDisabled("#delete button")).toBe(true);
     expect(complaintsBeyond(owner, 409, 422)).toEqual([]);
     expect(operator.complaints).toEqual([]);

@@ -113,17 +113,17 @@ describe.skipIf(part.missing)("a server in the panel of a whole Kule", { timeout
   });
 
   test("gets another name, a label, and a password that can be copied", async () => {
-    await page.click("#edit-labels > summary");
+    await send(page, ".tabs a[href$='/settings']");
     await page.fill("#labels--key", "role");
     await page.fill("#labels--value", "web");
-    await send(page, "#edit-labels form:last-of-type button");
-    await page.waitForSelector("#labels .tag >> text=role=web");
-    await page.click("#rename > summary");
+    await send(page, "#labels form:last-of-type button");
+    await page.waitForSelector("#labels-role");
     await page.fill("#field-name", "keep");
     await send(page, "#rename button[type=submit]");
     await page.waitForSelector("h1 >> text=keep");
     await seesStatus(page, "running");
     // The guest agent answers some seconds after a start; until then only the next start can be chosen.
+    await send(page, ".tabs a[href$='/console-sessions']");
     await page.waitForSelector("#password-reset button[value=now]:enabled");
     await owner.context.grantPermissions(["clipboard-read", "clipboard-write"]);
     await send(page, "#password-reset button[value=now]");
@@ -134,13 +134,15 @@ describe.skipIf(part.missing)("a server in the panel of a whole Kule", { timeout
       await page.textContent("#console-password"),
     );
     await seesStatus(page, "running");
-    await send(page, "#labels .tag");
+    await send(page, ".tabs a >> nth=0");
+    await send(page, ".facts .tag");
     await page.waitForURL(/labels=role/);
     await send(page, "text=keep");
     expect(await server()).toMatchObject({ name: "keep", labels: { role: "web" } });
   });
 
   test("is rebuilt only when its name is typed, and never while it is protected", async () => {
+    await send(page, ".tabs a[href$='/settings']");
     await send(page, "#danger form:has(input[value=rebuild]) button");
     await page.waitForSelector("#rebuild .why");
     expect(await page.isDisabled("#rebuild button[type=submit]")).toBe(true);
@@ -156,6 +158,7 @@ describe.skipIf(part.missing)("a server in the panel of a whole Kule", { timeout
   });
 
   test("is deleted with a countdown, restored running, and finally destroyed early", async () => {
+    await send(page, ".tabs a[href$='/settings']");
     await page.fill("#confirm-name", "keep");
     await send(page, "#delete button[type=submit]");
     await page.waitForSelector(".pending time");
@@ -165,6 +168,7 @@ describe.skipIf(part.missing)("a server in the panel of a whole Kule", { timeout
     await send(page, ".pending form[action$='cancel-deletion'] button");
     await seesStatus(page, "running");
     expect(await isRunning()).toBe(true);
+    await send(page, ".tabs a[href$='/settings']");
     await page.fill("#confirm-name", "keep");
     await send(page, "#delete button[type=submit]");
     await page.waitForSelector(".pending time");

@@ -78,7 +78,11 @@ export function registerNetworks(operation: Operation, state: FakeState): void {
     ({ params, body, fail }) => {
       const subnet = findSubnet(params.subnet_id);
       if (subnet === undefined) return fail(404, "not_found", "There is no such subnet");
-      return relabelled(subnet, body, fail, () => ({ status: 200, body: { subnet, job: null } }));
+      return relabelled(subnet, body, fail, () => {
+        const listed = find(subnet.network_id)?.subnets.find(({ id }) => id === subnet.id);
+        if (listed !== undefined) listed.name = subnet.name;
+        return { status: 200, body: { subnet, job: null } };
+      });
     },
   );
   operation("delete", "/networks/:network_id/subnets/:subnet_id", "deleteSubnet", ({ params, fail }) => {

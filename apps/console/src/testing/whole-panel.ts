@@ -19,7 +19,7 @@ export async function visitWholePanel(world: ConsoleWorld, see: SeePage): Promis
   seedSpares(state);
   const ada = await new Visitor(world).signIn();
   for (const email of ["grete@example.org", "grace@example.org"])
-    await ada.submit("/members", "/members/invitations", { email, role: "viewer", expires_in_days: "7" });
+    await ada.submit("/members/invite", "/members/invite", { email, role: "viewer", expires_in_days: "7" });
   await follow(ada, "/servers", see);
   const grace = await new Visitor(world).signIn("grace@example.org", "keeps it running");
   const join = `/join?invitation=${state.invitations[0]?.secret}`;

@@ -103,14 +103,14 @@ export const row: Row = {
       "          <span dangerouslySetInnerHTML={{ __html: server.name }}></span>\n",
       "/servers",
     ),
-    rawPlace(
+    without(
       "raw-name-in-quotes",
-      "the escape of a server's name in an attribute of its page",
-      "servers/head-part.tsx",
-      "<h1>{server.name}</h1>",
+      "the escape of a resource's name in an attribute of its page",
+      "src/resources/resource-page.tsx",
+      "<h1>{name}</h1>",
       // biome-ignore lint/suspicious/noTemplateCurlyInString: it is the source
-      '<h1 dangerouslySetInnerHTML={{ __html: `<span title="${server.name}"></span>` }}></h1>',
-      "/servers/\\*",
+      '<h1 dangerouslySetInnerHTML={{ __html: `<span title="${name}"></span>` }}></h1>',
+      /\/(servers|networks|firewalls|gateways)\/\*: a text has become markup/,
     ),
     rawPlace(
       "raw-name-cut-off",

@@ -4,6 +4,7 @@ import { Banner, PageHead } from "../../layout/parts.tsx";
 import { PasskeyForm } from "../../layout/passkey-form.tsx";
 import { Shell } from "../../layout/shell.tsx";
 import type { View } from "../../layout/view.ts";
+import { accountCrumbs } from "./crumbs.ts";
 
 /** Creates a passkey for the account; the browser does so on this page. */
 export function CreatePasskeyPage(props: {
@@ -18,7 +19,7 @@ export function CreatePasskeyPage(props: {
   const { view, action, ceremony, device, isRefused } = props;
   const text = view.messages.account;
   return (
-    <Shell view={view} title={text.addPasskey} needs={["passkeys"]}>
+    <Shell view={view} title={text.addPasskey} needs={["passkeys"]} crumbs={accountCrumbs(view)}>
       <PageHead title={text.addPasskey} lead={text.addPasskeyLead} />
       {isRefused ? <Banner kind="problem">{text.passkeyFailed}</Banner> : null}
       <section class="panel">

@@ -1,5 +1,5 @@
 import type { Schemas } from "@kule/contract/schemas";
-import { ApiCall } from "../../layout/api-call-part.tsx";
+import { ApiDrawer } from "../../layout/api-call-part.tsx";
 import { type FieldProblems, TextField } from "../../layout/fields.tsx";
 import { PageNotice } from "../../layout/page-notice.tsx";
 import { FormSeal, PageHead } from "../../layout/parts.tsx";
@@ -7,6 +7,8 @@ import { PasskeyForm } from "../../layout/passkey-form.tsx";
 import { Shell } from "../../layout/shell.tsx";
 import type { View } from "../../layout/view.ts";
 import type { PageBanner } from "../../page-banner.ts";
+import { proofCalls } from "./calls.ts";
+import { accountCrumbs } from "./crumbs.ts";
 
 /** Asks the person to confirm their identity: by a code with an authenticator app, otherwise by the password. */
 export function ProofPage(props: {
@@ -22,8 +24,12 @@ export function ProofPage(props: {
   const { view, by, ceremony, providers, banner } = props;
   const text = view.messages.account;
   return (
-    <Shell view={view} title={text.proofTitle} needs={["passkeys"]}>
-      <PageHead title={text.proofTitle} lead={text.proofLead} />
+    <Shell view={view} title={text.proofTitle} needs={["passkeys"]} crumbs={accountCrumbs(view)}>
+      <PageHead
+        title={text.proofTitle}
+        lead={text.proofLead}
+        api={<ApiDrawer view={view} calls={proofCalls(providers)} />}
+      />
       <PageNotice banner={banner} />
       {ceremony === null ? null : (
         <section class="panel">
@@ -46,20 +52,8 @@ export function ProofPage(props: {
               {view.messages.identities.proveWith(label)}
             </button>
           </form>
-          <ApiCall
-            view={view}
-            id={`proof-call-${id}`}
-            operation="beginIdentity"
-            body={{ provider: id, purpose: "prove" }}
-          />
         </section>
       ))}
-      <ApiCall
-        view={view}
-        id="proof-call"
-        operation="proveIdentity"
-        body={{ password: "correct horse battery staple" }}
-      />
     </Shell>
   );
 }

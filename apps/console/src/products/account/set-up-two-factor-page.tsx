@@ -1,9 +1,10 @@
 import { raw } from "hono/html";
-import { ApiCall } from "../../layout/api-call-part.tsx";
+import { ApiDrawer } from "../../layout/api-call-part.tsx";
 import { type FieldProblems, TextField } from "../../layout/fields.tsx";
 import { Copyable, FormSeal, PageHead } from "../../layout/parts.tsx";
 import { Shell } from "../../layout/shell.tsx";
 import type { View } from "../../layout/view.ts";
+import { accountCrumbs } from "./crumbs.ts";
 
 /** The QR code for the app, and the field for the app's code. */
 export function SetUpPage(props: {
@@ -16,8 +17,12 @@ export function SetUpPage(props: {
   const { view, secret, qrCode, problems } = props;
   const text = view.messages.account;
   return (
-    <Shell view={view} title={text.setUpTitle}>
-      <PageHead title={text.setUpTitle} lead={text.setUpLead} />
+    <Shell view={view} title={text.setUpTitle} crumbs={accountCrumbs(view)}>
+      <PageHead
+        title={text.setUpTitle}
+        lead={text.setUpLead}
+        api={<ApiDrawer view={view} calls={[{ operation: "confirmTotp", body: { code: "492039" } }]} />}
+      />
       <section class="panel set-up">
         <div class="qr-code" role="img" aria-label={text.qrAlt}>
           {raw(qrCode)}
@@ -53,7 +58,6 @@ export function SetUpPage(props: {
           </form>
         </div>
       </section>
-      <ApiCall view={view} id="confirm-call" operation="confirmTotp" body={{ code: "492039" }} />
     </Shell>
   );
 }

@@ -1,7 +1,8 @@
+import { ApiDrawer } from "../../layout/api-call-part.tsx";
 import { PageNotice } from "../../layout/page-notice.tsx";
 import { Banner, PageHead } from "../../layout/parts.tsx";
 import { Shell } from "../../layout/shell.tsx";
-import { AccountCalls } from "./calls.tsx";
+import { accountCalls } from "./calls.ts";
 import { IdentitiesPanel } from "./identities-panel.tsx";
 import { PasskeysPanel } from "./passkeys-panel.tsx";
 import { PasswordPanel } from "./password-panel.tsx";
@@ -15,7 +16,11 @@ export function AccountPage(props: AccountPageProps) {
   const text = view.messages.account;
   return (
     <Shell view={view} title={text.title}>
-      <PageHead title={text.title} lead={text.lead} />
+      <PageHead
+        title={text.title}
+        lead={text.lead}
+        api={<ApiDrawer view={view} calls={accountCalls(props)} />}
+      />
       <PageNotice banner={banner} />
       {props.security.second_factor_reset_at === null ? null : (
         <Banner kind="warning">
@@ -27,7 +32,6 @@ export function AccountPage(props: AccountPageProps) {
       <IdentitiesPanel {...props} />
       <SessionsPanel {...props} />
       <PasswordPanel {...props} />
-      <AccountCalls {...props} />
     </Shell>
   );
 }

@@ -2,7 +2,10 @@ import { CopyButton, PageHead } from "../../layout/parts.tsx";
 import { Shell } from "../../layout/shell.tsx";
 import type { View } from "../../layout/view.ts";
 
-/** The codes, shown once. Null: they were shown before, and this is a repeat of the form. */
+/**
+ * The codes, shown once, so that its one link says that they are stored: it has no breadcrumbs. Null: they were shown
+ * before, and this is a repeat of the form.
+ */
 export function RecoveryCodesPage(props: { readonly view: View; readonly codes: readonly string[] | null }) {
   const { view, codes } = props;
   const text = view.messages.account;

@@ -1,6 +1,7 @@
-import { ApiCall } from "../../layout/api-call-part.tsx";
+import { ApiDrawer } from "../../layout/api-call-part.tsx";
 import { SelectField, TextField } from "../../layout/fields.tsx";
 import { ListView } from "../../layout/list-view.tsx";
+import { operatorCrumbs } from "../../layout/operator-crumbs.ts";
 import { OperatorTabs } from "../../layout/operator-tabs.tsx";
 import { EmptyState, PageHead, Pages } from "../../layout/parts.tsx";
 import { Shell } from "../../layout/shell.tsx";
@@ -14,9 +15,18 @@ export function AuditPage(props: AuditPageProps) {
   const text = view.messages.audit;
   const base = scope === "organisation" ? "/audit" : "/operator/audit";
   return (
-    <Shell view={view} title={text.title} section={scope === "organisation" ? "audit" : "operator"}>
+    <Shell
+      view={view}
+      title={text.title}
+      section={scope === "organisation" ? "audit" : "operator"}
+      {...(scope === "organisation" ? {} : { crumbs: operatorCrumbs(view) })}
+    >
       {scope === "organisation" ? null : <OperatorTabs view={view} current="audit" />}
-      <PageHead title={text.title} lead={scope === "organisation" ? text.lead : text.leadAll}>
+      <PageHead
+        title={text.title}
+        lead={scope === "organisation" ? text.lead : text.leadAll}
+        api={<ApiDrawer view={view} calls={[{ operation: "listAudit", query: props.asked }]} />}
+      >
         <ListView
           view={view}
           list="audit"
@@ -43,7 +53,6 @@ export function AuditPage(props: AuditPageProps) {
         cursor={props.cursor}
         next={entries.next_cursor}
       />
-      <ApiCall view={view} id="audit-call" operation="listAudit" query={props.asked} />
     </Shell>
   );
 }

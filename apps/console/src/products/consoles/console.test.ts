@@ -86,12 +86,12 @@ test("a console in an unreachable region reports the region, not the API", async
   });
 });
 
-test("the server's page lists who has the console open, and can end the session", async () => {
+test("the console tab of a server lists who has the console open, and can end the session", async () => {
   const listed = world.api.state.consoleSessions;
-  expect(await ada.page(`/servers/${id}`)).toContain("Nobody has the console open");
+  expect(await ada.page(`/servers/${id}/console-sessions`)).toContain("Nobody has the console open");
   const session = fakeConsoleSession({ id });
   listed.push(session, fakeConsoleSession({ id }, { is_own: true, type: "vnc", state: "ticketed" }));
-  const page = await ada.page(`/servers/${id}`);
+  const page = await ada.page(`/servers/${id}/console-sessions`);
   expect(page).toContain("412 B typed, 48.2 kB shown");
   expect(page).toContain('aria-label="End the session of Barış Yılmaz"');
   expect(page).toContain("about to open");
@@ -102,21 +102,23 @@ test("the server's page lists who has the console open, and can end the session"
       session_id: sessionId,
     });
   const ended = await end(session.id, crypto.randomUUID());
-  expect(ended.headers.get("location")).toBe(`/servers/${id}?notice=consoleEnded`);
+  expect(ended.headers.get("location")).toBe(`/servers/${id}/console-sessions?notice=consoleEnded`);
   expect(listed.map(({ is_own }) => is_own)).toEqual([true]);
   // The session ended by itself in the meantime.
   const again = await end(session.id, crypto.randomUUID());
-  expect(again.headers.get("location")).toBe(`/servers/${id}?notice=consoleEnded`);
-  expect(await ada.page(`/servers/${id}?notice=consoleEnded`)).toContain("The console session is ended.");
+  expect(again.headers.get("location")).toBe(`/servers/${id}/console-sessions?notice=consoleEnded`);
+  expect(await ada.page(`/servers/${id}/console-sessions?notice=consoleEnded`)).toContain(
+    "The console session is ended.",
+  );
   listed.splice(0);
 });
 
 test("a role that may not open a console sees who has it open, and no button to end it", async () => {
   world.api.state.consoleSessions.push(fakeConsoleSession({ id }));
   const viewer = await new Visitor(world).signIn("vera@example.org", "only looking");
-  const page = await viewer.page(`/servers/${id}`);
+  const page = await viewer.page(`/servers/${id}/console-sessions`);
   expect(page).toContain("Barış Yılmaz");
   expect(page).not.toContain("/end-console");
-  expect(await ada.page(`/servers/${id}`)).toContain("/end-console");
+  expect(await ada.page(`/servers/${id}/console-sessions`)).toContain("/end-console");
   world.api.state.consoleSessions.splice(0);
 });

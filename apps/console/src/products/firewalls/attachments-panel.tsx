@@ -5,7 +5,7 @@ import { FormSeal, Status, type Tone, When } from "../../layout/parts.tsx";
 import type { View } from "../../layout/view.ts";
 import { refusedForm } from "../../refused-form.ts";
 import { type Places, subnetName } from "./places.ts";
-import type { FirewallPageProps } from "./props.ts";
+import type { OverviewProps } from "./props.ts";
 
 type Attachment = Schemas["FirewallAttachment"];
 
@@ -26,7 +26,7 @@ export function targetText(view: View, places: Places, attachment: Attachment): 
 }
 
 /** The attachments of the firewall, and the forms that add and remove one. */
-export function Attachments(props: FirewallPageProps) {
+export function Attachments(props: OverviewProps) {
   const { view, firewall, places, idempotencyKey } = props;
   const text = view.messages.firewalls.attachments;
   return (
@@ -96,7 +96,7 @@ export function Attachments(props: FirewallPageProps) {
 }
 
 /** Corrects manual changes in the region and retries what has failed. */
-function ApplyForm(props: FirewallPageProps) {
+function ApplyForm(props: OverviewProps) {
   const { view, firewall, idempotencyKey } = props;
   const text = view.messages.firewalls.attachments;
   const isNowhere = firewall.attachments.every(({ servers }) => servers === 0);
@@ -138,7 +138,7 @@ function Target({
   );
 }
 
-function AttachForm(props: FirewallPageProps) {
+function AttachForm(props: OverviewProps) {
   const { view, firewall, places, idempotencyKey } = props;
   const text = view.messages.firewalls.attachments;
   const form = refusedForm(props.form, "attach");

@@ -1,8 +1,7 @@
-import { ApiCall } from "../../layout/api-call-part.tsx";
 import { noProblems, SelectField, TextField } from "../../layout/fields.tsx";
 import { LabelsField, MoreFields } from "../../layout/more-fields.tsx";
 import { FormSeal } from "../../layout/parts.tsx";
-import type { FirewallsPageProps } from "./props.ts";
+import type { CreateFirewallPageProps } from "./props.ts";
 
 export const startingRules = {
   empty: [],
@@ -15,72 +14,57 @@ export const startingRules = {
 } as const;
 export type Start = keyof typeof startingRules;
 
-export function CreateFirewall({ view, regions, form, idempotencyKey }: FirewallsPageProps) {
+export function CreateFirewall({ view, regions, form, idempotencyKey }: CreateFirewallPageProps) {
   const { messages } = view;
   const text = messages.firewalls;
   const problems = form?.problems ?? noProblems;
   return (
-    <section class="panel" aria-labelledby="create-title">
-      <div class="panel-head">
-        <h2 id="create-title">{text.create}</h2>
-      </div>
-      <form class="form" method="post" action="/firewalls">
-        <FormSeal view={view} idempotencyKey={idempotencyKey} />
-        <TextField
-          view={view}
-          name="name"
-          label={messages.common.name}
-          value={form?.values.name ?? ""}
-          problems={problems}
-          required
-          mono
-          maxlength={63}
-        />
-        <SelectField
-          name="region"
-          label={messages.common.region}
-          value={form?.values.region ?? ""}
-          options={regions.map(({ slug, name }) => ({ value: slug, label: name }))}
-          problems={problems}
-        />
-        <SelectField
-          name="start"
-          label={text.start}
-          value={form?.values.start ?? "ssh"}
-          options={(Object.keys(startingRules) as Start[]).map((value) => ({
-            value,
-            label: text.starts[value],
-          }))}
-          hint={text.startHint}
-          problems={problems}
-        />
-        <TextField
-          view={view}
-          name="description"
-          label={messages.common.description}
-          value={form?.values.description ?? ""}
-          problems={problems}
-          optional
-          maxlength={500}
-        />
-        <MoreFields view={view} id="more-firewall" form={form} fields={["labels"]}>
-          <LabelsField view={view} value={form?.values.labels ?? ""} problems={problems} />
-        </MoreFields>
-        <button type="submit" class="button" data-kind="primary">
-          {text.create}
-        </button>
-      </form>
-      <ApiCall
+    <form class="form" method="post" action="/firewalls/new">
+      <FormSeal view={view} idempotencyKey={idempotencyKey} />
+      <TextField
         view={view}
-        id="create-call"
-        operation="createFirewall"
-        body={{
-          name: "web",
-          region: regions[0]?.slug ?? "ist1",
-          rules: startingRules.web,
-          labels: { env: "prod" },
-        }}
+        name="name"
+        label={messages.common.name}
+        value={form?.values.name ?? ""}
+        problems={problems}
+        autofocus={form === null}
+        required
+        mono
+        maxlength={63}
       />
-    </section>
+      <SelectField
+        name="region"
+        label={messages.common.region}
+        value={form?.values.region ?? ""}
+        options={regions.map(({ slug, name }) => ({ value: slug, label: name }))}
+        problems={problems}
+      />
+      <SelectField
+        name="start"
+        label={text.start}
+        value={form?.values.start ?? "ssh"}
+        options={(Object.keys(startingRules) as Start[]).map((value) => ({
+          value,
+          label: text.starts[value],
+        }))}
+        hint={text.startHint}
+        problems={problems}
+      />
+      <TextField
+        view={view}
+        name="description"
+        label={messages.common.description}
+        value={form?.values.description ?? ""}
+        problems={problems}
+        optional
+        maxlength={500}
+      />
+      <MoreFields view={view} id="more-firewall" form={form} fields={["labels"]}>
+        <LabelsField view={view} value={form?.values.labels ?? ""} problems={problems} />
+      </MoreFields>
+      <button type="submit" class="button" data-kind="primary">
+        {text.create}
+      </button>
+    </form>
   );
 }

@@ -1,13 +1,11 @@
-import type { FirewallPageProps } from "./props.ts";
+import type { SettingsProps } from "./props.ts";
 
 /** Why a firewall cannot be deleted now, as far as the page knows without a request. */
-export function whyNotDelete({ view, firewall, places }: FirewallPageProps): string | null {
+export function whyNotDelete({ view, firewall, others }: SettingsProps): string | null {
   const { messages } = view;
   if (firewall.attachments.length > 0) return messages.firewalls.deleteAttached;
-  const isNamed = places.firewalls.some(
-    (other) =>
-      other.id !== firewall.id &&
-      other.rules.some(({ peers }) => peers.some(({ firewall_id }) => firewall_id === firewall.id)),
+  const isNamed = others.some(({ rules }) =>
+    rules.some(({ peers }) => peers.some(({ firewall_id }) => firewall_id === firewall.id)),
   );
   return isNamed ? messages.firewalls.deleteNamed : null;
 }

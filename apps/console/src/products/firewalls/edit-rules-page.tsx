@@ -15,10 +15,16 @@ export function RulesPage(props: RulesPageProps) {
   const text = view.messages.firewalls;
   const isFull = rules.length >= maxRules;
   return (
-    <Shell view={view} title={text.editor.title(firewall.name)} section="firewalls">
-      <p class="crumbs">
-        <a href={`/firewalls/${firewall.id}`}>{firewall.name}</a>
-      </p>
+    <Shell
+      view={view}
+      title={text.editor.title(firewall.name)}
+      section="firewalls"
+      crumbs={[
+        { path: "/firewalls", text: text.title },
+        { path: `/firewalls/${firewall.id}`, text: firewall.name },
+      ]}
+      here={text.edit}
+    >
       <PageHead title={text.editor.title(firewall.name)} lead={text.editor.lead} />
       <form
         id="rules-form"

@@ -48,10 +48,11 @@ const row = (number: number, fields: Readonly<Record<string, string>> = {}) =>
 
 test("a firewall is created with first rules, and a taken name is an error at its field", async () => {
   const fields = { name: "web", region: "ist1", start: "web", description: "" };
-  const made = await ada.submit("/firewalls", "/firewalls", fields);
+  expect(await ada.page("/firewalls")).toContain('href="/firewalls/new"');
+  const made = await ada.submit("/firewalls/new", "/firewalls/new", fields);
   expect(made.headers.get("location")).toBe(`/firewalls/${firewall().id}?notice=created`);
   expect(firewall().rules.map(({ ports }) => ports)).toEqual([["80", "443"]]);
-  const again = await ada.submit("/firewalls", "/firewalls", fields);
+  const again = await ada.submit("/firewalls/new", "/firewalls/new", fields);
   expect(again.status).toBe(409);
   expect(await again.text()).toContain('id="name-problem"');
   expect(await ada.page("/firewalls")).toContain(`href="/firewalls/${firewall().id}"`);
@@ -202,18 +203,19 @@ test("a question in the address is answered with the rule that decides", async (
 test("a deletion requires its name, and while it is attached the button gives the reason", async () => {
   const id = seedFirewall();
   const path = `/firewalls/${id}`;
+  const settings = `${path}/settings`;
   firewall().attachments.push(fakeAttachment(world.api.state, { label_selector: "role=web" }));
-  expect(await ada.page(path)).toMatch(/disabled[^>]*>\s*Delete firewall/);
-  expect(await ada.page(path)).toContain("Detach it everywhere first");
+  expect(await ada.page(settings)).toMatch(/disabled[^>]*>\s*Delete firewall/);
+  expect(await ada.page(settings)).toContain("Detach it everywhere first");
   firewall().attachments.length = 0;
   const other = fakeFirewall({ name: "other", rules: [{ ...ssh, peers: [{ firewall_id: id }] }] });
   world.api.state.firewalls.push(other);
-  expect(await ada.page(path)).toContain("A rule of another firewall names it");
+  expect(await ada.page(settings)).toContain("A rule of another firewall names it");
   world.api.state.firewalls.pop();
-  const wrong = await ada.submit(path, `${path}/delete`, { confirm_name: "wob" });
+  const wrong = await ada.submit(settings, `${path}/delete`, { confirm_name: "wob" });
   expect(wrong.status).toBe(422);
   expect(world.api.state.firewalls).toHaveLength(1);
-  const deleted = await ada.submit(path, `${path}/delete`, { confirm_name: "web" });
+  const deleted = await ada.submit(settings, `${path}/delete`, { confirm_name: "web" });
   expect(deleted.headers.get("location")).toBe("/firewalls?notice=deleted");
   expect(world.api.state.firewalls).toHaveLength(0);
 });
@@ -224,8 +226,11 @@ test("a viewer sees everything and can change nothing", async () => {
   const page = await vera.page(`/firewalls/${id}`);
   expect(page).toContain("SSH");
   expect(page).not.toContain(`href="/firewalls/${id}/rules"`);
-  expect(page).not.toContain(`action="/firewalls/${id}/`);
-  expect(await vera.page("/firewalls")).not.toContain('method="post" action="/firewalls"');
+  for (const each of [page, await vera.page(`/firewalls/${id}/settings`)])
+    expect(each).not.toContain(`action="/firewalls/${id}/`);
+  expect(page).not.toContain(`href="/firewalls/${id}/settings"`);
+  expect(await vera.page("/firewalls")).not.toContain('href="/firewalls/new"');
+  expect((await vera.get("/firewalls/new")).status).toBe(403);
 });
 
 test("a rule that always denies names what it denies, in both languages", async () => {
@@ -255,20 +260,21 @@ test("a server's page shows the firewalls that filter it and why, and attaches a
   const id = seedFirewall();
   const [server] = world.api.state.servers;
   const path = `/servers/${server?.id}`;
-  expect(await ada.page(path)).toContain("No firewall");
-  const attached = await ada.submit(path, `${path}/attach-firewall`, { firewall_id: id });
-  expect(attached.headers.get("location")).toBe(`${path}?notice=firewallAttached`);
+  const tab = `${path}/network`;
+  expect(await ada.page(tab)).toContain("No firewall");
+  const attached = await ada.submit(tab, `${path}/attach-firewall`, { firewall_id: id });
+  expect(attached.headers.get("location")).toBe(`${tab}?notice=firewallAttached`);
   firewall().attachments.push(
     fakeAttachment(world.api.state, { subnet_id: server?.interfaces[0]?.subnet_id ?? "" }),
     fakeAttachment(world.api.state, { label_selector: "role=data" }),
   );
-  const page = await ada.page(path);
+  const page = await ada.page(tab);
   expect(page).toContain("attached to this server");
   expect(page).toContain("by its subnet shop/app");
   expect(page).not.toContain("role=data");
   const attachment_id = firewall().attachments[0]?.id ?? "";
-  await ada.submit(path, `${path}/detach-firewall`, { firewall_id: id, attachment_id });
-  expect(await ada.page(path)).not.toContain("attached to this server");
+  await ada.submit(tab, `${path}/detach-firewall`, { firewall_id: id, attachment_id });
+  expect(await ada.page(tab)).not.toContain("attached to this server");
 });
 
 test("the rules of all servers of a firewall are re-applied, or the button gives the reason", async () => {

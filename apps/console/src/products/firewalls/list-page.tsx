@@ -8,7 +8,6 @@ import { ResourceListPage } from "../../resources/list-page.tsx";
 import { may } from "../../session.ts";
 import { selectColumn } from "../selected/selection-part.tsx";
 import { attachmentTones, targetText } from "./attachments-panel.tsx";
-import { CreateFirewall } from "./create-form.tsx";
 import type { FirewallsPageProps } from "./props.ts";
 import { firewalls } from "./resource.ts";
 import { selectedFirewalls } from "./selected.tsx";
@@ -18,7 +17,6 @@ type Firewall = Schemas["Firewall"];
 export function FirewallsPage(props: FirewallsPageProps) {
   const { view } = props;
   const { session } = view;
-  const mayCreate = session === null || may(session, "firewall:create");
   return (
     <ResourceListPage
       {...props}
@@ -26,8 +24,7 @@ export function FirewallsPage(props: FirewallsPageProps) {
       found={props.firewalls}
       options={<ListView view={view} list="firewalls" columns={firewallColumns(props)} />}
       selected={selectedFirewalls}
-      mayCreate={mayCreate}
-      below={mayCreate ? <CreateFirewall {...props} /> : null}
+      mayCreate={session === null || may(session, "firewall:create")}
     >
       <FirewallTable {...props} />
     </ResourceListPage>
@@ -65,7 +62,7 @@ function firewallColumns({ view, places }: FirewallsPageProps): Columns<"firewal
         return <Status tone={attachmentTones[state]}>{text.attachments.states[state]}</Status>;
       },
     },
-    region: { label: messages.common.region, cell: ({ region }) => region },
+    region: { label: messages.common.region, sort: "region", cell: ({ region }) => region },
     created: {
       label: messages.common.created,
       sort: "created_at",

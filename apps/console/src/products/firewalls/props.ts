@@ -22,14 +22,23 @@ export type RulesPageProps = {
   readonly idempotencyKey: string;
 };
 
-export type FirewallPageProps = {
+/** What each tab of a firewall shows. */
+type FirewallTabProps = {
   readonly view: View;
   readonly firewall: Schemas["Firewall"];
-  readonly places: Places;
-  readonly asked: TestAnswer;
   readonly form: RefusedForm | null;
   readonly banner: PageBanner;
   readonly idempotencyKey: string;
+};
+
+export type OverviewProps = FirewallTabProps & {
+  readonly places: Places;
+  readonly asked: TestAnswer;
+};
+
+export type SettingsProps = FirewallTabProps & {
+  /** The other firewalls of its region. */
+  readonly others: readonly Schemas["Firewall"][];
 };
 
 export type FirewallsPageProps = {
@@ -40,6 +49,12 @@ export type FirewallsPageProps = {
   readonly query: ListQuery;
   /** The error of the label selector. */
   readonly selectorProblem: string | null;
+  readonly banner: PageBanner;
+};
+
+export type CreateFirewallPageProps = {
+  readonly view: View;
+  readonly regions: readonly Schemas["CatalogRegion"][];
   readonly form: RefusedForm | null;
   readonly banner: PageBanner;
   readonly idempotencyKey: string;

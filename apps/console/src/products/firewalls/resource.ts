@@ -1,5 +1,5 @@
 import type { Schemas } from "@kule/contract/schemas";
-import { nameSorts } from "../../layout/list-query.ts";
+import { regionSorts } from "../../layout/list-query.ts";
 import type { ListedResource } from "../../resources/resource.ts";
 
 export const firewalls: ListedResource<Schemas["Firewall"]> = {
@@ -20,12 +20,12 @@ export const firewalls: ListedResource<Schemas["Firewall"]> = {
   isDeleteConfirmed: true,
   hasPage: true,
   found: "firewall",
-  tabs: { all: ["overview", "audit", "danger"], danger: ["firewall:delete"] },
+  tabs: { all: ["overview", "audit", "settings"], settings: ["firewall:update", "firewall:delete"] },
   listed: {
     element: "firewall-list",
     choices: "firewalls",
     filters: ["hostname", "region", "labels"],
-    sorts: nameSorts,
+    sorts: regionSorts,
     isLive: true,
     texts: ({ firewalls: text }) => text,
   },

@@ -11,7 +11,7 @@ export function CreateGateway(props: CreateGatewayPageProps) {
   const text = messages.gateways;
   const problems = form?.problems ?? noProblems;
   return (
-    <form class="form" method="post" action="/gateways">
+    <form class="form" method="post" action="/gateways/new">
       <FormSeal view={view} idempotencyKey={idempotencyKey} />
       <input type="hidden" name="network_id" value={network.id} />
       <TextField

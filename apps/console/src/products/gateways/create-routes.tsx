@@ -8,19 +8,20 @@ import type { PageBanner } from "../../page-banner.ts";
 import { postedKey, postedValues } from "../../posted-form.ts";
 import { type RefusedForm, refuseForm } from "../../refused-form.ts";
 import { may } from "../../session.ts";
-import { CreateGatewayPage } from "./create-page.tsx";
+import { ChooseNetworkPage, CreateGatewayPage } from "./create-page.tsx";
 
 const fields = ["network_id", "name", "public_ip", "address", "description", "labels"] as const;
 
-/** A gateway for the network that the address names. */
+/** `/gateways/new`: the form of a gateway for the network that the address names, or the choice of a network. */
 export function createGatewayRoutes(routes: Hono<ConsoleEnv>): void {
   routes.get("/gateways/new", (context) => {
     const { session } = context.get("view");
     if (session !== null && !may(session, "gateway:create")) return forbidden(context, []);
-    return show(context, context.req.query("network") ?? "", null, null, null, 200);
+    const network = context.req.query("network") ?? "";
+    return network === "" ? showChoice(context) : show(context, network, null, null, null, 200);
   });
 
-  routes.post("/gateways", async (context) => {
+  routes.post("/gateways/new", async (context) => {
     const values = postedValues(context, fields);
     const chosen = context.get("form").getAll("subnet_ids");
     const { public_ip, address, description } = values;
@@ -51,6 +52,27 @@ export function createGatewayRoutes(routes: Hono<ConsoleEnv>): void {
     });
     return show(context, values.network_id, chosen, form, banner, status);
   });
+}
+
+async function showChoice(context: ConsoleContext) {
+  const api = context.get("api");
+  const [networks, gateways] = await Promise.all([
+    readAll((page) => api.GET("/networks", { params: { query: page } })),
+    readAll((page) => api.GET("/gateways", { params: { query: page } })),
+  ]);
+  // A network has at most one gateway.
+  const without = networks.items.filter(({ id }) =>
+    gateways.items.every(({ network_id }) => network_id !== id),
+  );
+  return context.html(
+    renderPage(
+      <ChooseNetworkPage
+        view={context.get("view")}
+        hasNetworks={networks.items.length > 0}
+        without={without}
+      />,
+    ),
+  );
 }
 
 async function show(

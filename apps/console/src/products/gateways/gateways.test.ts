@@ -33,17 +33,18 @@ function seedGateway(): string {
 
 test("a gateway is created for a network; data subnets cannot be chosen, and a refusal keeps the input", async () => {
   const path = `/gateways/new?network=${network().id}`;
-  expect(await ada.page("/gateways")).toContain(`href="${path}"`);
+  expect(await ada.page("/gateways")).toContain('href="/gateways/new"');
+  expect(await ada.page("/gateways/new")).toContain(`href="${path}"`);
   const page = await ada.page(path);
   expect(page).toMatch(new RegExp(`value="${subnetId("db")}"[^>]*disabled`));
   expect(page).not.toMatch(new RegExp(`value="${subnetId("app")}"[^>]*disabled`));
   const fields = { network_id: network().id, name: "out", public_ip: "", description: "" };
   const chosen = [subnetId("app"), subnetId("jobs")];
-  const made = await ada.submit(path, "/gateways", { ...fields, subnet_ids: chosen });
+  const made = await ada.submit(path, "/gateways/new", { ...fields, subnet_ids: chosen });
   const [gateway] = world.api.state.gateways;
   expect(made.headers.get("location")).toBe(`/gateways/${gateway?.id}?notice=created`);
   expect(gateway?.subnets.map(({ name }) => name)).toEqual(["app", "jobs"]);
-  const again = await ada.submit(path, "/gateways", { ...fields, subnet_ids: [subnetId("admin")] });
+  const again = await ada.submit(path, "/gateways/new", { ...fields, subnet_ids: [subnetId("admin")] });
   expect(again.status).toBe(409);
   const refused = await again.text();
   expect(refused).toContain('id="name-problem"');
@@ -80,7 +81,8 @@ test("choices are complete, whatever the number of networks, servers and address
   for (const each of many) expect(page).toContain(`>zz-${each}`);
   expect(page).toMatch(new RegExp(`href="/networks/${own.id}"[^>]*>${own.name}`));
   expect(await ada.page(`/gateways/new?network=${own.id}`)).toContain(free.address);
-  expect(await ada.page("/gateways")).toContain("net-1449");
+  expect(await ada.page("/gateways")).toContain(`${own.name}</a>`);
+  expect(await ada.page("/gateways/new")).toContain("net-1449");
   expect(await ada.page(`/public-ips/${free.id}`)).toContain("zz-1449");
   const serversPage = await ada.page(`/servers/${server.id}`);
   expect(serversPage).toMatch(new RegExp(`href="/networks/${own.id}"[^>]*>${own.name}`));
@@ -96,7 +98,7 @@ test("a gateway is created with an address of the organisation, if it is free", 
   expect(page).toContain(`<option value="${free.id}">203.0.113.44</option>`);
   expect(page).not.toContain("203.0.113.45");
   const fields = { network_id: network().id, name: "out", public_ip: free.id, description: "" };
-  await ada.submit(path, "/gateways", { ...fields, subnet_ids: [subnetId("app")] });
+  await ada.submit(path, "/gateways/new", { ...fields, subnet_ids: [subnetId("app")] });
   expect(state.gateways[0]?.public_ip.address).toBe("203.0.113.44");
 });
 
@@ -155,14 +157,45 @@ test("a deletion requires its name, and while it forwards a port the button give
   const gateway = world.api.state.gateways[0];
   if (gateway === undefined) throw new Error("no gateway");
   gateway.actions.delete = { allowed: false, code: "in_use", reason: "The gateway forwards tcp 443" };
-  expect(await ada.page(path)).toMatch(/disabled[^>]*>\s*Delete gateway/);
-  expect(await ada.page(path)).toContain("The gateway forwards tcp 443");
+  const settings = await ada.page(`${path}/settings`);
+  expect(settings).toMatch(/disabled[^>]*>\s*Delete gateway/);
+  expect(settings).toContain("The gateway forwards tcp 443");
   gateway.actions.delete = { allowed: true, code: null, reason: null };
-  const wrong = await ada.submit(path, `${path}/delete`, { confirm_name: "other" });
+  const wrong = await ada.submit(`${path}/settings`, `${path}/delete`, { confirm_name: "other" });
   expect(wrong.status).toBe(422);
   expect(gateway.status).toBe("active");
-  await ada.submit(path, `${path}/delete`, { confirm_name: "out" });
+  const deleted = await ada.submit(`${path}/settings`, `${path}/delete`, { confirm_name: "out" });
   expect(gateway.status).toBe("deleting");
+  // The overview follows the deletion.
+  expect(deleted.headers.get("location")).toBe(`${path}?notice=deleting`);
+});
+
+test("a network is chosen first, among those without a gateway", async () => {
+  const { networks } = world.api.state;
+  const offered = (id: string | undefined) => `href="/gateways/new?network=${id}"`;
+  expect(await ada.page("/gateways/new")).toContain(offered(network().id));
+  seedGateway();
+  const page = await ada.page("/gateways/new");
+  expect(page).not.toContain(offered(network().id));
+  for (const { id } of networks.slice(1)) expect(page).toContain(offered(id));
+  networks.length = 1;
+  expect(await ada.page("/gateways/new")).toContain("Every network here has a gateway.");
+  networks.length = 0;
+  const none = await ada.page("/gateways/new");
+  expect(none).toContain("there is none yet");
+  expect(none).toContain('href="/networks/new"');
+});
+
+test("a gateway is renamed on its settings tab; the address of a refused form leads to the form's tab", async () => {
+  const path = seedGateway();
+  const changed = await ada.submit(`${path}/settings`, `${path}/settings`, { name: "exit", description: "" });
+  expect(changed.headers.get("location")).toBe(`${path}/settings?notice=changed`);
+  expect(await ada.page(`${path}/settings?notice=changed`)).toContain("The gateway is changed.");
+  expect(await ada.page(path)).toContain("<h1>exit</h1>");
+  for (const act of ["serve", "unserve", "forward", "unforward"])
+    expect((await ada.get(`${path}/${act}`)).headers.get("location")).toBe(path);
+  for (const act of ["labels", "delete"])
+    expect((await ada.get(`${path}/${act}`)).headers.get("location")).toBe(`${path}/settings`);
 });
 
 test("the network's map shows its gateway and links to it; a network without one offers to create it", async () => {
@@ -180,9 +213,10 @@ test("a viewer can change nothing of it", async () => {
   const vera = await new Visitor(world).signIn("vera@example.org", "only looking");
   const page = await vera.page(path);
   expect(page).toContain("203.0.113.77");
-  expect(page).not.toContain(`action="${path}/`);
+  for (const tab of ["", "/settings"])
+    expect(await vera.page(`${path}${tab}`)).not.toContain(`action="${path}/`);
   const other = world.api.state.networks[1]?.id;
   const refused = await vera.get(`/gateways/new?network=${other}`);
   expect(refused.status).toBe(403);
-  expect(await refused.text()).not.toContain('action="/gateways"');
+  expect(await refused.text()).not.toContain('action="/gateways/new"');
 });

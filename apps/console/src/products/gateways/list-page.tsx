@@ -1,5 +1,4 @@
 import type { Schemas } from "@kule/contract/schemas";
-import { Icon } from "../../layout/icons.tsx";
 import { LabelTags } from "../../layout/labels.tsx";
 import { listParameters } from "../../layout/list-query.ts";
 import { type Columns, ListTable } from "../../layout/list-table.tsx";
@@ -14,10 +13,8 @@ import { selectedGateways } from "./selected.tsx";
 import { gatewayTones } from "./status.ts";
 
 export function GatewaysPage(props: GatewaysPageProps) {
-  const { view, networks, without } = props;
-  const { messages, session } = view;
-  const text = messages.gateways;
-  const mayGive = session === null || may(session, "gateway:create");
+  const { view } = props;
+  const { session } = view;
   return (
     <ResourceListPage
       {...props}
@@ -25,31 +22,7 @@ export function GatewaysPage(props: GatewaysPageProps) {
       found={props.gateways}
       options={<ListView view={view} list="gateways" columns={gatewayColumns(props)} />}
       selected={selectedGateways}
-      mayCreate={mayGive}
-      head={null}
-      below={
-        <section class="panel" aria-labelledby="create-title">
-          <div class="panel-head">
-            <h2 id="create-title">{text.give}</h2>
-          </div>
-          {!mayGive ? null : networks.length === 0 ? (
-            <p>
-              {text.firstNetwork} <a href="/networks#create-title">{messages.networks.create}</a>
-            </p>
-          ) : without.length === 0 ? (
-            <p class="hint">{text.noNetworks}</p>
-          ) : (
-            <div class="act-group">
-              {without.map(({ id, name }) => (
-                <a class="button" href={`/gateways/new?network=${id}`}>
-                  <Icon name="plus" size={15} />
-                  {text.giveTo(name)}
-                </a>
-              ))}
-            </div>
-          )}
-        </section>
-      }
+      mayCreate={session === null || may(session, "gateway:create")}
     >
       <GatewayTable {...props} />
     </ResourceListPage>
@@ -82,7 +55,7 @@ function gatewayColumns({ view, networks }: GatewaysPageProps): Columns<"gateway
       class: "figures number",
       cell: ({ port_forwards }) => format.number(port_forwards),
     },
-    region: { label: messages.common.region, cell: ({ region }) => region },
+    region: { label: messages.common.region, sort: "region", cell: ({ region }) => region },
     created: {
       label: messages.common.created,
       sort: "created_at",

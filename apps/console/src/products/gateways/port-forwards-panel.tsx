@@ -4,11 +4,11 @@ import { Icon } from "../../layout/icons.tsx";
 import { FormSeal, Status, When } from "../../layout/parts.tsx";
 import { refusedForm } from "../../refused-form.ts";
 import { disabledReason } from "./disabled-reason.ts";
-import type { GatewayPageProps } from "./props.ts";
+import type { OverviewProps } from "./props.ts";
 import { forwardTones } from "./status.ts";
 
 /** The forwarded ports of the gateway, and their servers. */
-export function PortForwards(props: GatewayPageProps) {
+export function PortForwards(props: OverviewProps) {
   const { view, gateway, forwards, servers, idempotencyKey } = props;
   const text = view.messages.gateways.forwards;
   const notChangeable = disabledReason(props, null);
@@ -87,7 +87,7 @@ export function PortForwards(props: GatewayPageProps) {
   );
 }
 
-function ForwardForm(props: GatewayPageProps) {
+function ForwardForm(props: OverviewProps) {
   const { view, gateway, servers, idempotencyKey } = props;
   const text = view.messages.gateways.forwards;
   const form = refusedForm(props.form, "forward");

@@ -4,6 +4,14 @@ import type { View } from "../../layout/view.ts";
 import type { PageBanner } from "../../page-banner.ts";
 import type { RefusedForm } from "../../refused-form.ts";
 
+export type ChooseNetworkPageProps = {
+  readonly view: View;
+  /** Whether the organisation has a network at all. */
+  readonly hasNetworks: boolean;
+  /** The networks without a gateway. */
+  readonly without: readonly Schemas["Network"][];
+};
+
 export type CreateGatewayPageProps = {
   readonly view: View;
   readonly network: Schemas["Network"];
@@ -16,24 +24,26 @@ export type CreateGatewayPageProps = {
   readonly idempotencyKey: string;
 };
 
-export type GatewayPageProps = {
+/** What each tab of a gateway shows. */
+export type GatewayTabProps = {
   readonly view: View;
   readonly gateway: Schemas["Gateway"];
+  readonly form: RefusedForm | null;
+  readonly banner: PageBanner;
+  readonly idempotencyKey: string;
+};
+
+export type OverviewProps = GatewayTabProps & {
   readonly network: Schemas["Network"];
   readonly forwards: readonly Schemas["PortForward"][];
   /** Of the gateway's region. */
   readonly servers: readonly Schemas["Server"][];
-  readonly form: RefusedForm | null;
-  readonly banner: PageBanner;
-  readonly idempotencyKey: string;
 };
 
 export type GatewaysPageProps = {
   readonly view: View;
   readonly gateways: Schemas["GatewayList"];
   readonly networks: readonly Schemas["Network"][];
-  /** The networks without a gateway. */
-  readonly without: readonly Schemas["Network"][];
   readonly regions: readonly Schemas["CatalogRegion"][];
   readonly query: ListQuery;
   /** The error of the label selector. */

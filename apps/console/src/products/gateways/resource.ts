@@ -1,5 +1,5 @@
 import type { Schemas } from "@kule/contract/schemas";
-import { nameSorts } from "../../layout/list-query.ts";
+import { regionSorts } from "../../layout/list-query.ts";
 import type { ListedResource } from "../../resources/resource.ts";
 
 export const gateways: ListedResource<Schemas["Gateway"]> = {
@@ -15,13 +15,14 @@ export const gateways: ListedResource<Schemas["Gateway"]> = {
   isDeleteConfirmed: true,
   hasPage: true,
   found: "gateway",
-  tabs: { all: ["overview", "jobs", "audit", "danger"], danger: ["gateway:delete"] },
+  tabs: { all: ["overview", "jobs", "audit", "settings"], settings: ["gateway:update", "gateway:delete"] },
   listed: {
     element: "gateway-list",
     choices: "gateways",
     filters: ["hostname", "region", "labels"],
-    sorts: nameSorts,
+    sorts: regionSorts,
     isLive: true,
+    parents: ({ navigation }) => [{ path: "/networks", text: navigation.networks }],
     texts: ({ gateways: text }) => ({ ...text, create: text.give }),
   },
   texts: ({ gateways: text }) => ({

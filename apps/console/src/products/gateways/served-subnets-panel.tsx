@@ -1,11 +1,11 @@
 import { ActionButton, Offered } from "../../layout/action-button.tsx";
 import { FormSeal, Status } from "../../layout/parts.tsx";
 import { disabledReason } from "./disabled-reason.ts";
-import type { GatewayPageProps } from "./props.ts";
+import type { OverviewProps } from "./props.ts";
 import { servedTones } from "./status.ts";
 
 /** The subnets that the gateway serves, and the forms that add and remove one. */
-export function ServedSubnets(props: GatewayPageProps) {
+export function ServedSubnets(props: OverviewProps) {
   const { view, gateway, network, forwards, servers, idempotencyKey } = props;
   const { messages } = view;
   const text = messages.gateways.served;

@@ -2,7 +2,7 @@ import type { Schemas } from "@kule/contract/schemas";
 import { noProblems, SelectField, TextField } from "../../layout/fields.tsx";
 import { FormSeal, Pages, Status, type Tone, When } from "../../layout/parts.tsx";
 import { refusedForm } from "../../refused-form.ts";
-import type { PoolPageProps } from "./props.ts";
+import type { OverviewProps } from "./props.ts";
 
 const tones = {
   free: "idle",
@@ -11,7 +11,7 @@ const tones = {
 } as const satisfies Record<Schemas["IpPoolAllocation"]["state"], Tone>;
 
 /** The number of addresses allocated to each organisation. */
-export function Shares({ view, shares }: PoolPageProps) {
+export function Shares({ view, shares }: OverviewProps) {
   const { messages, format } = view;
   const text = messages.ipPools;
   if (shares.length === 0) return null;
@@ -54,7 +54,7 @@ export function Shares({ view, shares }: PoolPageProps) {
   );
 }
 
-export function AllocateForm({ view, pool, organisations, form, idempotencyKey }: PoolPageProps) {
+export function AllocateForm({ view, pool, organisations, form, idempotencyKey }: OverviewProps) {
   const text = view.messages.ipPools;
   const refused = refusedForm(form, "allocate");
   const problems = refused?.problems ?? noProblems;
@@ -109,7 +109,7 @@ export function AllocateForm({ view, pool, organisations, form, idempotencyKey }
 }
 
 /** Every allocated address, with a button that withdraws it. */
-export function Allocations(props: PoolPageProps) {
+export function Allocations(props: OverviewProps) {
   const { view, pool, allocations } = props;
   const text = view.messages.ipPools;
   return (
@@ -147,7 +147,7 @@ export function Allocations(props: PoolPageProps) {
   );
 }
 
-function Allocation(props: PoolPageProps & { readonly allocation: Schemas["IpPoolAllocation"] }) {
+function Allocation(props: OverviewProps & { readonly allocation: Schemas["IpPoolAllocation"] }) {
   const { view, pool, allocation, idempotencyKey } = props;
   const { address, organisation, state, free_after: freeAfter } = allocation;
   const { messages } = view;

@@ -14,7 +14,7 @@ afterEach(async () => {
 });
 
 async function makePool(): Promise<string> {
-  const made = await grace.submit("/ip-pools", "/ip-pools", {
+  const made = await grace.submit("/ip-pools/new", "/ip-pools/new", {
     region: "ist1",
     name: "public",
     gateway: "203.0.113.1",
@@ -28,7 +28,7 @@ async function makePool(): Promise<string> {
 
 test("an invalid VLAN is an error at its field, and never means no VLAN", async () => {
   const fields = { region: "ist1", name: "public", gateway: "203.0.113.1", prefix_length: "24", vlan: "ten" };
-  const refused = await grace.submit("/ip-pools", "/ip-pools", fields);
+  const refused = await grace.submit("/ip-pools/new", "/ip-pools/new", fields);
   expect(refused.status).toBe(422);
   const page = await refused.text();
   expect(page).toContain('id="vlan-problem"');
@@ -87,25 +87,48 @@ test("a range or a pool in use cannot be deleted, and the reason is shown", asyn
   });
   const range = await grace.submit(path, `${path}/ranges/${pool?.ranges[0]?.id}/remove`, {});
   expect(await range.text()).toMatch(/role="alert">\s*The range cannot go: 203\.0\.113\.2 is allocated\./);
-  const page = await grace.page(path);
+  const page = await grace.page(`${path}/settings`);
   expect(page).toContain("1 of its addresses are allocated, taken or quarantined.");
   expect(page).not.toContain('name="confirm_name"');
 
   await grace.submit(path, `${path}/allocations/203.0.113.2/withdraw`, {});
-  const mistyped = await grace.submit(path, `${path}/delete`, { confirm_name: "pubic" });
+  const mistyped = await grace.submit(`${path}/settings`, `${path}/delete`, { confirm_name: "pubic" });
   expect(mistyped.status).toBe(422);
   expect(await mistyped.text()).toContain("That is not its name. Nothing was done.");
   expect(world.api.state.ipPools).toHaveLength(1);
-  const deleted = await grace.submit(path, `${path}/delete`, { confirm_name: "public" });
+  const deleted = await grace.submit(`${path}/settings`, `${path}/delete`, { confirm_name: "public" });
   expect(deleted.headers.get("location")).toBe("/ip-pools?notice=deleted");
   expect(world.api.state.ipPools).toEqual([]);
 });
 
 test("a pool is renamed and described; the address of a refused form leads back to its page", async () => {
   const path = await makePool();
-  await grace.submit(path, `${path}/settings`, { name: "west", description: "First hall" });
+  const changed = await grace.submit(`${path}/settings`, `${path}/settings`, {
+    name: "west",
+    description: "First hall",
+  });
+  expect(changed.headers.get("location")).toBe(`${path}/settings?notice=renamed`);
   const page = await grace.page(path);
   expect(page).toContain("<h1>west</h1>");
   expect(page).toContain("First hall");
   expect((await grace.get(`${path}/ranges`)).headers.get("location")).toBe(path);
+});
+
+test("a pool's tabs have breadcrumbs through the list to the operators' pages", async () => {
+  const path = await makePool();
+  const crumbsOf = async (page: string) => {
+    const [crumbs = ""] = /<nav class="crumbs"[\s\S]*?<\/nav>/.exec(await grace.page(page)) ?? [];
+    return [...crumbs.matchAll(/href="([^"]*)"/g)].map(([, href]) => href);
+  };
+  expect(await crumbsOf("/ip-pools")).toEqual(["/operator"]);
+  for (const page of ["/ip-pools/new", path])
+    expect(await crumbsOf(page)).toEqual(["/operator", "/ip-pools"]);
+  expect(await crumbsOf(`${path}/settings`)).toEqual(["/operator", "/ip-pools", path]);
+});
+
+test("without a region no pool can be created, and the page leads to the form of a region", async () => {
+  world.api.state.regions.length = 0;
+  const page = await grace.page("/ip-pools/new");
+  expect(page).toContain('href="/operator/regions/new"');
+  expect(page).not.toContain('action="/ip-pools/new"');
 });

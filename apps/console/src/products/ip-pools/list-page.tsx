@@ -1,5 +1,4 @@
 import type { Schemas } from "@kule/contract/schemas";
-import { ApiCalls } from "../../layout/api-call-part.tsx";
 import { listParameters } from "../../layout/list-query.ts";
 import { type Columns, ListTable } from "../../layout/list-table.tsx";
 import { ListView } from "../../layout/list-view.tsx";
@@ -7,9 +6,7 @@ import { OperatorTabs } from "../../layout/operator-tabs.tsx";
 import { When } from "../../layout/parts.tsx";
 import type { View } from "../../layout/view.ts";
 import { ResourceListPage } from "../../resources/list-page.tsx";
-import { NoRegions } from "../operator/no-regions-part.tsx";
 import { AddressBar } from "./address-bar-part.tsx";
-import { CreatePool } from "./create-form.tsx";
 import type { IpPoolsPageProps } from "./props.ts";
 import { ipPools } from "./resource.ts";
 
@@ -21,29 +18,9 @@ export function IpPoolsPage(props: IpPoolsPageProps) {
       resource={ipPools}
       found={props.pools}
       options={<ListView view={view} list="ip_pools" columns={poolColumns(view)} />}
-      mayCreate={props.regions.length > 0}
+      // Only operators see the list.
+      mayCreate
       above={<OperatorTabs view={view} current="ipPools" />}
-      head={null}
-      below={
-        <>
-          {props.regions.length === 0 ? <NoRegions view={view} /> : <CreatePool {...props} />}
-          <ApiCalls
-            view={view}
-            calls={[
-              { operation: "listIpPools" },
-              {
-                operation: "createIpPool",
-                body: {
-                  region: props.regions[0]?.slug ?? "ist1",
-                  name: "public",
-                  gateway: "203.0.113.1",
-                  prefix_length: 24,
-                },
-              },
-            ]}
-          />
-        </>
-      }
     >
       <PoolTable {...props} />
     </ResourceListPage>
@@ -54,7 +31,7 @@ function poolColumns(view: View): Columns<"ip_pools", Schemas["IpPool"]> {
   const { messages, format } = view;
   const text = messages.ipPools;
   return {
-    region: { label: messages.common.region, cell: ({ region }) => region },
+    region: { label: messages.common.region, sort: "region", cell: ({ region }) => region },
     network: {
       label: text.network,
       class: "mono",

@@ -1,5 +1,5 @@
 import type { Schemas } from "@kule/contract/schemas";
-import { nameSorts } from "../../layout/list-query.ts";
+import { regionSorts } from "../../layout/list-query.ts";
 import type { ListedResource } from "../../resources/resource.ts";
 
 export const ipPools: ListedResource<Schemas["IpPool"]> = {
@@ -14,11 +14,13 @@ export const ipPools: ListedResource<Schemas["IpPool"]> = {
   hasLabels: false,
   isDeleteConfirmed: true,
   hasPage: true,
+  tabs: { all: ["overview", "settings"], settings: ["operator:ip_pools"] },
   listed: {
     element: "pool-list",
     choices: "ip_pools",
     filters: ["region"],
-    sorts: nameSorts,
+    sorts: regionSorts,
+    parents: ({ navigation }) => [{ path: "/operator", text: navigation.operator }],
     texts: ({ ipPools: text }) => text,
   },
   texts: ({ ipPools: text }) => ({

@@ -1,4 +1,5 @@
 import type { Schemas } from "@kule/contract/schemas";
+import { ApiDrawer } from "../../layout/api-call-part.tsx";
 import { NothingMatches } from "../../layout/list-filters.tsx";
 import { type Columns, ListTable } from "../../layout/list-table.tsx";
 import { ListView } from "../../layout/list-view.tsx";
@@ -23,7 +24,11 @@ export function JobListPage({ view, jobs, query, regions }: Props) {
   const parameters = jobParameters(query);
   return (
     <Shell view={view} title={messages.jobs.title} section="jobs">
-      <PageHead title={messages.jobs.title} lead={messages.jobs.lead} />
+      <PageHead
+        title={messages.jobs.title}
+        lead={messages.jobs.lead}
+        api={<ApiDrawer view={view} calls={[{ operation: "listJobs", query: parameters }]} />}
+      />
       <search class="list-bar">
         <form
           class="filters"

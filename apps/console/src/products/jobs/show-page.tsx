@@ -1,9 +1,10 @@
 import type { Schemas } from "@kule/contract/schemas";
-import { ApiCalls } from "../../layout/api-call-part.tsx";
+import { ApiDrawer } from "../../layout/api-call-part.tsx";
 import { Banner, Copyable, FormSeal, PageHead, Status, When } from "../../layout/parts.tsx";
 import { Shell } from "../../layout/shell.tsx";
 import type { View } from "../../layout/view.ts";
 import { may } from "../../session.ts";
+import { jobCalls } from "./calls.ts";
 import { jobErrorText } from "./error-text.ts";
 import { actorName, jobDuration, ResourceLink } from "./list-page.tsx";
 import { jobTone } from "./phase-states.ts";
@@ -23,8 +24,13 @@ export function JobPage({ view, job, notice, problem, idempotencyKey }: Props) {
   const { messages } = view;
   const subject = jobSubject(messages, job);
   return (
-    <Shell view={view} title={subject} section="jobs">
-      <PageHead title={subject} />
+    <Shell
+      view={view}
+      title={subject}
+      section="jobs"
+      crumbs={[{ path: "/jobs", text: messages.navigation.jobs }]}
+    >
+      <PageHead title={subject} api={<ApiDrawer view={view} calls={jobCalls(job)} />} />
       {notice === null ? null : <Banner kind="notice">{notice}</Banner>}
       {problem === null ? null : <Banner kind="problem">{problem}</Banner>}
       <div
@@ -47,14 +53,6 @@ export function JobPage({ view, job, notice, problem, idempotencyKey }: Props) {
         </section>
         <JobFacts view={view} job={job} />
       </div>
-      <ApiCalls
-        view={view}
-        calls={[
-          { operation: "getJob", path: { job_id: job.id }, query: { wait: "20" } },
-          ...(job.cancellable ? [{ operation: "cancelJob", path: { job_id: job.id } } as const] : []),
-          ...(job.retryable ? [{ operation: "retryJob", path: { job_id: job.id } } as const] : []),
-        ]}
-      />
     </Shell>
   );
 }

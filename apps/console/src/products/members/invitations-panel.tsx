@@ -1,8 +1,5 @@
 import type { Schemas } from "@kule/contract/schemas";
-import { ApiCall } from "../../layout/api-call-part.tsx";
 import { FormSeal, Status, type Tone, When } from "../../layout/parts.tsx";
-import type { View } from "../../layout/view.ts";
-import { InviteForm } from "./invite-form.tsx";
 import type { MembersPageProps } from "./props.ts";
 
 type Invitation = Schemas["Invitation"];
@@ -14,7 +11,7 @@ const tones: Readonly<Record<Invitation["status"], Tone>> = {
   revoked: "idle",
 };
 
-/** The invitations, and the form that creates one. */
+/** The invitations: those that wait for an answer, or all. */
 export function Invitations(props: MembersPageProps) {
   const { view, invitations, showsAll } = props;
   const text = view.messages.invitations;
@@ -33,8 +30,6 @@ export function Invitations(props: MembersPageProps) {
       ) : (
         <InvitationTable {...props} items={invitations.items} />
       )}
-      <RevokeCall view={view} items={invitations.items} />
-      <InviteForm {...props} />
     </section>
   );
 }
@@ -84,20 +79,5 @@ function InvitationTable(props: MembersPageProps & { readonly items: readonly In
         ))}
       </tbody>
     </table>
-  );
-}
-
-/** The call that withdraws the first open invitation. */
-function RevokeCall({ view, items }: { readonly view: View; readonly items: readonly Invitation[] }) {
-  const open = items.find(({ status }) => status === "open");
-  if (open === undefined) return null;
-  return (
-    <ApiCall
-      view={view}
-      id="revoke-call"
-      label={view.messages.actions["invitation.revoke"]}
-      operation="revokeInvitation"
-      path={{ invitation_id: open.id }}
-    />
   );
 }

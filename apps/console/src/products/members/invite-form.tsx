@@ -1,22 +1,19 @@
 import { ApiCall } from "../../layout/api-call-part.tsx";
 import { noProblems, SelectField, TextField } from "../../layout/fields.tsx";
 import { FormSeal } from "../../layout/parts.tsx";
-import { refusedForm } from "../../refused-form.ts";
-import type { MembersPageProps } from "./props.ts";
+import type { InvitePageProps } from "./props.ts";
 import { isRole, RoleField } from "./role-fields.tsx";
 
-export function InviteForm(props: MembersPageProps) {
-  const { view, me, idempotencyKey } = props;
+export function InviteForm({ view, me, form, idempotencyKey }: InvitePageProps) {
   const text = view.messages.invitations;
-  const form = refusedForm(props.form, "invite");
   const problems = form?.problems ?? noProblems;
   const role = form?.values.role ?? "";
   const chosen = isRole(role) ? role : "member";
   const expires = form?.values.expires_in_days ?? "7";
   return (
     <>
-      <form class="form invite-form" method="post" action="/members/invitations">
-        <FormSeal view={view} idempotencyKey={`${idempotencyKey}-invite`} />
+      <form class="form" method="post" action="/members/invite">
+        <FormSeal view={view} idempotencyKey={idempotencyKey} />
         <TextField
           view={view}
           name="email"

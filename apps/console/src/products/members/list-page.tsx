@@ -1,9 +1,10 @@
-import { ApiCall } from "../../layout/api-call-part.tsx";
+import { ApiDrawer } from "../../layout/api-call-part.tsx";
 import { ListView } from "../../layout/list-view.tsx";
 import { PageNotice } from "../../layout/page-notice.tsx";
-import { PageHead, Pages } from "../../layout/parts.tsx";
+import { CreateLink, PageHead, Pages } from "../../layout/parts.tsx";
 import { SecretPanel } from "../../layout/secret-panel.tsx";
 import { Shell } from "../../layout/shell.tsx";
+import { membersCalls } from "./calls.ts";
 import { Invitations } from "./invitations-panel.tsx";
 import { MemberTable } from "./list-table.tsx";
 import type { MembersPageProps } from "./props.ts";
@@ -14,9 +15,20 @@ export function MembersPage(props: MembersPageProps) {
   const { messages } = view;
   return (
     <Shell view={view} title={messages.members.title} section="members">
-      <PageHead title={messages.members.title} lead={messages.members.lead}>
+      <PageHead
+        title={messages.members.title}
+        lead={messages.members.lead}
+        api={<ApiDrawer view={view} calls={membersCalls(props)} />}
+      >
         {/* A link that is shown once has no other links beside it that leave the page. */}
-        {link === null ? <ListView view={view} list="members" columns={{}} /> : null}
+        {link !== null ? null : (
+          <>
+            <ListView view={view} list="members" columns={{}} />
+            {props.invitations === null ? null : (
+              <CreateLink path="/members/invite">{messages.invitations.act}</CreateLink>
+            )}
+          </>
+        )}
       </PageHead>
       <PageNotice banner={banner} />
       {link === null ? null : (
@@ -40,7 +52,6 @@ export function MembersPage(props: MembersPageProps) {
       />
       <Invitations {...props} />
       <RoleGuide view={view} />
-      <ApiCall view={view} id="members-call" operation="listMembers" />
     </Shell>
   );
 }

@@ -13,6 +13,13 @@ export type MembersPageProps = {
   readonly cursor: string | undefined;
   /** The link of an invitation that was just created. */
   readonly link: string | null;
+  readonly banner: PageBanner;
+  readonly idempotencyKey: string;
+};
+
+export type InvitePageProps = {
+  readonly view: View;
+  readonly me: Schemas["Me"];
   readonly form: RefusedForm | null;
   readonly banner: PageBanner;
   readonly idempotencyKey: string;

@@ -9,18 +9,19 @@ import {
 import { renderPage } from "../../layout/document.tsx";
 import { rowsOf } from "../../layout/list-choices.ts";
 import { noticeBanner, type PageBanner } from "../../page-banner.ts";
-import { postedKey, postedValues, typedNumber } from "../../posted-form.ts";
-import { type RefusedForm, refuseForm } from "../../refused-form.ts";
+import { postedKey, postedValues } from "../../posted-form.ts";
+import { refuseForm } from "../../refused-form.ts";
 import { may } from "../../session.ts";
+import { invitationLink, inviteRoutes } from "./invite-routes.tsx";
 import { MembersPage } from "./list-page.tsx";
 import type { Role } from "./roles-panel.tsx";
 
 /** The subject of a secret in a cookie. */
-const invitationLink = "an invitation's link";
 const passwordLink = "a link for a new password";
 
 /** The members of the organisation, and its invitations. */
-export function memberRoutes({ cookies, settings }: ConsoleServices): Hono<ConsoleEnv> {
+export function memberRoutes(services: ConsoleServices): Hono<ConsoleEnv> {
+  const { cookies, settings } = services;
   const routes = new Hono<ConsoleEnv>();
 
   routes.get("/members", async (context) => {
@@ -28,30 +29,12 @@ export function memberRoutes({ cookies, settings }: ConsoleServices): Hono<Conso
       (await cookies.takeOnce(context, invitationLink)) ?? (await cookies.takeOnce(context, passwordLink));
     return showMembers(context, {
       banner: noticeBanner(context, context.get("view").messages.members.notices),
-      form: null,
       status: 200,
       link,
     });
   });
 
-  routes.post("/members/invitations", async (context) => {
-    const values = postedValues(context, ["email", "role", "expires_in_days"]);
-    const outcome = await attempt(
-      context.get("api").POST("/invitations", {
-        params: { header: { "Idempotency-Key": postedKey(context) } },
-        body: {
-          email: values.email,
-          role: values.role as Role,
-          expires_in_days: typedNumber(values.expires_in_days),
-        },
-      }),
-    );
-    if (outcome.kind !== "done") return refused(context, outcome, "invite", values);
-    const { secret } = outcome.data;
-    if (secret !== null)
-      await cookies.writeOnce(context, invitationLink, `${settings.publicUrl}/join?invitation=${secret}`);
-    return context.redirect(`/members?notice=${secret === null ? "withheld" : "invited"}`, 303);
-  });
+  inviteRoutes(routes, services);
 
   routes.post("/members/invitations/:id/revoke", async (context) => {
     const outcome = await attempt(
@@ -63,7 +46,7 @@ export function memberRoutes({ cookies, settings }: ConsoleServices): Hono<Conso
       }),
     );
     if (outcome.kind === "done") return context.redirect("/members?notice=revoked", 303);
-    return refused(context, outcome, "revoke");
+    return refused(context, outcome);
   });
 
   routes.post("/members/:id/role", async (context) => {
@@ -78,7 +61,7 @@ export function memberRoutes({ cookies, settings }: ConsoleServices): Hono<Conso
       }),
     );
     if (outcome.kind === "done") return context.redirect("/members?notice=changed", 303);
-    return refused(context, outcome, "role");
+    return refused(context, outcome);
   });
 
   routes.post("/members/:id/remove", async (context) => {
@@ -93,7 +76,7 @@ export function memberRoutes({ cookies, settings }: ConsoleServices): Hono<Conso
     // Another request removed it first: the result is the same.
     const isGone = outcome.kind === "refused" && outcome.problem.status === 404;
     if (outcome.kind === "done" || isGone) return context.redirect("/members?notice=removed", 303);
-    return refused(context, outcome, "remove");
+    return refused(context, outcome);
   });
 
   routes.post("/members/:id/second-factor", async (context) => {
@@ -108,7 +91,7 @@ export function memberRoutes({ cookies, settings }: ConsoleServices): Hono<Conso
     if (outcome.kind === "refused" && outcome.problem.code === "proof_required")
       return context.redirect("/account/proof", 303);
     if (outcome.kind === "done") return context.redirect("/members?notice=second-factor-reset", 303);
-    return refused(context, outcome, "second-factor");
+    return refused(context, outcome);
   });
 
   routes.post("/members/:id/password-reset", async (context) => {
@@ -122,7 +105,7 @@ export function memberRoutes({ cookies, settings }: ConsoleServices): Hono<Conso
     );
     if (outcome.kind === "refused" && outcome.problem.code === "proof_required")
       return context.redirect("/account/proof", 303);
-    if (outcome.kind !== "done") return refused(context, outcome, "password-reset");
+    if (outcome.kind !== "done") return refused(context, outcome);
     const { secret } = outcome.data;
     if (secret !== null)
       await cookies.writeOnce(context, passwordLink, `${settings.publicUrl}/reset-password?secret=${secret}`);
@@ -136,21 +119,15 @@ export function memberRoutes({ cookies, settings }: ConsoleServices): Hono<Conso
 function refused(
   context: ConsoleContext,
   outcome: Exclude<Outcome<unknown>, { readonly kind: "done" }>,
-  of: string,
-  values: Readonly<Record<string, string>> = {},
 ): Promise<Response> {
-  const { form, banner, status } = refuseForm(context, outcome, of, values, {
-    fields: Object.keys(values),
-    conflicts: of === "invite" ? { already_member: "email", already_invited: "email" } : {},
-  });
-  return showMembers(context, { banner, form, status, link: null });
+  const { banner, status } = refuseForm(context, outcome, "act", {}, {});
+  return showMembers(context, { banner, status, link: null });
 }
 
 async function showMembers(
   context: ConsoleContext,
   state: {
     readonly banner: PageBanner;
-    readonly form: RefusedForm | null;
     readonly status: 200 | 409 | 422;
     readonly link: string | null;
   },
@@ -181,7 +158,6 @@ async function showMembers(
         showsAll={showsAll}
         cursor={cursor}
         link={state.link}
-        form={state.form}
         banner={state.banner}
         idempotencyKey={crypto.randomUUID()}
       />,

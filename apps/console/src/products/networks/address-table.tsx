@@ -1,7 +1,7 @@
 import type { Schemas } from "@kule/contract/schemas";
 import { Pages, Status, type Tone, When } from "../../layout/parts.tsx";
 import type { View } from "../../layout/view.ts";
-import type { SubnetPageProps } from "./props.ts";
+import type { SubnetOverviewProps } from "./props.ts";
 
 export const addressStates = ["used", "reserved", "quarantined", "platform"] as const;
 
@@ -13,7 +13,7 @@ export const addressTones = {
 } as const satisfies Record<Schemas["AddressState"], Tone>;
 
 /** Every address that is not free, in numerical order, with what uses it. */
-export function AddressTable(props: SubnetPageProps) {
+export function AddressTable(props: SubnetOverviewProps) {
   const { view, subnet, addresses, state, cursor } = props;
   const { messages } = view;
   const text = messages.subnet;

@@ -6,10 +6,10 @@ import { EditLabels } from "../../layout/labels.tsx";
 import { FormSeal } from "../../layout/parts.tsx";
 import { keptForm, refusedForm } from "../../refused-form.ts";
 import { pageOf } from "../../resources/resource.ts";
-import type { SubnetPageProps } from "./props.ts";
+import type { SubnetOverviewProps } from "./props.ts";
 import { reservations } from "./reservation-resource.ts";
 
-type Props = SubnetPageProps & {
+type Props = SubnetOverviewProps & {
   readonly reservation: Schemas["Reservation"];
   readonly why: string | null;
 };

@@ -1,29 +1,22 @@
 import { ActionButton } from "../../layout/action-button.tsx";
 import { TextField } from "../../layout/fields.tsx";
-import { Icon } from "../../layout/icons.tsx";
 import { FormSeal } from "../../layout/parts.tsx";
-import { keptForm, problemsOf, refusedForm, typedIn } from "../../refused-form.ts";
+import { keptForm, problemsOf, typedIn } from "../../refused-form.ts";
 import { pageOf } from "../../resources/resource.ts";
 import { whyNotChangeSubnet } from "./disabled-reason.ts";
-import type { SubnetPageProps } from "./props.ts";
+import type { SubnetTabProps } from "./props.ts";
 import { subnets } from "./subnet-resource.ts";
 
-/** Name and name servers of a subnet, edited in place. */
-export function SubnetSettings(props: SubnetPageProps) {
+/** The form for name and name servers of a subnet. */
+export function SubnetSettings(props: SubnetTabProps) {
   const { view, subnet, form, idempotencyKey } = props;
   const { common, network: text } = view.messages;
   const problems = problemsOf(form, "settings");
   return (
-    <details
-      class="add-inline"
-      id="settings"
-      open={refusedForm(form, "settings") !== null}
-      {...keptForm(form, "settings")}
-    >
-      <summary>
-        <Icon name="pencil" size={15} />
-        {text.changeSubnet}
-      </summary>
+    <section class="panel" id="settings" aria-labelledby="settings-title" {...keptForm(form, "settings")}>
+      <div class="panel-head">
+        <h2 id="settings-title">{text.changeSubnet}</h2>
+      </div>
       <form class="form" method="post" action={`${pageOf(subnets, subnet)}/settings`}>
         <FormSeal view={view} idempotencyKey={`${idempotencyKey}-settings`} />
         <TextField
@@ -51,6 +44,6 @@ export function SubnetSettings(props: SubnetPageProps) {
         />
         <ActionButton why={whyNotChangeSubnet(view, subnet)}>{common.save}</ActionButton>
       </form>
-    </details>
+    </section>
   );
 }

@@ -7,8 +7,7 @@ import { ResourceListPage } from "../../resources/list-page.tsx";
 import { may } from "../../session.ts";
 import { offeredActions } from "../selected/kind.ts";
 import { SelectBox } from "../selected/selection-part.tsx";
-import { CreateNetwork } from "./create-form.tsx";
-import { CreateSubnet } from "./create-subnet-form.tsx";
+import { CreateSubnetLink } from "./create-subnet-part.tsx";
 import type { NetworksPageProps as Props } from "./props.ts";
 import { networks } from "./resource.ts";
 import { selectedNetworks } from "./selected.tsx";
@@ -18,7 +17,6 @@ import { subnetColumns } from "./subnet-columns.tsx";
 export function NetworksPage(props: Props) {
   const { view } = props;
   const { session } = view;
-  const mayCreate = session === null || may(session, "network:create");
   return (
     <ResourceListPage
       {...props}
@@ -26,17 +24,16 @@ export function NetworksPage(props: Props) {
       found={props.networks}
       options={<ListView view={view} list="networks" columns={subnetColumns(view)} />}
       selected={selectedNetworks}
-      mayCreate={mayCreate}
-      below={mayCreate ? <CreateNetwork {...props} /> : null}
+      mayCreate={session === null || may(session, "network:create")}
     >
       {props.networks.items.map((network) => (
-        <NetworkPanel {...props} network={network} mayCreate={mayCreate} />
+        <NetworkPanel {...props} network={network} />
       ))}
     </ResourceListPage>
   );
 }
 
-function NetworkPanel(props: Props & { readonly network: Schemas["Network"]; readonly mayCreate: boolean }) {
+function NetworkPanel(props: Props & { readonly network: Schemas["Network"] }) {
   const { view, network } = props;
   const { messages } = view;
   const subnets = props.subnets.get(network.id) ?? [];
@@ -83,7 +80,9 @@ function NetworkPanel(props: Props & { readonly network: Schemas["Network"]; rea
           row={({ id }) => ({ id })}
         />
       )}
-      {props.mayCreate ? <CreateSubnet {...props} withCall /> : null}
+      <div class="acts">
+        <CreateSubnetLink view={view} network={network} />
+      </div>
     </section>
   );
 }

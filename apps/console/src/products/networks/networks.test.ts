@@ -97,53 +97,90 @@ test("the page's address asks who reaches whom, and the answer lists the packet'
 
 test("a network and its subnets are renamed, described and deleted by name, or the button gives the reason", async () => {
   const path = `/networks/${network().id}`;
-  const renamed = await ada.submit(path, `${path}/settings`, { name: "store", description: "new" });
-  expect(renamed.headers.get("location")).toBe(`${path}?notice=changed`);
+  const settings = `${path}/settings`;
+  const renamed = await ada.submit(settings, settings, { name: "store", description: "new" });
+  expect(renamed.headers.get("location")).toBe(`${settings}?notice=changed`);
   expect(network()).toMatchObject({ name: "store", description: "new" });
-  const taken = await ada.submit(path, `${path}/settings`, { name: "office", description: "" });
+  const taken = await ada.submit(settings, settings, { name: "office", description: "" });
   expect(taken.status).toBe(409);
   expect(await taken.text()).toContain('id="name-problem"');
 
   const { id } = subnet("db");
-  const own = `${path}/subnets/${id}`;
-  const changed = await ada.submit(own, `${own}/settings`, {
+  const own = `${path}/subnets/${id}/settings`;
+  const changed = await ada.submit(own, own, {
     name: "storage",
     dns_servers: "9.9.9.9, 1.1.1.1",
   });
   expect(changed.headers.get("location")).toBe(`${own}?notice=changed`);
   expect(subnet("storage").dns_servers).toEqual(["9.9.9.9", "1.1.1.1"]);
-  const wrong = await ada.submit(own, `${own}/settings`, { name: "storage", dns_servers: "here" });
+  const wrong = await ada.submit(own, own, { name: "storage", dns_servers: "here" });
   expect(wrong.status).toBe(422);
   const refused = await wrong.text();
   expect(refused).toContain('id="subnet-dns-problem"');
   expect(refused).toContain("Servers are in it: 2.");
-  expect(await ada.page(path)).toContain("It still has subnets: app, jobs, admin, storage.");
+  expect(await ada.page(settings)).toContain("It still has subnets: app, jobs, admin, storage.");
 
   world.api.state.servers.length = 0;
   for (const each of world.api.state.subnets) Object.assign(each.usage, { addresses_used: 0 });
-  const mismatch = await ada.submit(own, `${own}/delete`, { confirm_name: "other" });
+  const mismatch = await ada.submit(own, `${path}/subnets/${id}/delete`, { confirm_name: "other" });
   expect(mismatch.status).toBe(422);
   expect(await mismatch.text()).toContain('id="confirm-name-problem"');
   for (const { id: each, name } of [...world.api.state.subnets]) {
     const page = `${path}/subnets/${each}`;
-    const gone = await ada.submit(page, `${page}/delete`, { confirm_name: name });
+    const gone = await ada.submit(`${page}/settings`, `${page}/delete`, { confirm_name: name });
     expect(gone.headers.get("location")).toBe(`${path}?notice=subnetDeleted`);
   }
   expect(world.api.state.subnets).toEqual([]);
-  const deleted = await ada.submit(path, `${path}/delete`, { confirm_name: "store" });
+  const deleted = await ada.submit(settings, `${path}/delete`, { confirm_name: "store" });
   expect(deleted.headers.get("location")).toBe("/networks?notice=deleted");
   expect((await ada.get(path)).status).toBe(404);
 });
 
-test("a subnet is created on the network's page, and a refusal is shown in its form", async () => {
-  const { id } = network();
-  const path = `/networks/${id}`;
-  const fields = { [`name-${id}`]: "extra", [`cidr-${id}`]: "10.20.9.0/24", tier: "app" };
-  const made = await ada.submit(path, `${path}/subnets`, fields);
-  expect(made.headers.get("location")).toBe(`${path}?notice=subnet`);
-  const again = await ada.submit(path, `${path}/subnets`, fields);
+test("a subnet is created on a page that its network links to, and a refusal is shown in its form", async () => {
+  const path = `/networks/${network().id}`;
+  const create = `${path}/subnets/new`;
+  for (const page of [path, "/networks"]) expect(await ada.page(page)).toContain(`href="${create}"`);
+  const fields = { name: "extra", cidr: "10.20.9.0/24", tier: "app" };
+  const made = await ada.submit(create, create, fields);
+  const location = made.headers.get("location") ?? "";
+  expect(location).toBe(`${path}/subnets/${subnet("extra").id}?notice=created`);
+  expect(await ada.page(location)).toContain("The subnet is created.");
+  const again = await ada.submit(create, create, fields);
   expect(again.status).toBe(409);
-  expect(await again.text()).toContain(`id="cidr-${id}-problem"`);
+  const refused = await again.text();
+  expect(refused).toContain('id="cidr-problem"');
+  expect(refused).toContain('value="10.20.9.0/24"');
+});
+
+test("a network is created on a page that the list links to, and a refusal is shown in its form", async () => {
+  const list = await ada.page("/networks");
+  expect(list).toContain('href="/networks/new"');
+  expect(list).not.toContain('action="/networks/new"');
+  const fields = { name: "extra", region: "ist1", cidr: "" };
+  const made = await ada.submit("/networks/new", "/networks/new", fields);
+  const created = world.api.state.networks.find(({ name }) => name === "extra");
+  expect(made.headers.get("location")).toBe(`/networks/${created?.id}?notice=created`);
+  const wrong = await ada.submit("/networks/new", "/networks/new", { ...fields, cidr: "ten" });
+  expect(wrong.status).toBe(422);
+  const refused = await wrong.text();
+  expect(refused).toContain('id="cidr-problem"');
+  expect(refused).toContain('value="extra"');
+});
+
+test("a subnet's tabs have its header, and breadcrumbs through its network", async () => {
+  const { id, name } = subnet("app");
+  const path = `/networks/${network().id}`;
+  const own = `${path}/subnets/${id}`;
+  for (const [page, above] of [
+    [own, ["/networks", path]],
+    [`${own}/settings`, ["/networks", path, own]],
+  ] as const) {
+    const html = await ada.page(page);
+    expect(html).toContain(`<h1>${name}</h1>`);
+    const [crumbs = ""] = /<nav class="crumbs"[\s\S]*?<\/nav>/.exec(html) ?? [];
+    expect([...crumbs.matchAll(/href="([^"]*)"/g)].map(([, href]) => href)).toEqual(above);
+    expect(html).toContain(`href="${page}" aria-current="page"`);
+  }
 });
 
 test("a viewer sees the map and can change nothing", async () => {
@@ -152,4 +189,12 @@ test("a viewer sees the map and can change nothing", async () => {
   expect(drawings(page)).toHaveLength(2);
   expect(page).not.toContain(`action="/networks/${network().id}/`);
   expect(page).not.toContain("/gateways/new");
+  expect(page).not.toContain("/subnets/new");
+  const path = `/networks/${network().id}`;
+  for (const create of ["/networks/new", `${path}/subnets/new`])
+    expect((await vera.get(create)).status).toBe(403);
+  for (const settings of [`${path}/settings`, `${path}/subnets/${subnet("app").id}/settings`]) {
+    expect(page).not.toContain(`href="${settings}"`);
+    expect(await vera.page(settings)).not.toContain(`action="${path}`);
+  }
 });

@@ -14,35 +14,42 @@ export type NetworksPageProps = {
   readonly query: ListQuery;
   /** The error of the label selector. */
   readonly selectorProblem: string | null;
-  /** The key `network`, or the network's id for its subnet form. */
+  readonly banner: PageBanner;
+};
+
+/** What a page with forms shows after one of them was refused, and the beginning of their keys. */
+type Forms = {
+  readonly view: View;
   readonly form: RefusedForm | null;
   readonly banner: PageBanner;
   readonly idempotencyKey: string;
 };
 
-export type NetworkPageProps = {
-  readonly view: View;
-  readonly network: Schemas["Network"];
+export type CreateNetworkPageProps = Forms & { readonly regions: readonly Schemas["CatalogRegion"][] };
+
+export type CreateSubnetPageProps = Forms & { readonly network: Schemas["Network"] };
+
+/** What each tab of a network shows. */
+export type NetworkTabProps = Forms & { readonly network: Schemas["Network"] };
+
+export type OverviewProps = NetworkTabProps & {
   readonly subnets: readonly Schemas["Subnet"][];
   /** Of the network's region. */
   readonly places: Places;
   readonly gateway: Schemas["Gateway"] | null;
   readonly asked: ExplainAnswer;
-  readonly form: RefusedForm | null;
-  readonly banner: PageBanner;
-  readonly idempotencyKey: string;
 };
 
-export type SubnetPageProps = {
-  readonly view: View;
+/** What each tab of a subnet shows. */
+export type SubnetTabProps = Forms & {
   readonly network: Schemas["Network"];
   readonly subnet: Schemas["Subnet"];
+};
+
+export type SubnetOverviewProps = SubnetTabProps & {
   readonly reservations: readonly Schemas["Reservation"][];
   readonly addresses: Schemas["SubnetAddressList"];
-  /** The only subnet to show; without it all of them. */
+  /** The only state to show; without it all of them. */
   readonly state: Schemas["AddressState"] | "";
   readonly cursor: string | undefined;
-  readonly form: RefusedForm | null;
-  readonly banner: PageBanner;
-  readonly idempotencyKey: string;
 };

@@ -9,11 +9,11 @@ import { pageOf } from "../../resources/resource.ts";
 import { addressTones } from "./address-table.tsx";
 import { ChangeReservation } from "./change-reservation-form.tsx";
 import { whyNotChangeSubnet } from "./disabled-reason.ts";
-import type { SubnetPageProps } from "./props.ts";
+import type { SubnetOverviewProps } from "./props.ts";
 import { reservations as reservationResource } from "./reservation-resource.ts";
 
 /** The reserved addresses, and the forms that reserve and release one. */
-export function Reservations(props: SubnetPageProps) {
+export function Reservations(props: SubnetOverviewProps) {
   const { view, subnet, reservations, idempotencyKey } = props;
   const { messages } = view;
   const text = messages.subnet;
@@ -98,7 +98,7 @@ export function Reservations(props: SubnetPageProps) {
   );
 }
 
-function ReserveForm(props: SubnetPageProps & { readonly why: string | null }) {
+function ReserveForm(props: SubnetOverviewProps & { readonly why: string | null }) {
   const { view, subnet, why, idempotencyKey } = props;
   const text = view.messages.subnet;
   const form = refusedForm(props.form, "reserve");

@@ -1,5 +1,5 @@
 import type { Schemas } from "@kule/contract/schemas";
-import { nameSorts } from "../../layout/list-query.ts";
+import { regionSorts } from "../../layout/list-query.ts";
 import type { ListedResource } from "../../resources/resource.ts";
 
 export const networks: ListedResource<Schemas["Network"]> = {
@@ -15,12 +15,12 @@ export const networks: ListedResource<Schemas["Network"]> = {
   isDeleteConfirmed: true,
   hasPage: true,
   found: "network",
-  tabs: { all: ["overview", "jobs", "audit", "danger"], danger: ["network:delete"] },
+  tabs: { all: ["overview", "jobs", "audit", "settings"], settings: ["network:update", "network:delete"] },
   listed: {
     element: "network-list",
     choices: "networks",
     filters: ["hostname", "region", "labels"],
-    sorts: nameSorts,
+    sorts: regionSorts,
     texts: ({ networks: text }) => text,
   },
   texts: ({ network: text }) => ({

@@ -1,113 +1,113 @@
 import { Offered } from "../../layout/action-button.tsx";
 import { LabelsFact } from "../../layout/labels.tsx";
-import { PageNotice } from "../../layout/page-notice.tsx";
-import { Copyable, PageHead, Status } from "../../layout/parts.tsx";
-import { ResourceTabs } from "../../layout/resource-tabs.tsx";
-import { Shell } from "../../layout/shell.tsx";
+import { Copyable, When } from "../../layout/parts.tsx";
 import { ChangeForms } from "../../resources/change-forms.tsx";
 import { DeletePanel } from "../../resources/delete-panel.tsx";
-import { may } from "../../session.ts";
-import { NetworkCalls } from "./calls.tsx";
-import { CreateSubnet } from "./create-subnet-form.tsx";
+import { ResourcePage } from "../../resources/resource-page.tsx";
+import { overviewCalls, settingsCalls } from "./calls.ts";
+import { CreateSubnetLink } from "./create-subnet-part.tsx";
 import { whyNotDeleteNetwork } from "./disabled-reason.ts";
 import { ExplainPanel } from "./explain-panel.tsx";
+import { headedNetworks } from "./head-part.tsx";
 import { mapModel } from "./map-model.ts";
 import { NetworkMap } from "./map-part.tsx";
-import type { NetworkPageProps } from "./props.ts";
+import type { NetworkTabProps, OverviewProps } from "./props.ts";
 import { networks } from "./resource.ts";
-import { networkTones } from "./status.ts";
+import { inAddressOrder } from "./subnet-order.ts";
 import { ServersTable, SubnetsTable } from "./subnets-panel.tsx";
 
-export function NetworkPage(props: NetworkPageProps) {
-  const { view, network, subnets, places, gateway, banner } = props;
-  const { messages, session } = view;
-  const text = messages.network;
-  const mayCreate = session === null || may(session, "network:create");
+/** Its map with subnets and servers, and the reachability check. */
+export function OverviewPage(props: OverviewProps) {
+  const { view, network, subnets, places, banner, idempotencyKey } = props;
   return (
-    <Shell view={view} title={network.name} section="networks">
-      <p class="crumbs">
-        <a href="/networks">{text.all}</a>
-      </p>
-      <PageHead title={network.name} {...(network.description === "" ? {} : { lead: network.description })} />
-      <ResourceTabs view={view} resource={networks} item={network} current="overview" />
-      <PageNotice banner={banner} />
-      <div
-        id="network-live"
-        class="stack"
-        data-poll=""
-        data-gone="/networks"
-        hx-get={`/networks/${network.id}`}
-        hx-trigger="every 6s, refresh"
-        hx-select="#network-live"
-        hx-swap="outerMorph"
-      >
-        <section class="panel" aria-labelledby="map-title">
-          <div class="panel-head">
-            <h2 id="map-title">{messages.networkMap.title}</h2>
-            <Status tone={networkTones[network.status]}>{messages.networks.status[network.status]}</Status>
-          </div>
-          <NetworkMap
-            view={view}
-            model={mapModel({
-              network,
-              subnets,
-              servers: places.servers,
-              networks: places.networks,
-              gateway,
-            })}
-          />
-          <p class="map-foot">
-            {gateway === null ? (
-              <Offered view={view} permission="gateway:create">
-                <a href={`/gateways/new?network=${network.id}`}>{messages.gateways.giveTo(network.name)}</a>
-              </Offered>
-            ) : (
-              <a href={`/gateways/${gateway.id}`}>{`${messages.networkMap.gateway} ${gateway.name}`}</a>
-            )}
-          </p>
-        </section>
-        <section class="panel" aria-labelledby="subnets-title">
-          <div class="panel-head">
-            <h2 id="subnets-title">{text.subnets}</h2>
-          </div>
-          <SubnetsTable {...props} />
-          {mayCreate ? <CreateSubnet {...props} /> : null}
-        </section>
-        <ServersTable {...props} />
-      </div>
-      <ExplainPanel view={view} network={network} subnets={subnets} places={places} asked={props.asked} />
+    <ResourcePage
+      view={view}
+      resource={networks}
+      item={network}
+      head={headedNetworks.headOf(view, network, idempotencyKey)}
+      tab="overview"
+      banner={banner}
+      calls={overviewCalls(props)}
+      live={{ seconds: 6, gone: "/networks" }}
+      still={
+        <ExplainPanel view={view} network={network} subnets={subnets} places={places} asked={props.asked} />
+      }
+    >
+      <MapPanel {...props} />
+      <section class="panel" aria-labelledby="subnets-title">
+        <div class="panel-head">
+          <h2 id="subnets-title">{view.messages.network.subnets}</h2>
+          <CreateSubnetLink view={view} network={network} />
+        </div>
+        <SubnetsTable {...props} />
+      </section>
+      <ServersTable {...props} />
       <Facts {...props} />
-      <Offered view={view} permission="network:delete">
-        <DeletePanel
-          view={view}
-          resource={networks}
-          item={network}
-          why={whyNotDeleteNetwork(view, subnets)}
-          form={props.form}
-          idempotencyKey={props.idempotencyKey}
-        />
-      </Offered>
-      <NetworkCalls {...props} />
-    </Shell>
+    </ResourcePage>
   );
 }
 
-function Facts(props: NetworkPageProps) {
-  const { view, network } = props;
+/** Its name, description and labels; deletion. */
+export function SettingsPage(props: NetworkTabProps) {
+  const { view, network, banner, idempotencyKey } = props;
+  const forms = { view, resource: networks, item: network, form: props.form, idempotencyKey };
+  return (
+    <ResourcePage
+      view={view}
+      resource={networks}
+      item={network}
+      head={headedNetworks.headOf(view, network, idempotencyKey)}
+      tab="settings"
+      banner={banner}
+      calls={settingsCalls(network)}
+    >
+      <ChangeForms {...forms} why={null} />
+      <Offered view={view} permission="network:delete">
+        <DeletePanel {...forms} why={whyNotDeleteNetwork(view, inAddressOrder(network.subnets))} />
+      </Offered>
+    </ResourcePage>
+  );
+}
+
+function MapPanel({ view, network, subnets, places, gateway }: OverviewProps) {
+  const { messages } = view;
+  return (
+    <section class="panel" aria-labelledby="map-title">
+      <div class="panel-head">
+        <h2 id="map-title">{messages.networkMap.title}</h2>
+      </div>
+      <NetworkMap
+        view={view}
+        model={mapModel({
+          network,
+          subnets,
+          servers: places.servers,
+          networks: places.networks,
+          gateway,
+        })}
+      />
+      <p class="map-foot">
+        {gateway === null ? (
+          <Offered view={view} permission="gateway:create">
+            <a href={`/gateways/new?network=${network.id}`}>{messages.gateways.giveTo(network.name)}</a>
+          </Offered>
+        ) : (
+          <a href={`/gateways/${gateway.id}`}>{`${messages.networkMap.gateway} ${gateway.name}`}</a>
+        )}
+      </p>
+    </section>
+  );
+}
+
+/** The network's record; the header has its region and addresses. */
+function Facts({ view, network }: OverviewProps) {
   const { messages, format } = view;
-  const text = messages.network;
   return (
     <section class="panel" aria-labelledby="facts-title">
       <div class="panel-head">
-        <h2 id="facts-title">{text.facts}</h2>
+        <h2 id="facts-title">{messages.servers.facts}</h2>
       </div>
       <dl class="facts">
-        <div>
-          <dt>{messages.networks.cidr}</dt>
-          <dd>
-            <Copyable view={view} id="network-cidr" text={network.cidr} />
-          </dd>
-        </div>
         <div>
           <dt>{messages.networks.usage}</dt>
           <dd>
@@ -117,9 +117,12 @@ function Facts(props: NetworkPageProps) {
             )}
           </dd>
         </div>
+        <LabelsFact view={view} labels={network.labels} list="/networks" />
         <div>
-          <dt>{messages.common.region}</dt>
-          <dd>{network.region}</dd>
+          <dt>{messages.common.created}</dt>
+          <dd>
+            <When view={view} time={network.created_at} />
+          </dd>
         </div>
         <div>
           <dt>{messages.common.id}</dt>
@@ -127,16 +130,7 @@ function Facts(props: NetworkPageProps) {
             <Copyable view={view} id="network-id" text={network.id} />
           </dd>
         </div>
-        <LabelsFact view={view} labels={network.labels} list="/networks" />
       </dl>
-      <ChangeForms
-        view={view}
-        resource={networks}
-        item={network}
-        why={null}
-        form={props.form}
-        idempotencyKey={props.idempotencyKey}
-      />
     </section>
   );
 }

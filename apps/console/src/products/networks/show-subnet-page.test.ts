@@ -80,7 +80,7 @@ test("an address is reserved, by name or the next one, and released", async () =
     expect(page).toContain(`value="${typed.address}"`);
   }
   Object.assign(subnet().usage, { addresses_used: 0 });
-  expect(await ada.page(path())).toContain("2 of its addresses are reserved.");
+  expect(await ada.page(`${path()}/settings`)).toContain("2 of its addresses are reserved.");
   const [first] = state.reservations;
   const given = await ada.submit(path(), `${act}/${first?.id}/delete`, {});
   expect(given.headers.get("location")).toBe(`${path()}?notice=givenUp`);

@@ -21,6 +21,7 @@ export const subnets: Resource<Schemas["Subnet"]> = {
   hasLabels: true,
   isDeleteConfirmed: true,
   hasPage: true,
+  tabs: { all: ["overview", "settings"], settings: ["network:update", "network:delete"] },
   texts: ({ network: text }) => ({
     all: text.all,
     delete: { title: text.deleteSubnetShort, lead: text.subnetDeleteLead, button: text.deleteSubnetShort },

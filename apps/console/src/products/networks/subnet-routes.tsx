@@ -10,27 +10,25 @@ import type { RefusedForm } from "../../refused-form.ts";
 import { changeRoutes } from "../../resources/change-routes.ts";
 import { addressStates } from "./address-table.tsx";
 import { reservations } from "./reservation-resource.ts";
-import { SubnetPage } from "./show-subnet-page.tsx";
+import { SubnetOverviewPage, SubnetSettingsPage } from "./show-subnet-page.tsx";
 import { subnets } from "./subnet-resource.ts";
 
 const fields = ["labels", "name", "address", "description"] as const;
 
-/** One subnet: its addresses and its reservations. */
+/** One subnet: its addresses with its reservations, and its settings. */
 export function subnetPageRoutes(routes: Hono<ConsoleEnv>): void {
   const page = "/networks/:network_id/subnets/:subnet_id";
-  routes.get(page, (context) => {
-    const { notices } = context.get("view").messages.subnet;
-    return show(context, noticeBanner(context, notices), null, 200);
-  });
+  routes.get(page, (context) => showOverview(context, notice(context), null, 200));
+  routes.get(`${page}/settings`, (context) => showSettings(context, notice(context), null, 200));
   // The address of a refused form, loaded again, leads to the page that contains the form.
   routes.get(`${page}/reservations`, (context) => context.redirect(pathOf(context), 303));
   changeRoutes(routes, subnets, {
-    show,
+    show: showSettings,
     changed: "changed",
     deleted: { pathOf: ({ req }) => `/networks/${req.param("network_id")}`, notice: "subnetDeleted" },
   });
   changeRoutes(routes, reservations, {
-    show,
+    show: showOverview,
     pathOf,
     formNamed: (form, { req }) => `${form}-${req.param("reservation_id")}`,
     changed: "reservationChanged",
@@ -82,9 +80,12 @@ function pathOf(context: ConsoleContext): string {
   return `/networks/${network_id}/subnets/${subnet_id}`;
 }
 
-const answer = answersOf(pathOf, show);
+const notice = (context: ConsoleContext) =>
+  noticeBanner(context, context.get("view").messages.subnet.notices);
 
-async function show(
+const answer = answersOf(pathOf, showOverview);
+
+async function showOverview(
   context: ConsoleContext,
   banner: PageBanner,
   form: RefusedForm | null,
@@ -116,7 +117,7 @@ async function show(
   ]);
   return context.html(
     renderPage(
-      <SubnetPage
+      <SubnetOverviewPage
         view={context.get("view")}
         network={network}
         subnet={subnet}
@@ -124,6 +125,33 @@ async function show(
         addresses={addresses}
         state={state}
         cursor={cursor}
+        form={form}
+        banner={banner}
+        idempotencyKey={crypto.randomUUID()}
+      />,
+    ),
+    status,
+  );
+}
+
+async function showSettings(
+  context: ConsoleContext,
+  banner: PageBanner,
+  form: RefusedForm | null,
+  status: 200 | 409 | 422,
+) {
+  const api = context.get("api");
+  const path = idsOf(context);
+  const [network, subnet] = await Promise.all([
+    read(api.GET("/networks/{network_id}", { params: { path: { network_id: path.network_id } } })),
+    read(api.GET("/networks/{network_id}/subnets/{subnet_id}", { params: { path } })),
+  ]);
+  return context.html(
+    renderPage(
+      <SubnetSettingsPage
+        view={context.get("view")}
+        network={network}
+        subnet={subnet}
         form={form}
         banner={banner}
         idempotencyKey={crypto.randomUUID()}

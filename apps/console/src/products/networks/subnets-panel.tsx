@@ -4,11 +4,11 @@ import { ListView } from "../../layout/list-view.tsx";
 import { Copyable, Status } from "../../layout/parts.tsx";
 import { serverTone } from "../servers/status.ts";
 import { serversIn } from "./map-model.ts";
-import type { NetworkPageProps } from "./props.ts";
+import type { OverviewProps } from "./props.ts";
 import { subnetColumns } from "./subnet-columns.tsx";
 
 /** The subnets with the data of the map; each has a page of its own. */
-export function SubnetsTable(props: NetworkPageProps) {
+export function SubnetsTable(props: OverviewProps) {
   const { view, network, subnets } = props;
   const { messages } = view;
   const text = messages.networks;
@@ -40,7 +40,7 @@ export function SubnetsTable(props: NetworkPageProps) {
 }
 
 /** The servers of the network, by subnet and address. */
-export function ServersTable({ view, subnets, places }: NetworkPageProps) {
+export function ServersTable({ view, subnets, places }: OverviewProps) {
   const { messages } = view;
   const text = messages.network;
   const rows = subnets.flatMap((subnet) =>

@@ -1,4 +1,6 @@
+import { ApiDrawer } from "../../layout/api-call-part.tsx";
 import { noProblems } from "../../layout/fields.tsx";
+import { operatorCrumbs } from "../../layout/operator-crumbs.ts";
 import { OperatorTabs } from "../../layout/operator-tabs.tsx";
 import { PageNotice } from "../../layout/page-notice.tsx";
 import { FormSeal, PageHead, Status } from "../../layout/parts.tsx";
@@ -8,7 +10,7 @@ import { refusedForm } from "../../refused-form.ts";
 import { AgentKey } from "./agent-key-panel.tsx";
 import { AgentTokens, TokenSecret } from "./agent-tokens-panel.tsx";
 import type { RegionPageProps } from "./props.ts";
-import { RegionCalls } from "./region-calls.tsx";
+import { regionCalls } from "./region-calls.ts";
 import { RegionFields, RestrictedTo } from "./region-fields.tsx";
 import { regionTones } from "./region-panel.tsx";
 import { type RegionValues, valuesOf } from "./region-values.ts";
@@ -18,12 +20,13 @@ export function RegionPage(props: RegionPageProps) {
   const { view, region, banner, secret } = props;
   const { operator, regionAdmin: text } = view.messages;
   return (
-    <Shell view={view} title={region.name} section="operator">
+    <Shell view={view} title={region.name} section="operator" crumbs={operatorCrumbs(view, "regions")}>
       <OperatorTabs view={view} current="regions" />
-      <p class="crumbs">
-        <a href="/operator/regions">{operator.title}</a>
-      </p>
-      <PageHead title={region.name} lead={`${region.slug} · ${text.modes[region.mode]}`}>
+      <PageHead
+        title={region.name}
+        lead={`${region.slug} · ${text.modes[region.mode]}`}
+        api={<ApiDrawer view={view} calls={regionCalls(props)} />}
+      >
         <Status tone={regionTones[region.status]}>{operator.status[region.status]}</Status>
       </PageHead>
       <PageNotice banner={banner} />
@@ -32,7 +35,6 @@ export function RegionPage(props: RegionPageProps) {
       <AgentTokens {...props} />
       <AgentKey {...props} />
       <Settings {...props} />
-      <RegionCalls {...props} />
     </Shell>
   );
 }

@@ -12,7 +12,7 @@ export function CreateRegion(props: RegionCreatePageProps) {
   const text = view.messages.regionAdmin;
   const problems = form?.problems ?? noProblems;
   return (
-    <form class="form" data-wide="" method="post" action="/operator/regions">
+    <form class="form" data-wide="" method="post" action="/operator/regions/new">
       <FormSeal view={view} idempotencyKey={idempotencyKey} />
       <TextField
         view={view}

@@ -60,7 +60,7 @@ export function Fits({ view, regions, organisations, catalog, asked }: FitsProps
             problems={problems}
           />
         </div>
-        <button type="submit" class="button" data-kind="primary">
+        <button type="submit" class="button">
           {text.submit}
         </button>
       </form>

@@ -1,5 +1,6 @@
 import { ApiCall } from "../../layout/api-call-part.tsx";
 import { SelectField } from "../../layout/fields.tsx";
+import { operatorCrumbs } from "../../layout/operator-crumbs.ts";
 import { OperatorTabs } from "../../layout/operator-tabs.tsx";
 import { PageNotice } from "../../layout/page-notice.tsx";
 import { FormSeal, PageHead } from "../../layout/parts.tsx";
@@ -16,7 +17,7 @@ export function ImportPage(props: ImportPageProps) {
   const { view, banner } = props;
   const text = view.messages.serverImport;
   return (
-    <Shell view={view} title={text.title} section="operator">
+    <Shell view={view} title={text.title} section="operator" crumbs={operatorCrumbs(view)}>
       <OperatorTabs view={view} current="import" />
       <PageHead title={text.title} lead={text.lead} />
       <PageNotice banner={banner} />

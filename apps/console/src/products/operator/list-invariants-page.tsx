@@ -1,5 +1,6 @@
 import type { Schemas } from "@kule/contract/schemas";
-import { ApiCalls } from "../../layout/api-call-part.tsx";
+import { ApiDrawer } from "../../layout/api-call-part.tsx";
+import { operatorCrumbs } from "../../layout/operator-crumbs.ts";
 import { OperatorTabs } from "../../layout/operator-tabs.tsx";
 import { Banner, PageHead, Status, type Tone, When } from "../../layout/parts.tsx";
 import { Shell } from "../../layout/shell.tsx";
@@ -13,9 +14,13 @@ export function InvariantsPage(props: InvariantsPageProps) {
   const { view, report, isUnanswered } = props;
   const text = view.messages.invariants;
   return (
-    <Shell view={view} title={text.title} section="operator">
+    <Shell view={view} title={text.title} section="operator" crumbs={operatorCrumbs(view)}>
       <OperatorTabs view={view} current="invariants" />
-      <PageHead title={text.title} lead={text.lead}>
+      <PageHead
+        title={text.title}
+        lead={text.lead}
+        api={<ApiDrawer view={view} calls={[{ operation: "getInvariants", query: { fresh: "true" } }]} />}
+      >
         <form method="get" action="/operator/invariants">
           <input type="hidden" name="fresh" value="true" />
           <button type="submit" class="button">
@@ -38,7 +43,6 @@ export function InvariantsPage(props: InvariantsPageProps) {
         {report.checked.length === 0 ? null : <Checked view={view} report={report} />}
         {report.not_checked.length === 0 ? null : <NotChecked view={view} report={report} />}
       </div>
-      <ApiCalls view={view} calls={[{ operation: "getInvariants", query: { fresh: "true" } }]} />
     </Shell>
   );
 }

@@ -1,12 +1,12 @@
-import { Icon } from "../../layout/icons.tsx";
+import { ApiDrawer } from "../../layout/api-call-part.tsx";
 import { OperatorTabs } from "../../layout/operator-tabs.tsx";
 import { PageNotice } from "../../layout/page-notice.tsx";
-import { Banner, PageHead } from "../../layout/parts.tsx";
+import { Banner, CreateLink, PageHead } from "../../layout/parts.tsx";
 import { Shell } from "../../layout/shell.tsx";
 import { Fits } from "./fits-panel.tsx";
 import { NoRegions } from "./no-regions-part.tsx";
 import type { RegionsPageProps } from "./props.ts";
-import { RegionsCalls } from "./region-calls.tsx";
+import { regionsCalls } from "./region-calls.ts";
 import { RegionPanel } from "./region-panel.tsx";
 
 /** The state of the installation's regions. */
@@ -16,11 +16,14 @@ export function RegionsPage(props: RegionsPageProps) {
   return (
     <Shell view={view} title={operator.title} section="operator">
       <OperatorTabs view={view} current="regions" />
-      <PageHead title={operator.title} lead={operator.lead}>
-        <a class="button" href="/operator/regions/new">
-          <Icon name="plus" size={17} />
-          {view.messages.regionAdmin.create}
-        </a>
+      <PageHead
+        title={operator.title}
+        lead={operator.lead}
+        api={<ApiDrawer view={view} calls={regionsCalls(props)} />}
+      >
+        {known.length === 0 ? null : (
+          <CreateLink path="/operator/regions/new">{view.messages.regionAdmin.create}</CreateLink>
+        )}
       </PageHead>
       <PageNotice banner={banner} />
       <div
@@ -44,7 +47,6 @@ export function RegionsPage(props: RegionsPageProps) {
         )}
       </div>
       <Fits {...props} />
-      <RegionsCalls {...props} />
     </Shell>
   );
 }

@@ -1,8 +1,9 @@
 import type { Schemas } from "@kule/contract/schemas";
 import type { Child } from "hono/jsx";
 import type { CalledOperation } from "../../api-operation.ts";
-import { ApiCalls } from "../../layout/api-call-part.tsx";
+import { ApiDrawer } from "../../layout/api-call-part.tsx";
 import { ListView } from "../../layout/list-view.tsx";
+import { operatorCrumbs } from "../../layout/operator-crumbs.ts";
 import { type OperatorTab, OperatorTabs } from "../../layout/operator-tabs.tsx";
 import { EmptyState, PageHead, Pages, Status, type Tone } from "../../layout/parts.tsx";
 import { Shell } from "../../layout/shell.tsx";
@@ -54,9 +55,13 @@ export function WatchedList<Sort extends string>(props: Props<Sort>) {
     ...(sorting.chosen === "" ? {} : { [sorting.name]: sorting.chosen }),
   });
   return (
-    <Shell view={view} title={text.title} section="operator">
+    <Shell view={view} title={text.title} section="operator" crumbs={operatorCrumbs(view)}>
       <OperatorTabs view={view} current={props.tab} />
-      <PageHead title={text.title} lead={text.lead} />
+      <PageHead
+        title={text.title}
+        lead={text.lead}
+        api={<ApiDrawer view={view} calls={[{ operation: props.operation, query }]} />}
+      />
       <search class="list-bar">
         <Filters {...props} />
         <ListView view={view} list={props.list} columns={{}} />
@@ -96,7 +101,6 @@ export function WatchedList<Sort extends string>(props: Props<Sort>) {
           ))}
         </dl>
       </details>
-      <ApiCalls view={view} calls={[{ operation: props.operation, query }]} />
     </Shell>
   );
 }

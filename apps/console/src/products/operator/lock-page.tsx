@@ -1,9 +1,10 @@
-import { ApiCalls } from "../../layout/api-call-part.tsx";
+import { ApiDrawer } from "../../layout/api-call-part.tsx";
 import { noProblems, TextField } from "../../layout/fields.tsx";
 import { Icon } from "../../layout/icons.tsx";
 import { PageNotice } from "../../layout/page-notice.tsx";
 import { Banner, FormSeal, PageHead, Status, When } from "../../layout/parts.tsx";
 import { Shell } from "../../layout/shell.tsx";
+import { serverCrumbs } from "../servers/crumbs.ts";
 import type { LockPageProps } from "./props.ts";
 
 /** An operator's lock of one server, on a page of its own, which customers cannot open. */
@@ -12,13 +13,24 @@ export function LockPage({ view, server, form, banner, idempotencyKey }: LockPag
   const text = messages.serverLock;
   const { locked } = server;
   const reason = form?.values.reason ?? locked?.reason ?? "";
+  const path = { server_id: server.id };
+  const calls = [
+    { operation: "lockServer", path, body: { reason: reason || text.reasonPlaceholder } },
+    { operation: "unlockServer", path },
+  ] as const;
   return (
-    <Shell view={view} title={text.title(server.name)} section="servers">
-      <PageHead title={text.title(server.name)} lead={text.lead}>
-        <a class="button" href={`/servers/${server.id}`}>
-          {text.back}
-        </a>
-      </PageHead>
+    <Shell
+      view={view}
+      title={text.title(server.name)}
+      section="servers"
+      crumbs={serverCrumbs(view, server)}
+      here={text.submit}
+    >
+      <PageHead
+        title={text.title(server.name)}
+        lead={text.lead}
+        api={<ApiDrawer view={view} calls={calls} />}
+      />
       <PageNotice banner={banner} />
       <section class="panel" aria-labelledby="lock-title">
         <div class="panel-head">
@@ -77,17 +89,6 @@ export function LockPage({ view, server, form, banner, idempotencyKey }: LockPag
           <Banner kind="warning">{messages.operations.locked(locked.reason)}</Banner>
         </section>
       )}
-      <ApiCalls
-        view={view}
-        calls={[
-          {
-            operation: "lockServer",
-            path: { server_id: server.id },
-            body: { reason: reason || text.reasonPlaceholder },
-          },
-          { operation: "unlockServer", path: { server_id: server.id } },
-        ]}
-      />
     </Shell>
   );
 }

@@ -1,4 +1,4 @@
-import { EmptyState } from "../../layout/parts.tsx";
+import { CreateLink, EmptyState } from "../../layout/parts.tsx";
 import type { View } from "../../layout/view.ts";
 
 /** Shown on every operators' page while there is no region. */
@@ -6,9 +6,7 @@ export function NoRegions({ view }: { readonly view: View }) {
   const { operator, regionAdmin } = view.messages;
   return (
     <EmptyState title={operator.noRegions} hint={operator.noRegionsHint}>
-      <a class="button" data-kind="primary" href="/operator/regions/new">
-        {regionAdmin.create}
-      </a>
+      <CreateLink path="/operator/regions/new">{regionAdmin.create}</CreateLink>
     </EmptyState>
   );
 }

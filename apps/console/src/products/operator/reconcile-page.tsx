@@ -1,8 +1,9 @@
 import { canBeReconciled } from "@kule/rules/servers/reconcile";
-import { ApiCalls } from "../../layout/api-call-part.tsx";
+import { ApiDrawer } from "../../layout/api-call-part.tsx";
 import { PageNotice } from "../../layout/page-notice.tsx";
 import { Banner, FormSeal, PageHead, Status, When } from "../../layout/parts.tsx";
 import { Shell } from "../../layout/shell.tsx";
+import { serverCrumbs } from "../servers/crumbs.ts";
 import type { ReconcilePageProps } from "./props.ts";
 
 /** The differences between a server's VM and its record, and the operation that corrects them. */
@@ -14,12 +15,20 @@ export function ReconcilePage({ view, server, banner, idempotencyKey }: Reconcil
     drift === null ||
     canBeReconciled({ kind: drift.kind, fields: drift.differences.map(({ field }) => field) });
   return (
-    <Shell view={view} title={text.title(server.name)} section="servers">
-      <PageHead title={text.title(server.name)} lead={text.lead}>
-        <a class="button" href={`/servers/${server.id}`}>
-          {text.back}
-        </a>
-      </PageHead>
+    <Shell
+      view={view}
+      title={text.title(server.name)}
+      section="servers"
+      crumbs={serverCrumbs(view, server)}
+      here={text.submit}
+    >
+      <PageHead
+        title={text.title(server.name)}
+        lead={text.lead}
+        api={
+          <ApiDrawer view={view} calls={[{ operation: "reconcileServer", path: { server_id: server.id } }]} />
+        }
+      />
       <PageNotice banner={banner} />
       <section class="panel" aria-labelledby="reconcile-title">
         <div class="panel-head">
@@ -64,7 +73,6 @@ export function ReconcilePage({ view, server, banner, idempotencyKey }: Reconcil
           </Banner>
         )}
       </section>
-      <ApiCalls view={view} calls={[{ operation: "reconcileServer", path: { server_id: server.id } }]} />
     </Shell>
   );
 }

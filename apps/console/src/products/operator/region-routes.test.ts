@@ -28,7 +28,7 @@ const region = (slug: string) => world.api.state.regions.find((each) => each.slu
 
 test("a region is registered, and its page shows the next step", async () => {
   expect(await grace.page("/operator/regions")).toContain('href="/operator/regions/new"');
-  const answer = await grace.submit("/operator/regions/new", "/operator/regions", typed);
+  const answer = await grace.submit("/operator/regions/new", "/operator/regions/new", typed);
   expect(answer.headers.get("location")).toBe("/operator/regions/ank1?notice=created");
   expect(region("ank1")).toMatchObject({
     country: "TR",
@@ -43,23 +43,26 @@ test("a region is registered, and its page shows the next step", async () => {
 test("a region is restricted to some organisations at creation", async () => {
   const id = world.api.state.organisations[0]?.id ?? "";
   const restricted = { ...typed, restricted_to: [id] };
-  const refused = await grace.submit("/operator/regions/new", "/operator/regions", {
+  const refused = await grace.submit("/operator/regions/new", "/operator/regions/new", {
     ...restricted,
     vmid_first: "many",
   });
   expect(await refused.text()).toMatch(/id="more-region" open[\s\S]*name="restricted_to"[^>]*checked/);
-  await grace.submit("/operator/regions/new", "/operator/regions", restricted);
+  await grace.submit("/operator/regions/new", "/operator/regions/new", restricted);
   expect(region("ank1")?.restricted_to).toEqual([id]);
 });
 
 test("errors of a region's form are shown beside their fields, and the input is kept", async () => {
   const wrong = { ...typed, slug: "ist1", vmid_first: "many" };
-  const answer = await grace.submit("/operator/regions/new", "/operator/regions", wrong);
+  const answer = await grace.submit("/operator/regions/new", "/operator/regions/new", wrong);
   expect(answer.status).toBe(422);
   const page = await answer.text();
   expect(page).toContain('id="vmid_range-problem"');
   expect(page).toContain('value="many"');
-  const taken = await grace.submit("/operator/regions/new", "/operator/regions", { ...typed, slug: "ist1" });
+  const taken = await grace.submit("/operator/regions/new", "/operator/regions/new", {
+    ...typed,
+    slug: "ist1",
+  });
   expect(taken.status).toBe(409);
   expect(await taken.text()).toContain('id="slug-problem"');
 });

@@ -22,7 +22,7 @@ export function regionRoutes({ cookies }: ConsoleServices): Hono<ConsoleEnv> {
 
   routes.get("/new", (context) => showCreate(context, defaultRegionValues, null, null, 200));
 
-  routes.post("/", async (context) => {
+  routes.post("/new", async (context) => {
     const values = postedValues(context, regionFields);
     const restrictedTo = context.get("form").getAll("restricted_to");
     const outcome = await attempt(

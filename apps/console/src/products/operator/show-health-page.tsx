@@ -1,4 +1,5 @@
-import { ApiCalls } from "../../layout/api-call-part.tsx";
+import type { CalledOperation } from "../../api-operation.ts";
+import { ApiDrawer } from "../../layout/api-call-part.tsx";
 import { OperatorTabs } from "../../layout/operator-tabs.tsx";
 import { Banner, PageHead, Status, When } from "../../layout/parts.tsx";
 import { Shell } from "../../layout/shell.tsx";
@@ -18,6 +19,14 @@ import { type KnownRegion, regionTones } from "./region-panel.tsx";
 
 type Props = { readonly view: View; readonly health: Health };
 
+const healthCalls: readonly CalledOperation[] = [
+  { operation: "listRegions" },
+  { operation: "listStuckJobs" },
+  { operation: "listOperatorJobs", query: { status: "failed" } },
+  { operation: "listDrift" },
+  { operation: "getInvariants" },
+];
+
 /** Whether the installation is well; what is not is first, with a link to the page where it is put right. */
 export function HealthPage({ view, health }: Props) {
   const text = view.messages.health;
@@ -25,7 +34,7 @@ export function HealthPage({ view, health }: Props) {
   return (
     <Shell view={view} title={text.title} section="operator">
       <OperatorTabs view={view} current="health" />
-      <PageHead title={text.title} lead={text.lead} />
+      <PageHead title={text.title} lead={text.lead} api={<ApiDrawer view={view} calls={healthCalls} />} />
       <div
         id="health-live"
         class="stack"
@@ -43,16 +52,6 @@ export function HealthPage({ view, health }: Props) {
         <Checks view={view} checks={checks} />
         {health.regions.length === 0 ? null : <Regions view={view} health={health} />}
       </div>
-      <ApiCalls
-        view={view}
-        calls={[
-          { operation: "listRegions" },
-          { operation: "listStuckJobs" },
-          { operation: "listOperatorJobs", query: { status: "failed" } },
-          { operation: "listDrift" },
-          { operation: "getInvariants" },
-        ]}
-      />
     </Shell>
   );
 }

@@ -1,27 +1,34 @@
-import { ApiCalls } from "../../layout/api-call-part.tsx";
+import { ApiDrawer } from "../../layout/api-call-part.tsx";
 import { ListView } from "../../layout/list-view.tsx";
+import { operatorCrumbs } from "../../layout/operator-crumbs.ts";
 import { OperatorTabs } from "../../layout/operator-tabs.tsx";
-import { PageNotice } from "../../layout/page-notice.tsx";
-import { EmptyState, FormSeal, PageHead, Pages, When } from "../../layout/parts.tsx";
+import { CreateLink, EmptyState, FormSeal, PageHead, Pages, When } from "../../layout/parts.tsx";
 import { Shell } from "../../layout/shell.tsx";
-import { CreateOrganisation } from "./create-form.tsx";
 import type { OrganisationsPageProps } from "./props.ts";
 
 /** Operators choose the organisation that they act in, and manage all of them. */
 export function OrganisationsPage(props: OrganisationsPageProps) {
-  const { view, organisations, banner } = props;
+  const { view, organisations } = props;
   const text = view.messages.organisations;
+  const isEmpty = organisations.items.length === 0;
+  const create = <CreateLink path="/organisations/new">{text.create}</CreateLink>;
   return (
-    <Shell view={view} title={text.title} section="operator">
+    <Shell view={view} title={text.title} section="operator" crumbs={operatorCrumbs(view)}>
       <OperatorTabs view={view} current="organisations" />
-      <PageHead title={text.title} lead={text.lead}>
+      <PageHead
+        title={text.title}
+        lead={text.lead}
+        api={<ApiDrawer view={view} calls={[{ operation: "listOrganisations" }]} />}
+      >
         <ListView view={view} list="organisations" columns={{}} />
+        {isEmpty ? null : create}
       </PageHead>
-      <PageNotice banner={banner} />
-      {organisations.items.length > 0 ? (
-        <Organisations {...props} />
+      {isEmpty ? (
+        <EmptyState title={text.empty} hint={text.emptyHint}>
+          {create}
+        </EmptyState>
       ) : (
-        <EmptyState title={text.empty} hint={text.emptyHint} />
+        <Organisations {...props} />
       )}
       <Pages
         view={view}
@@ -29,14 +36,6 @@ export function OrganisationsPage(props: OrganisationsPageProps) {
         query={new URLSearchParams()}
         cursor={props.cursor}
         next={organisations.next_cursor}
-      />
-      <CreateOrganisation {...props} />
-      <ApiCalls
-        view={view}
-        calls={[
-          { operation: "listOrganisations" },
-          { operation: "createOrganisation", body: { slug: "acme", name: "Acme Hosting" } },
-        ]}
       />
     </Shell>
   );

@@ -55,9 +55,12 @@ test("an organisation is renamed, and an invalid name is refused beside its fiel
 
 test("an organisation is created, suspended and resumed", async () => {
   const create = (slug: string) =>
-    grace.submit("/organisations", "/organisations/new", { name: "İzmir Bilişim", slug });
-  expect(await (await create("acme")).text()).toMatch(/id="slug-problem">\s*An organisation acme exists\./);
+    grace.submit("/organisations/new", "/organisations/new", { name: "İzmir Bilişim", slug });
+  const taken = await (await create("acme")).text();
+  expect(taken).toMatch(/id="slug-problem">\s*An organisation acme exists\./);
+  expect(taken).toContain('value="İzmir Bilişim"');
   expect(await (await create("Not a slug")).text()).toContain('id="slug-problem"');
+  expect(await grace.page("/organisations")).toContain('href="/organisations/new"');
   const made = await create("izmir");
   expect(made.headers.get("location")).toMatch(/^\/organisations\/org_\w+\?notice=created$/);
   await grace.submit(path, `${path}/standing`, { status: "suspended" });
@@ -65,4 +68,10 @@ test("an organisation is created, suspended and resumed", async () => {
   expect(await grace.page(path)).toContain("Resume");
   await grace.submit(path, `${path}/standing`, { status: "active" });
   expect(world.api.state.organisations[0]?.status).toBe("active");
+});
+
+test("the page that creates an organisation is closed to everyone but operators", async () => {
+  expect((await grace.get("/organisations/new")).status).toBe(200);
+  const ada = await new Visitor(world).signIn();
+  expect((await ada.get("/organisations/new")).status).toBe(403);
 });

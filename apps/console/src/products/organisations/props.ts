@@ -20,6 +20,10 @@ export type OrganisationsPageProps = {
   readonly view: View;
   readonly organisations: Schemas["OrganisationList"];
   readonly cursor: string | undefined;
+};
+
+export type OrganisationCreatePageProps = {
+  readonly view: View;
   readonly form: RefusedForm | null;
   readonly banner: PageBanner;
   readonly idempotencyKey: string;

@@ -13,6 +13,7 @@ import { postedKey, postedValues } from "../../posted-form.ts";
 import { type RefusedForm, refuseForm } from "../../refused-form.ts";
 import { safeReturnPath } from "../../session.ts";
 import { monthOf } from "../usage/month.ts";
+import { createOrganisationRoutes } from "./create-routes.tsx";
 import { OrganisationsPage } from "./list-page.tsx";
 import { typedLimits } from "./quota-amounts.ts";
 import { OrganisationPage } from "./show-page.tsx";
@@ -21,7 +22,7 @@ import { OrganisationPage } from "./show-page.tsx";
 export function organisationRoutes({ cookies }: ConsoleServices): Hono<ConsoleEnv> {
   const routes = new Hono<ConsoleEnv>();
 
-  routes.get("/organisations", (context) => showList(context, null, null, 200));
+  routes.get("/organisations", showList);
 
   routes.post("/organisations", async (context) => {
     const form = context.get("form");
@@ -37,23 +38,7 @@ export function organisationRoutes({ cookies }: ConsoleServices): Hono<ConsoleEn
     return context.redirect(safeReturnPath(form.get("return_to")), 303);
   });
 
-  routes.get("/organisations/new", (context) => context.redirect("/organisations", 303));
-  routes.post("/organisations/new", async (context) => {
-    const values = postedValues(context, ["name", "slug"]);
-    const outcome = await attempt(
-      context.get("api").POST("/organisations", {
-        params: { header: { "Idempotency-Key": postedKey(context) } },
-        body: values,
-      }),
-    );
-    if (outcome.kind === "done")
-      return context.redirect(`/organisations/${outcome.data.id}?notice=created`, 303);
-    const { form, banner, status } = refuseForm(context, outcome, "create", values, {
-      fields: ["name", "slug"],
-      conflicts: { name_taken: "slug" },
-    });
-    return showList(context, banner, form, status);
-  });
+  createOrganisationRoutes(routes);
 
   routes.get("/organisations/:id", (context) => {
     const { notices } = context.get("view").messages.organisations;
@@ -124,12 +109,7 @@ export function organisationRoutes({ cookies }: ConsoleServices): Hono<ConsoleEn
   return routes;
 }
 
-async function showList(
-  context: ConsoleContext,
-  banner: PageBanner,
-  form: RefusedForm | null,
-  status: 200 | 409 | 422,
-) {
+async function showList(context: ConsoleContext) {
   const view = context.get("view");
   const cursor = context.req.query("cursor") || undefined;
   const limit = rowsOf(view.lists, "organisations");
@@ -139,17 +119,7 @@ async function showList(
     }),
   );
   return context.html(
-    renderPage(
-      <OrganisationsPage
-        view={view}
-        organisations={organisations}
-        cursor={cursor}
-        form={form}
-        banner={banner}
-        idempotencyKey={crypto.randomUUID()}
-      />,
-    ),
-    status,
+    renderPage(<OrganisationsPage view={view} organisations={organisations} cursor={cursor} />),
   );
 }
 

@@ -1,10 +1,12 @@
-import { ApiCalls } from "../../layout/api-call-part.tsx";
+import { ApiDrawer } from "../../layout/api-call-part.tsx";
 import { noProblems, TextField } from "../../layout/fields.tsx";
+import { operatorCrumbs } from "../../layout/operator-crumbs.ts";
 import { OperatorTabs } from "../../layout/operator-tabs.tsx";
 import { PageNotice } from "../../layout/page-notice.tsx";
 import { FormSeal, PageHead, Status } from "../../layout/parts.tsx";
 import { Shell } from "../../layout/shell.tsx";
 import { refusedForm } from "../../refused-form.ts";
+import { organisationCalls } from "./calls.ts";
 import { QuotasForm } from "./change-quotas-form.tsx";
 import { ChooseOrganisation } from "./choose-form.tsx";
 import type { OrganisationPageProps } from "./props.ts";
@@ -14,9 +16,18 @@ import { OrganisationUsage } from "./usage-panel.tsx";
 export function OrganisationPage(props: OrganisationPageProps) {
   const { view, organisation, banner } = props;
   return (
-    <Shell view={view} title={organisation.name} section="operator">
+    <Shell
+      view={view}
+      title={organisation.name}
+      section="operator"
+      crumbs={operatorCrumbs(view, "organisations")}
+    >
       <OperatorTabs view={view} current="organisations" />
-      <PageHead title={organisation.name} lead={organisation.slug}>
+      <PageHead
+        title={organisation.name}
+        lead={organisation.slug}
+        api={<ApiDrawer view={view} calls={organisationCalls(props)} />}
+      >
         <ChooseOrganisation view={view} organisation={organisation} />
       </PageHead>
       <PageNotice banner={banner} />
@@ -24,24 +35,6 @@ export function OrganisationPage(props: OrganisationPageProps) {
       <OrganisationUsage {...props} />
       <Settings {...props} />
       <Standing {...props} />
-      <ApiCalls
-        view={view}
-        calls={[
-          {
-            operation: "setQuotas",
-            path: { organisation_id: organisation.id },
-            body: { limits: Object.fromEntries(props.quotas.items.map(({ name, limit }) => [name, limit])) },
-          },
-          {
-            operation: "updateOrganisation",
-            path: { organisation_id: organisation.id },
-            body: {
-              name: organisation.name,
-              status: organisation.status === "suspended" ? "active" : "suspended",
-            },
-          },
-        ]}
-      />
     </Shell>
   );
 }
@@ -91,7 +84,7 @@ function Standing({ view, organisation, idempotencyKey }: OrganisationPageProps)
         <button
           type="submit"
           class="button"
-          data-kind={suspended ? "primary" : "danger"}
+          data-kind={suspended ? undefined : "danger"}
           name="status"
           value={suspended ? "active" : "suspended"}
         >

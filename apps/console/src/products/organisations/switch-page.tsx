@@ -1,5 +1,5 @@
 import type { Schemas } from "@kule/contract/schemas";
-import { ApiCall } from "../../layout/api-call-part.tsx";
+import { ApiDrawer } from "../../layout/api-call-part.tsx";
 import { PageNotice } from "../../layout/page-notice.tsx";
 import { FormSeal, PageHead, Status } from "../../layout/parts.tsx";
 import { Shell } from "../../layout/shell.tsx";
@@ -16,9 +16,22 @@ export function SwitchPage(props: {
   const { view, organisations } = props;
   const { messages } = view;
   const text = messages.organisation;
+  const other = { organisation_id: organisations.find(({ current }) => !current)?.id ?? "org_…" };
   return (
     <Shell view={view} title={text.switch} section="organisation">
-      <PageHead title={text.switch} lead={organisations.length > 1 ? text.switchLead : text.onlyOne} />
+      <PageHead
+        title={text.switch}
+        lead={organisations.length > 1 ? text.switchLead : text.onlyOne}
+        api={
+          <ApiDrawer
+            view={view}
+            calls={[
+              { operation: "leaveOrganisation", path: other },
+              { operation: "switchOrganisation", body: other },
+            ]}
+          />
+        }
+      />
       <PageNotice banner={props.banner} />
       <section class="panel" aria-label={text.switch}>
         <ul class="rows">
@@ -58,18 +71,6 @@ export function SwitchPage(props: {
           ))}
         </ul>
       </section>
-      <ApiCall
-        view={view}
-        id="leave-call"
-        operation="leaveOrganisation"
-        path={{ organisation_id: organisations.find(({ current }) => !current)?.id ?? "org_…" }}
-      />
-      <ApiCall
-        view={view}
-        id="switch-call"
-        operation="switchOrganisation"
-        body={{ organisation_id: organisations.find(({ current }) => !current)?.id ?? "org_…" }}
-      />
     </Shell>
   );
 }

@@ -1,16 +1,15 @@
 import { ActionButton } from "../../layout/action-button.tsx";
 import { TextField } from "../../layout/fields.tsx";
-import { Icon } from "../../layout/icons.tsx";
 import { FormSeal } from "../../layout/parts.tsx";
 import { keptForm, problemsOf, refusedForm, typedIn } from "../../refused-form.ts";
 import { pageOf } from "../../resources/resource.ts";
 import { may } from "../../session.ts";
 import { disabledReason } from "./disabled-reason.ts";
-import type { PublicIpPageProps } from "./props.ts";
+import type { PublicIpTabProps } from "./props.ts";
 import { publicIps } from "./resource.ts";
 
-/** The address's PTR name, its release with its server, and its protection, edited in place. */
-export function PublicIpSettings(props: PublicIpPageProps) {
+/** The address's PTR name, its release with its server, and its protection. */
+export function PublicIpSettings(props: PublicIpTabProps) {
   const { view, ip, form, idempotencyKey } = props;
   const { messages, session } = view;
   const text = messages.publicIps;
@@ -18,11 +17,10 @@ export function PublicIpSettings(props: PublicIpPageProps) {
   const mayUnprotect = session === null || may(session, "public_ip:unprotect");
   const mustStayProtected = ip.protection.delete && !mayUnprotect;
   return (
-    <details class="add-inline" id="settings" open={refused !== null} {...keptForm(form, "settings")}>
-      <summary>
-        <Icon name="pencil" size={15} />
-        {text.change}
-      </summary>
+    <section class="panel" id="settings" aria-labelledby="settings-title" {...keptForm(form, "settings")}>
+      <div class="panel-head">
+        <h2 id="settings-title">{text.change}</h2>
+      </div>
       <form class="form" method="post" action={`${pageOf(publicIps, ip)}/settings`}>
         <FormSeal view={view} idempotencyKey={`${idempotencyKey}-settings`} />
         <TextField
@@ -64,6 +62,6 @@ export function PublicIpSettings(props: PublicIpPageProps) {
         ) : null}
         <ActionButton why={disabledReason(props, null)}>{text.save}</ActionButton>
       </form>
-    </details>
+    </section>
   );
 }

@@ -2,18 +2,18 @@ import { ActionButton } from "../../layout/action-button.tsx";
 import { FormSeal } from "../../layout/parts.tsx";
 import { pageOf } from "../../resources/resource.ts";
 import { disabledReason } from "./disabled-reason.ts";
-import type { PublicIpPageProps } from "./props.ts";
+import type { PublicIpTabProps } from "./props.ts";
 import { publicIps } from "./resource.ts";
 
 /** Releases the address: it is available to the organisation again. */
-export function DeletePublicIp(props: PublicIpPageProps) {
+export function DeletePublicIp(props: PublicIpTabProps) {
   const { view, ip, idempotencyKey } = props;
   const text = view.messages.publicIps;
   const why = disabledReason(props, "delete");
   return (
     <section class="panel danger" id="danger" aria-labelledby="danger-title">
       <div class="panel-head">
-        <h2 id="danger-title">{view.messages.resourceTabs.tabs.danger}</h2>
+        <h2 id="danger-title">{view.messages.resourceTabs.danger}</h2>
       </div>
       <div class="danger-row">
         <div>

@@ -1,5 +1,4 @@
 import type { Schemas } from "@kule/contract/schemas";
-import { ApiCalls } from "../../layout/api-call-part.tsx";
 import { Icon } from "../../layout/icons.tsx";
 import { LabelTags } from "../../layout/labels.tsx";
 import { listParameters } from "../../layout/list-query.ts";
@@ -11,7 +10,6 @@ import { ResourceListPage } from "../../resources/list-page.tsx";
 import { may } from "../../session.ts";
 import { selectColumn } from "../selected/selection-part.tsx";
 import { AttachedTo } from "./attached-to-part.tsx";
-import { CreatePublicIp } from "./create-form.tsx";
 import type { PublicIpsPageProps } from "./props.ts";
 import { publicIps } from "./resource.ts";
 import { selectedPublicIps } from "./selected.tsx";
@@ -22,7 +20,6 @@ type PublicIp = Schemas["PublicIp"];
 export function PublicIpsPage(props: PublicIpsPageProps) {
   const { view } = props;
   const { session } = view;
-  const mayTake = session === null || may(session, "public_ip:create");
   return (
     <ResourceListPage
       {...props}
@@ -30,13 +27,7 @@ export function PublicIpsPage(props: PublicIpsPageProps) {
       found={props.ips}
       options={<ListView view={view} list="public_ips" columns={publicIpColumns(view)} />}
       selected={selectedPublicIps}
-      mayCreate={mayTake}
-      below={
-        <>
-          {mayTake ? <CreatePublicIp {...props} /> : null}
-          <ApiCalls view={view} calls={[{ operation: "listPublicIps" }]} />
-        </>
-      }
+      mayCreate={session === null || may(session, "public_ip:create")}
     >
       <PublicIpTable {...props} />
     </ResourceListPage>

@@ -1,10 +1,10 @@
 import { ActionButton } from "../../layout/action-button.tsx";
 import { FormSeal } from "../../layout/parts.tsx";
 import { disabledReason } from "./disabled-reason.ts";
-import type { PublicIpPageProps } from "./props.ts";
+import type { OverviewProps } from "./props.ts";
 
 /** The address's server: attach it to one, move it to another, or detach it. */
-export function Placement(props: PublicIpPageProps) {
+export function Placement(props: OverviewProps) {
   const { view, ip, servers, idempotencyKey } = props;
   const text = view.messages.publicIps;
   const isAttached = ip.attached_to !== null;

@@ -4,14 +4,18 @@ import type { View } from "../../layout/view.ts";
 import type { PageBanner } from "../../page-banner.ts";
 import type { RefusedForm } from "../../refused-form.ts";
 
-export type PublicIpPageProps = {
+/** What each tab of an address shows. */
+export type PublicIpTabProps = {
   readonly view: View;
   readonly ip: Schemas["PublicIp"];
-  /** Running and stopped servers of the address's region. */
-  readonly servers: readonly Pick<Schemas["Server"], "id" | "name" | "public_ips">[];
   readonly form: RefusedForm | null;
   readonly banner: PageBanner;
   readonly idempotencyKey: string;
+};
+
+export type OverviewProps = PublicIpTabProps & {
+  /** Running and stopped servers of the address's region. */
+  readonly servers: readonly Pick<Schemas["Server"], "id" | "name" | "public_ips">[];
 };
 
 export type PublicIpsPageProps = {
@@ -21,7 +25,12 @@ export type PublicIpsPageProps = {
   readonly query: ListQuery;
   /** The error of the label selector. */
   readonly selectorProblem: string | null;
-  /** The form `take`, if the API refused it. */
+  readonly banner: PageBanner;
+};
+
+export type CreatePublicIpPageProps = {
+  readonly view: View;
+  readonly regions: readonly Schemas["CatalogRegion"][];
   readonly form: RefusedForm | null;
   readonly banner: PageBanner;
   readonly idempotencyKey: string;

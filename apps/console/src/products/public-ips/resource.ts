@@ -31,7 +31,10 @@ export const publicIps: ListedResource<Schemas["PublicIp"]> = {
   isDeleteConfirmed: false,
   hasPage: true,
   found: "public_ip",
-  tabs: { all: ["overview", "jobs", "usage", "audit", "danger"], danger: ["public_ip:delete"] },
+  tabs: {
+    all: ["overview", "jobs", "usage", "audit", "settings"],
+    settings: ["public_ip:update", "public_ip:delete"],
+  },
   listed: {
     element: "public-ip-list",
     choices: "public_ips",

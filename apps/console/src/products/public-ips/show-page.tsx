@@ -1,64 +1,78 @@
 import { Offered } from "../../layout/action-button.tsx";
-import { EditLabels, LabelsFact } from "../../layout/labels.tsx";
-import { PageNotice } from "../../layout/page-notice.tsx";
-import { Banner, Copyable, PageHead, Status } from "../../layout/parts.tsx";
-import { ResourceTabs } from "../../layout/resource-tabs.tsx";
-import { Shell } from "../../layout/shell.tsx";
+import { LabelsFact } from "../../layout/labels.tsx";
+import { Banner, Copyable, When } from "../../layout/parts.tsx";
+import { LabelsPanel } from "../../resources/labels-panel.tsx";
+import { ResourcePage } from "../../resources/resource-page.tsx";
 import { AttachedTo } from "./attached-to-part.tsx";
-import { PublicIpCalls } from "./calls.tsx";
+import { overviewCalls, settingsCalls } from "./calls.ts";
 import { PublicIpSettings } from "./change-form.tsx";
 import { DeletePublicIp } from "./delete-form.tsx";
 import { disabledReason } from "./disabled-reason.ts";
+import { headedPublicIps } from "./head-part.tsx";
 import { Placement } from "./placement-panel.tsx";
-import type { PublicIpPageProps } from "./props.ts";
+import type { OverviewProps, PublicIpTabProps } from "./props.ts";
 import { publicIps } from "./resource.ts";
-import { toneOf } from "./status.ts";
 
-/** One address: its attachment, and all actions on it. */
-export function PublicIpPage(props: PublicIpPageProps) {
-  const { view, ip, banner } = props;
-  const text = view.messages.publicIps;
+/** Where it is, and its record. */
+export function OverviewPage(props: OverviewProps) {
+  const { view, ip, banner, idempotencyKey } = props;
   return (
-    <Shell view={view} title={ip.address} section="publicIps">
-      <p class="crumbs">
-        <a href="/public-ips">{text.all}</a>
-      </p>
-      <PageHead title={ip.address} lead={`IPv${ip.version} · ${ip.region}`} />
-      <ResourceTabs view={view} resource={publicIps} item={ip} current="overview" />
-      <PageNotice banner={banner} />
-      <div
-        id="public-ip-live"
-        class="stack"
-        data-poll=""
-        data-gone="/public-ips?notice=gone"
-        hx-get={`/public-ips/${ip.id}`}
-        hx-trigger={`every ${ip.job_id === null ? 10 : 4}s, refresh`}
-        hx-select="#public-ip-live"
-        hx-swap="outerMorph"
-      >
-        <Overview {...props} />
-        <Offered view={view} permission="public_ip:update">
-          <Placement {...props} />
-        </Offered>
-        <Offered view={view} permission="public_ip:delete">
-          <DeletePublicIp {...props} />
-        </Offered>
-      </div>
-      <PublicIpCalls {...props} />
-    </Shell>
+    <ResourcePage
+      view={view}
+      resource={publicIps}
+      item={ip}
+      head={headedPublicIps.headOf(view, ip, idempotencyKey)}
+      tab="overview"
+      banner={banner}
+      calls={overviewCalls(props)}
+      live={{ seconds: ip.job_id === null ? 10 : 4, gone: "/public-ips?notice=gone" }}
+    >
+      <Warnings {...props} />
+      <Facts {...props} />
+      <Offered view={view} permission="public_ip:update">
+        <Placement {...props} />
+      </Offered>
+    </ResourcePage>
   );
 }
 
-function Overview(props: PublicIpPageProps) {
-  const { view, ip } = props;
+/** Its PTR name, protection and labels; its release. */
+export function SettingsPage(props: PublicIpTabProps) {
+  const { view, ip, form, banner, idempotencyKey } = props;
+  return (
+    <ResourcePage
+      view={view}
+      resource={publicIps}
+      item={ip}
+      head={headedPublicIps.headOf(view, ip, idempotencyKey)}
+      tab="settings"
+      banner={banner}
+      calls={settingsCalls(ip)}
+    >
+      <Offered view={view} permission="public_ip:update">
+        <PublicIpSettings {...props} />
+        <LabelsPanel
+          view={view}
+          resource={publicIps}
+          item={ip}
+          why={disabledReason(props, null)}
+          form={form}
+          idempotencyKey={idempotencyKey}
+        />
+      </Offered>
+      <Offered view={view} permission="public_ip:delete">
+        <DeletePublicIp {...props} />
+      </Offered>
+    </ResourcePage>
+  );
+}
+
+/** Why it failed, and whether its server must restart. */
+function Warnings({ view, ip }: OverviewProps) {
   const { messages } = view;
   const text = messages.publicIps;
   return (
-    <section class="panel" aria-labelledby="overview-title">
-      <div class="panel-head">
-        <h2 id="overview-title">{messages.resourceTabs.tabs.overview}</h2>
-        <Status tone={toneOf(ip)}>{text.status[ip.status]}</Status>
-      </div>
+    <>
       {ip.status_reason === null ? null : (
         <Banner kind="problem">
           {messages.locale === "en" ? ip.status_reason.message : text.failed}
@@ -71,13 +85,20 @@ function Overview(props: PublicIpPageProps) {
         </Banner>
       )}
       {ip.requires_reboot ? <Banner kind="warning">{text.requiresReboot}</Banner> : null}
+    </>
+  );
+}
+
+/** The address's record; the header has its version and region. */
+function Facts({ view, ip }: OverviewProps) {
+  const { messages } = view;
+  const text = messages.publicIps;
+  return (
+    <section class="panel" aria-labelledby="facts-title">
+      <div class="panel-head">
+        <h2 id="facts-title">{messages.servers.facts}</h2>
+      </div>
       <dl class="facts">
-        <div>
-          <dt>{text.address}</dt>
-          <dd>
-            <Copyable view={view} id="public-ip-address" text={ip.address} />
-          </dd>
-        </div>
         <div>
           <dt>{text.server}</dt>
           <dd>
@@ -106,25 +127,20 @@ function Overview(props: PublicIpPageProps) {
           <dt>{text.withServer}</dt>
           <dd>{ip.delete_with_server ? text.released : text.kept}</dd>
         </div>
+        <LabelsFact view={view} labels={ip.labels} list="/public-ips" />
+        <div>
+          <dt>{messages.common.created}</dt>
+          <dd>
+            <When view={view} time={ip.created_at} />
+          </dd>
+        </div>
         <div>
           <dt>{messages.common.id}</dt>
           <dd>
             <Copyable view={view} id="public-ip-id" text={ip.id} />
           </dd>
         </div>
-        <LabelsFact view={view} labels={ip.labels} list="/public-ips" />
       </dl>
-      <Offered view={view} permission="public_ip:update">
-        <PublicIpSettings {...props} />
-        <EditLabels
-          view={view}
-          resource={publicIps}
-          item={ip}
-          why={disabledReason(props, null)}
-          form={props.form}
-          idempotencyKey={props.idempotencyKey}
-        />
-      </Offered>
     </section>
   );
 }

@@ -1,5 +1,5 @@
 import type { Schemas } from "@kule/contract/schemas";
-import { ApiCall } from "../../layout/api-call-part.tsx";
+import { ApiDrawer } from "../../layout/api-call-part.tsx";
 import { Banner, PageHead, Status } from "../../layout/parts.tsx";
 import { Shell } from "../../layout/shell.tsx";
 import type { View } from "../../layout/view.ts";
@@ -30,7 +30,11 @@ export function QuotasPage({ view, quotas }: { readonly view: View; readonly quo
   const full = quotas.items.filter((quota) => standing(quota) === "full");
   return (
     <Shell view={view} title={text.title} section="quotas">
-      <PageHead title={text.title} lead={text.lead}>
+      <PageHead
+        title={text.title}
+        lead={text.lead}
+        api={<ApiDrawer view={view} calls={[{ operation: "listQuotas" }]} />}
+      >
         <a class="button" href="/usage">
           {text.toUsage}
         </a>
@@ -55,7 +59,6 @@ export function QuotasPage({ view, quotas }: { readonly view: View; readonly quo
         <p>{text.whenFullAsk}</p>
         <p class="hint">{text.whenFullFree}</p>
       </section>
-      <ApiCall view={view} id="quotas-call" operation="listQuotas" />
     </Shell>
   );
 }

@@ -43,13 +43,11 @@ test("the tabs of a resource are the same on each of its pages, and the current 
   const [[server]] = [pages()[0] ?? [""]];
   const first = hrefsIn(tabsIn(await ada.page(server)));
   expect(first).toEqual(
-    ["", "#network", "#console-sessions", "/jobs", "/usage", "/audit", "#danger"].map(
-      (place) => `${server}${place}`,
+    ["", "/network", "/console-sessions", "/jobs", "/usage", "/audit", "/settings"].map(
+      (tab) => `${server}${tab}`,
     ),
   );
-  const overview = await ada.page(server);
-  for (const place of ["network", "console-sessions", "danger"]) expect(overview).toContain(`id="${place}"`);
-  for (const tab of ["jobs", "usage", "audit"]) {
+  for (const tab of ["network", "console-sessions", "jobs", "usage", "audit", "settings"]) {
     const tabs = tabsIn(await ada.page(`${server}/${tab}`));
     expect(hrefsIn(tabs)).toEqual(first);
     expect(tabs).toContain(`href="${server}/${tab}" aria-current="page"`);
@@ -75,9 +73,26 @@ test("the jobs and usage tabs of a server contain only its own", async () => {
   expect(usage).not.toContain(`resource=${other?.id}`);
 });
 
-test("a server that is being deleted has no danger zone", async () => {
+test("each tab has the resource's header, and breadcrumbs to the list and the resource", async () => {
+  for (const [page] of pages()) {
+    const name = /<h1>([^<]+)<\/h1>/.exec(await ada.page(page))?.[1];
+    for (const href of hrefsIn(tabsIn(await ada.page(page)))) {
+      const tab = await ada.page(href ?? "");
+      expect(tab, href).toContain(`<h1>${name}</h1>`);
+      const crumbs = /<nav class="crumbs"[\s\S]*?<\/nav>/.exec(tab)?.[0] ?? "";
+      const list = page.slice(0, page.indexOf("/", 1));
+      // The list of gateways is below the networks.
+      const above = list === "/gateways" ? ["/networks", list] : [list];
+      expect(hrefsIn(crumbs), href).toEqual(href === page ? above : [...above, page]);
+    }
+  }
+});
+
+test("a server that is being deleted has no danger zone, but the way back", async () => {
   const leaving = world.api.state.servers.find(({ deletion }) => deletion !== null);
-  expect(tabsIn(await ada.page(`/servers/${leaving?.id}/audit`))).not.toContain("#danger");
+  const settings = await ada.page(`/servers/${leaving?.id}/settings`);
+  expect(settings).not.toContain('id="danger"');
+  expect(settings).toContain(`/servers/${leaving?.id}/cancel-deletion`);
 });
 
 test("an action that the contract no longer has is shown by its code", async () => {

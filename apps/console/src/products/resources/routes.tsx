@@ -1,51 +1,50 @@
 import { Hono } from "hono";
 import { read } from "../../api.ts";
 import type { ConsoleContext, ConsoleEnv } from "../../console-context.ts";
-import { ApiCalls } from "../../layout/api-call-part.tsx";
 import { renderPage } from "../../layout/document.tsx";
 import { rowsOf } from "../../layout/list-choices.ts";
 import { EmptyState, Pages } from "../../layout/parts.tsx";
 import { readItem } from "../../resources/call-operation.ts";
-import { tabbedResources } from "../../resources/panel-resources.ts";
-import { type AnyItem, pageOf, pageRoute, type Resource } from "../../resources/resource.ts";
+import { type AnyItem, listPath, pageOf, pageRoute } from "../../resources/resource.ts";
+import { type HeadedResource, ResourcePage } from "../../resources/resource-page.tsx";
 import { readAuditQuery } from "../audit/list-query.ts";
 import { AuditTable } from "../audit/list-table.tsx";
 import { JobTable } from "../jobs/list-page.tsx";
 import { SegmentTable } from "../usage/list-segments-page.tsx";
 import { monthOf } from "../usage/month.ts";
-import { ResourcePage } from "./show-tab-page.tsx";
+import { headedResources } from "./headed-resources.ts";
 
 /** The tabs of a resource that show data of other pages: its jobs, its usage, its audit trail. */
 export function resourceRoutes(): Hono<ConsoleEnv> {
   const routes = new Hono<ConsoleEnv>();
   const pages = { jobs: showJobs, usage: showUsage, audit: showAudit } as const;
-  for (const resource of tabbedResources)
+  for (const headed of headedResources)
     for (const tab of ["jobs", "usage", "audit"] as const)
-      if (resource.tabs?.all.includes(tab))
-        routes.get(`${pageRoute(resource)}/${tab}`, (context) => pages[tab](context, resource));
+      if (headed.resource.tabs?.all.includes(tab))
+        routes.get(`${pageRoute(headed.resource)}/${tab}`, (context) => pages[tab](context, headed));
   return routes;
 }
 
-async function showJobs(context: ConsoleContext, resource: Resource<AnyItem>) {
+async function showJobs(context: ConsoleContext, headed: HeadedResource<AnyItem>) {
   const view = context.get("view");
-  const { item, page, cursor } = await tabOf(context, resource, "jobs");
+  const { item, page, cursor, frame } = await tabOf(context, headed, "jobs");
   const limit = rowsOf(view.lists, "jobs");
   const asked = { resource: item.id, limit, ...(cursor === undefined ? {} : { cursor }) };
   const jobs = await read(context.get("api").GET("/jobs", { params: { query: asked } }));
   const { messages } = view;
   return context.html(
     renderPage(
-      <ResourcePage view={view} resource={resource} item={item} tab="jobs">
-        <section
-          id="job-list"
-          class="stack"
-          aria-label={messages.jobs.title}
-          data-poll=""
-          hx-get={cursor === undefined ? page : `${page}?${new URLSearchParams({ cursor })}`}
-          hx-trigger="every 5s, refresh"
-          hx-select="#job-list"
-          hx-swap="outerMorph"
-        >
+      <ResourcePage
+        {...frame}
+        tab="jobs"
+        live={{
+          seconds: 5,
+          query: new URLSearchParams(cursor === undefined ? {} : { cursor }),
+          gone: listPath(headed.resource),
+        }}
+        calls={[{ operation: "listJobs", query: { resource: item.id } }]}
+      >
+        <section id="job-list" class="stack" aria-label={messages.jobs.title}>
           {jobs.items.length === 0 ? (
             <EmptyState title={messages.jobs.empty} hint={messages.jobs.emptyHint} />
           ) : (
@@ -59,15 +58,14 @@ async function showJobs(context: ConsoleContext, resource: Resource<AnyItem>) {
             next={jobs.next_cursor}
           />
         </section>
-        <ApiCalls view={view} calls={[{ operation: "listJobs", query: { resource: item.id } }]} />
       </ResourcePage>,
     ),
   );
 }
 
-async function showUsage(context: ConsoleContext, resource: Resource<AnyItem>) {
+async function showUsage(context: ConsoleContext, headed: HeadedResource<AnyItem>) {
   const view = context.get("view");
-  const { item, page, cursor } = await tabOf(context, resource, "usage");
+  const { item, page, cursor, frame } = await tabOf(context, headed, "usage");
   const month = monthOf(context.req.query("month"), view.now);
   const window = { resource: item.id, from: month.from, to: month.to };
   const limit = rowsOf(view.lists, "segments");
@@ -81,7 +79,7 @@ async function showUsage(context: ConsoleContext, resource: Resource<AnyItem>) {
   const narrowed = new URLSearchParams({ month: month.id, resource: item.id });
   return context.html(
     renderPage(
-      <ResourcePage view={view} resource={resource} item={item} tab="usage">
+      <ResourcePage {...frame} tab="usage" calls={[{ operation: "listUsageSegments", query: window }]}>
         <p class="hint">
           {format.month(month.from)} ·{" "}
           <a href={`/usage/segments?${narrowed}`}>{messages.resourceTabs.moreUsage}</a>
@@ -92,15 +90,14 @@ async function showUsage(context: ConsoleContext, resource: Resource<AnyItem>) {
           <SegmentTable view={view} month={month} segments={segments} />
         )}
         <Pages view={view} base={page} query={ofMonth} cursor={cursor} next={segments.next_cursor} />
-        <ApiCalls view={view} calls={[{ operation: "listUsageSegments", query: window }]} />
       </ResourcePage>,
     ),
   );
 }
 
-async function showAudit(context: ConsoleContext, resource: Resource<AnyItem>) {
+async function showAudit(context: ConsoleContext, headed: HeadedResource<AnyItem>) {
   const view = context.get("view");
-  const { item, page, cursor } = await tabOf(context, resource, "audit");
+  const { item, page, cursor, frame } = await tabOf(context, headed, "audit");
   const limit = rowsOf(view.lists, "audit");
   const asked = { resource: item.id, limit, ...(cursor === undefined ? {} : { cursor }) };
   const entries = await read(context.get("api").GET("/audit", { params: { query: asked } }));
@@ -108,7 +105,7 @@ async function showAudit(context: ConsoleContext, resource: Resource<AnyItem>) {
   const query = readAuditQuery(new URLSearchParams({ resource: item.id }));
   return context.html(
     renderPage(
-      <ResourcePage view={view} resource={resource} item={item} tab="audit">
+      <ResourcePage {...frame} tab="audit" calls={[{ operation: "listAudit", query: { resource: item.id } }]}>
         <p class="hint">
           <a href={`/audit?${new URLSearchParams({ resource: item.id })}`}>
             {view.messages.resourceTabs.moreAudit}
@@ -132,19 +129,26 @@ async function showAudit(context: ConsoleContext, resource: Resource<AnyItem>) {
           cursor={cursor}
           next={entries.next_cursor}
         />
-        <ApiCalls view={view} calls={[{ operation: "listAudit", query: { resource: item.id } }]} />
       </ResourcePage>,
     ),
   );
 }
 
-/** @throws ApiRefused when the session sees no such resource */
-async function tabOf(context: ConsoleContext, resource: Resource<AnyItem>, tab: string) {
+/**
+ * The resource in the address, and what its tabs have in common.
+ *
+ * @throws ApiRefused when the session sees no such resource
+ */
+async function tabOf(context: ConsoleContext, headed: HeadedResource<AnyItem>, tab: string) {
+  const { resource } = headed;
+  const view = context.get("view");
   const path = context.req.param() as Readonly<Record<string, string>>;
   const item = await readItem(context.get("api"), resource, path);
+  const head = headed.headOf(view, item, crypto.randomUUID());
   return {
     item,
     page: `${pageOf(resource, item)}/${tab}`,
     cursor: context.req.query("cursor") || undefined,
+    frame: { view, resource, item, head, banner: null },
   };
 }

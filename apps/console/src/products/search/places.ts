@@ -48,19 +48,27 @@ export function placesOf(messages: Messages, session: Session): Places {
   ];
   const acts = [
     { title: search.create.server, path: "/servers/new", permission: "server:create" },
-    { title: search.create.network, path: "/networks#create-title", permission: "network:create" },
-    { title: search.create.firewall, path: "/firewalls#create-title", permission: "firewall:create" },
-    { title: search.create.gateway, path: "/gateways", permission: "gateway:create" },
-    { title: search.create.publicIp, path: "/public-ips#create-title", permission: "public_ip:create" },
-    { title: search.create.sshKey, path: "/ssh-keys#create-title", permission: "ssh_key:create" },
-    { title: messages.invitations.act, path: "/members#invitations", permission: "member:manage" },
-    { title: messages.tokens.create, path: "/tokens#create", permission: "token:manage" },
+    { title: search.create.network, path: "/networks/new", permission: "network:create" },
+    { title: search.create.firewall, path: "/firewalls/new", permission: "firewall:create" },
+    { title: search.create.gateway, path: "/gateways/new", permission: "gateway:create" },
+    { title: search.create.publicIp, path: "/public-ips/new", permission: "public_ip:create" },
+    { title: search.create.sshKey, path: "/ssh-keys/new", permission: "ssh_key:create" },
+    { title: messages.invitations.act, path: "/members/invite", permission: "member:manage" },
+    { title: messages.tokens.create, path: "/tokens/new", permission: "token:manage" },
+  ];
+  const operatorActs = [
+    { title: messages.organisations.create, path: "/organisations/new" },
+    { title: messages.ipPools.create, path: "/ip-pools/new" },
+    { title: messages.regionAdmin.create, path: "/operator/regions/new" },
   ];
   return {
     pages,
-    acts: acts
-      .filter(({ permission }) => may(session, permission))
-      .map(({ title, path }) => ({ title, path })),
+    acts: [
+      ...acts
+        .filter(({ permission }) => may(session, permission))
+        .map(({ title, path }) => ({ title, path })),
+      ...(session.operator ? operatorActs : []),
+    ],
   };
 }
 

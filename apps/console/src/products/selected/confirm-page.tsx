@@ -1,5 +1,5 @@
 import type { Child } from "hono/jsx";
-import { ApiCall } from "../../layout/api-call-part.tsx";
+import { ApiDrawer } from "../../layout/api-call-part.tsx";
 import { ConfirmName } from "../../layout/confirm-name.tsx";
 import { RemedyLink } from "../../layout/page-notice.tsx";
 import { Banner, EmptyState, FormSeal, PageHead, Status } from "../../layout/parts.tsx";
@@ -7,7 +7,7 @@ import { Shell } from "../../layout/shell.tsx";
 import type { View } from "../../layout/view.ts";
 import { problemText } from "../../problem-messages.ts";
 import { remedyOf } from "../../remedy.ts";
-import { type AnyItem, listPath, pageOf } from "../../resources/resource.ts";
+import { type AnyItem, listCrumbs, listPath, pageOf } from "../../resources/resource.ts";
 import { confirmationOf, type SelectedEnd, type SelectedKind } from "./kind.ts";
 
 type Props<Item extends AnyItem, Act extends string> = {
@@ -31,12 +31,24 @@ export function SelectedPage<Item extends AnyItem, Act extends string>(
   const own = kind.texts(messages);
   const looked = items.map((item) => ({ item, why: kind.acts[act].why(view, item) }));
   const possible = looked.filter(({ why }) => why === null).map(({ item }) => item);
+  const [first] = possible;
   const impossible = looked.filter(({ why }) => why !== null);
   const title = own.titles[act](own.count(possible.length));
   const confirmation = confirmationOf(kind, act, possible);
   return (
-    <Shell view={view} title={title} section={kind.resource.section}>
-      <PageHead title={title} lead={own.leads[act]} />
+    <Shell
+      view={view}
+      title={title}
+      section={kind.resource.section}
+      crumbs={listCrumbs(kind.resource, view.messages)}
+    >
+      <PageHead
+        title={title}
+        lead={own.leads[act]}
+        {...(first === undefined
+          ? {}
+          : { api: <ApiDrawer view={view} calls={[kind.acts[act].called(first)]} /> })}
+      />
       {possible.length === 0 ? (
         <Banner kind="warning">{text.nothingPossible}</Banner>
       ) : (
@@ -84,9 +96,6 @@ export function SelectedPage<Item extends AnyItem, Act extends string>(
           </Lines>
         </section>
       )}
-      {possible.slice(0, 1).map((item) => (
-        <ApiCall view={view} id="selected-call" {...kind.acts[act].called(item)} />
-      ))}
       {possible.length > 0 ? null : <Back view={view} kind={kind} />}
     </Shell>
   );
@@ -101,7 +110,12 @@ export function SelectedEndPage<Item extends AnyItem, Act extends string>(
   const text = messages.selection;
   const away = ends.filter(({ outcome }) => outcome.kind === "away");
   return (
-    <Shell view={view} title={text.result} section={kind.resource.section}>
+    <Shell
+      view={view}
+      title={text.result}
+      section={kind.resource.section}
+      crumbs={listCrumbs(kind.resource, view.messages)}
+    >
       <PageHead title={text.result} lead={kind.texts(messages).acts[act]} />
       <section class="panel">
         <Lines>
@@ -161,7 +175,12 @@ export function NothingSelectedPage<Item extends AnyItem, Act extends string>(pr
   const { view, kind } = props;
   const text = view.messages.selection;
   return (
-    <Shell view={view} title={text.none} section={kind.resource.section}>
+    <Shell
+      view={view}
+      title={text.none}
+      section={kind.resource.section}
+      crumbs={listCrumbs(kind.resource, view.messages)}
+    >
       <EmptyState title={text.none} hint={text.noneHint}>
         <Back view={view} kind={kind} />
       </EmptyState>

@@ -50,11 +50,6 @@ export function addressRoutes(routes: Hono<ConsoleEnv>, afterAct: AfterAct): voi
     );
     return afterAct(context, id, "detach-address", { outcome, notice: "detaching" });
   });
-
-  for (const act of ["attach-address", "take-address", "detach-address"])
-    routes.get(`/servers/:server_id/${act}`, (context) =>
-      context.redirect(`/servers/${context.req.param("server_id")}`, 303),
-    );
 }
 
 function attach(context: ConsoleContext, id: string, publicIpId: string): Promise<Outcome<unknown>> {

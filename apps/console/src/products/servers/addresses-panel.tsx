@@ -4,10 +4,10 @@ import { Icon } from "../../layout/icons.tsx";
 import { Copyable, FormSeal, Status } from "../../layout/parts.tsx";
 import { may } from "../../session.ts";
 import { publicIpTones } from "../public-ips/status.ts";
-import type { ShowPageProps } from "./props.ts";
+import type { NetworkTabProps } from "./props.ts";
 
 /** The public addresses of a server, and the forms that add and release one. */
-export function ServerAddresses(props: ShowPageProps) {
+export function ServerAddresses(props: NetworkTabProps) {
   const { view, server } = props;
   const text = view.messages.publicIps;
   return (
@@ -29,7 +29,7 @@ export function ServerAddresses(props: ShowPageProps) {
   );
 }
 
-function AttachedAddress(props: ShowPageProps & { readonly ip: Schemas["Server"]["public_ips"][number] }) {
+function AttachedAddress(props: NetworkTabProps & { readonly ip: Schemas["Server"]["public_ips"][number] }) {
   const { view, server, ip, idempotencyKey } = props;
   const text = view.messages.publicIps;
   const known = props.publicIps.find(({ id }) => id === ip.id);
@@ -62,7 +62,7 @@ function AttachedAddress(props: ShowPageProps & { readonly ip: Schemas["Server"]
 }
 
 /** A server has at most one address of each version; the free ones of its region can be attached. */
-function AttachAddress(props: ShowPageProps) {
+function AttachAddress(props: NetworkTabProps) {
   const { view, server, publicIps, idempotencyKey } = props;
   const { messages, session } = view;
   const text = messages.publicIps;
@@ -111,7 +111,7 @@ function AttachAddress(props: ShowPageProps) {
 }
 
 /** What the page knows without a request; the API reports all other reasons in its answer. */
-function whyNoAddress({ view, server, networks }: ShowPageProps): string | null {
+function whyNoAddress({ view, server, networks }: NetworkTabProps): string | null {
   const { messages } = view;
   if (server.locked !== null) return messages.operations.locked(server.locked.reason);
   const isInDataTier = server.interfaces.some(({ primary, network_id, subnet_id }) => {

@@ -16,30 +16,29 @@ afterEach(async () => {
   expect(world.api.defects).toEqual([]);
 });
 
-test("a server's page shows each of its actions as a call that the contract accepts", async () => {
-  const [server] = world.api.state.servers;
-  const page = await ada.page(`/servers/${server?.id}`);
-  const calls = callsIn(page);
-  expect(calls.map(({ operation }) => operation)).toEqual([
-    "getServer",
-    "powerServer",
-    "resizeServer",
-    "openServerConsole",
-    "resetServerPassword",
-    "updateServer",
-    "createPublicIp",
-    "detachPublicIp",
-    "rebuildServer",
-    "deleteServer",
-  ]);
-  for (const call of calls) {
-    if (call.operation.endsWith("Server"))
-      expect(call.text).toContain(`${world.api.url}/servers/${server?.id}`);
-    expect(call.text).toContain("$TOKEN");
-    expect(wrongInCall(call)).toBeNull();
-    expect(page).toMatch(new RegExp(`${world.api.url}/docs#/[a-z-]+/${call.operation}"`));
-  }
-});
+const header = ["getServer", "powerServer", "resizeServer", "openServerConsole"];
+
+test.each([
+  ["", []],
+  ["/network", ["createPublicIp", "detachPublicIp"]],
+  ["/console-sessions", ["listServerConsoleSessions", "resetServerPassword"]],
+  ["/settings", ["updateServer", "rebuildServer", "deleteServer"]],
+] as const)(
+  "the tab %s of a server shows its actions as calls that the contract accepts",
+  async (tab, own) => {
+    const [server] = world.api.state.servers;
+    const page = await ada.page(`/servers/${server?.id}${tab}`);
+    const calls = callsIn(page);
+    expect(calls.map(({ operation }) => operation)).toEqual([...header, ...own]);
+    for (const call of calls) {
+      if (call.operation.endsWith("Server"))
+        expect(call.text).toContain(`${world.api.url}/servers/${server?.id}`);
+      expect(call.text).toContain("$TOKEN");
+      expect(wrongInCall(call)).toBeNull();
+      expect(page).toMatch(new RegExp(`${world.api.url}/docs#/[a-z-]+/${call.operation}"`));
+    }
+  },
+);
 
 test("the form of a new server shows the call that it sends", async () => {
   const [call] = callsIn(await ada.page("/servers/new"));

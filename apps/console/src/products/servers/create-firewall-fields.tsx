@@ -16,7 +16,7 @@ export function FirewallChoice({ view, form, firewalls, problems }: CreatePagePr
       <Problem name="firewall_ids" problems={problems.firewall_ids} />
       {here.length === 0 ? (
         <p class="hint">
-          {text.none} <a href="/firewalls">{messages.firewalls.create}</a>
+          {text.none} <a href="/firewalls/new">{messages.firewalls.create}</a>
         </p>
       ) : null}
       <div class="checks">

@@ -1,6 +1,7 @@
 import { EmptyState, PageHead } from "../../layout/parts.tsx";
 import { Shell } from "../../layout/shell.tsx";
 import { CreateServer } from "./create-form.tsx";
+import { serverCrumbs } from "./crumbs.ts";
 import type { CreatePageProps } from "./props.ts";
 
 export function CreatePage(props: CreatePageProps) {
@@ -8,13 +9,13 @@ export function CreatePage(props: CreatePageProps) {
   const { messages } = view;
   if (catalog.regions.length === 0)
     return (
-      <Shell view={view} title={messages.create.title} section="servers">
+      <Shell view={view} title={messages.create.title} section="servers" crumbs={serverCrumbs(view)}>
         <PageHead title={messages.create.title} />
         <EmptyState title={messages.servers.empty} hint={messages.create.noRegions} />
       </Shell>
     );
   return (
-    <Shell view={view} title={messages.create.title} section="servers">
+    <Shell view={view} title={messages.create.title} section="servers" crumbs={serverCrumbs(view)}>
       <PageHead title={messages.create.title} />
       <CreateServer {...props} />
     </Shell>

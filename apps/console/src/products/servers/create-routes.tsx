@@ -13,7 +13,7 @@ import type { Messages } from "../../messages/messages.ts";
 import { fieldProblems, problemText } from "../../problem-messages.ts";
 import { remedyOf } from "../../remedy.ts";
 import { may } from "../../session.ts";
-import { keyFieldOf } from "../ssh-keys/routes.tsx";
+import { keyFieldOf } from "../ssh-keys/create-routes.tsx";
 import type { Check } from "./check-outcome-part.tsx";
 import { CreatePage } from "./create-page.tsx";
 import {

@@ -6,12 +6,12 @@ import { keptForm, problemsOf, typedIn } from "../../refused-form.ts";
 import { DeleteRow } from "../../resources/delete-panel.tsx";
 import { actorName } from "../jobs/list-page.tsx";
 import { disabledReason } from "./disabled-reason.ts";
-import type { ShowPageProps } from "./props.ts";
+import type { ServerTabProps, SettingsTabProps } from "./props.ts";
 import { RebuildRow } from "./rebuild-form.tsx";
 import { servers } from "./resource.ts";
 
 /** Protection and deletion. Unavailable actions are disabled, with the reason. */
-export function DangerZone(props: ShowPageProps) {
+export function DangerZone(props: SettingsTabProps) {
   const { view, server, refused, idempotencyKey } = props;
   const { messages, format } = view;
   if (server.deletion !== null) return null;
@@ -42,7 +42,7 @@ export function DangerZone(props: ShowPageProps) {
 }
 
 /** Which public addresses are released with the server: each has a setting for it. */
-function LostAddresses({ view, server, publicIps }: ShowPageProps) {
+function LostAddresses({ view, server, publicIps }: SettingsTabProps) {
   const text = view.messages.deletionLoses;
   const own = publicIps.filter(({ attached_to }) => attached_to?.id === server.id);
   const goes = own.filter((ip) => ip.delete_with_server && !ip.protection.delete);
@@ -57,7 +57,7 @@ function LostAddresses({ view, server, publicIps }: ShowPageProps) {
 }
 
 /** One of the two protections, and the button that switches it. */
-function ProtectionRow(props: ShowPageProps & { readonly of: "delete" | "rebuild" }) {
+function ProtectionRow(props: SettingsTabProps & { readonly of: "delete" | "rebuild" }) {
   const { view, server, idempotencyKey, of } = props;
   const { messages } = view;
   const texts = messages.protection[of];
@@ -92,7 +92,7 @@ function ProtectionRow(props: ShowPageProps & { readonly of: "delete" | "rebuild
 }
 
 /** In the removal buffer: the remaining time, and the button that cancels the deletion. */
-export function PendingDeletion({ view, server, refused, idempotencyKey }: ShowPageProps) {
+export function PendingDeletion({ view, server, refused, idempotencyKey }: ServerTabProps) {
   const { messages, format } = view;
   const { deletion } = server;
   if (deletion === null || server.status === "deleting") return null;

@@ -44,9 +44,4 @@ export function serverFirewallRoutes(routes: Hono<ConsoleEnv>, afterAct: AfterAc
     );
     return afterAct(context, id, "detach-firewall", { outcome, notice: "firewallDetached" });
   });
-
-  for (const act of ["attach-firewall", "detach-firewall"])
-    routes.get(`/servers/:server_id/${act}`, (context) =>
-      context.redirect(`/servers/${context.req.param("server_id")}`, 303),
-    );
 }

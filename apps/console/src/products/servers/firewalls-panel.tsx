@@ -4,12 +4,12 @@ import { ActionButton, Offered } from "../../layout/action-button.tsx";
 import { FormSeal, Status } from "../../layout/parts.tsx";
 import { attachmentTones } from "../firewalls/attachments-panel.tsx";
 import { subnetName } from "../firewalls/places.ts";
-import type { ShowPageProps } from "./props.ts";
+import type { NetworkTabProps } from "./props.ts";
 
 type Attachment = Schemas["FirewallAttachment"];
 
 /** The firewalls of a server, the attachment that applies each, and the form that attaches another. */
-export function ServerFirewalls(props: ShowPageProps) {
+export function ServerFirewalls(props: NetworkTabProps) {
   const { view, server, firewalls } = props;
   const { messages } = view;
   const text = messages.firewalls.ofServer;
@@ -47,7 +47,7 @@ function isMeant(attachment: Attachment, server: Schemas["Server"]): boolean {
 }
 
 function AttachedFirewall(
-  props: ShowPageProps & {
+  props: NetworkTabProps & {
     readonly firewall: Schemas["Firewall"];
     readonly attachment: Attachment;
   },
@@ -90,7 +90,7 @@ function AttachedFirewall(
   );
 }
 
-function AttachFirewall(props: ShowPageProps & { readonly attached: readonly string[] }) {
+function AttachFirewall(props: NetworkTabProps & { readonly attached: readonly string[] }) {
   const { view, server, attached, idempotencyKey } = props;
   const text = view.messages.firewalls;
   const others = props.firewalls.filter(
@@ -99,7 +99,7 @@ function AttachFirewall(props: ShowPageProps & { readonly attached: readonly str
   if (others.length === 0)
     return (
       <p class="hint address-acts">
-        {text.ofServer.noneLeft} <a href="/firewalls">{text.create}</a>
+        {text.ofServer.noneLeft} <a href="/firewalls/new">{text.create}</a>
       </p>
     );
   return (

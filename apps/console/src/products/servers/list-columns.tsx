@@ -2,7 +2,7 @@ import type { Schemas } from "@kule/contract/schemas";
 import { Icon } from "../../layout/icons.tsx";
 import { LabelTags } from "../../layout/labels.tsx";
 import type { Column, Columns } from "../../layout/list-table.tsx";
-import { Status, When } from "../../layout/parts.tsx";
+import { CopyButton, Status, When } from "../../layout/parts.tsx";
 import type { View } from "../../layout/view.ts";
 import { serverTone } from "./status.ts";
 
@@ -47,7 +47,14 @@ export function serverColumns(view: View): Columns<"servers", Server> {
       label: messages.servers.publicIp,
       class: "mono",
       cell: ({ public_ips }) =>
-        public_ips.length === 0 ? "–" : public_ips.map(({ address }) => <div>{address}</div>),
+        public_ips.length === 0
+          ? "–"
+          : public_ips.map(({ id, address }) => (
+              <div class="copyable">
+                <span id={`public-${id}`}>{address}</span>
+                <CopyButton view={view} source={`public-${id}`} />
+              </div>
+            )),
     },
     image: { label: messages.servers.image, cell: ({ image }) => image.name },
     package: {
@@ -56,7 +63,7 @@ export function serverColumns(view: View): Columns<"servers", Server> {
       cell: ({ package: { vcpu, memory_mb } }) =>
         `${messages.create.vcpu(format.number(vcpu))} · ${format.memory(memory_mb)}`,
     },
-    region: { label: messages.common.region, cell: ({ region }) => region },
+    region: { label: messages.common.region, sort: "region", cell: ({ region }) => region },
     created: {
       label: messages.common.created,
       sort: "created_at",

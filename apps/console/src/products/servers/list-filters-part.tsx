@@ -1,6 +1,6 @@
 import type { Schemas } from "@kule/contract/schemas";
 import { ListFilters } from "../../layout/list-filters.tsx";
-import { nameSorts } from "../../layout/list-query.ts";
+import { regionSorts } from "../../layout/list-query.ts";
 import { ListView } from "../../layout/list-view.tsx";
 import type { View } from "../../layout/view.ts";
 import { serverColumns } from "./list-columns.tsx";
@@ -22,7 +22,7 @@ export function ServerFilters({ view, query, regions }: Props) {
       page="/servers"
       list="server-list"
       filters={serverFilters}
-      sorts={nameSorts}
+      sorts={regionSorts}
       query={query}
       regions={regions}
       options={<ListView view={view} list="servers" columns={serverColumns(view)} />}

@@ -1,16 +1,18 @@
 import type { Schemas } from "@kule/contract/schemas";
-import { ApiCall } from "../../layout/api-call-part.tsx";
-import { Icon } from "../../layout/icons.tsx";
+import type { CalledOperation } from "../../api-operation.ts";
+import { Offered } from "../../layout/action-button.tsx";
+import { ApiDrawer } from "../../layout/api-call-part.tsx";
 import { NothingMatches, SelectorProblem } from "../../layout/list-filters.tsx";
 import { ListTable } from "../../layout/list-table.tsx";
-import { Banner, EmptyState, PageHead, Pages } from "../../layout/parts.tsx";
+import { Banner, CreateLink, EmptyState, PageHead, Pages } from "../../layout/parts.tsx";
 import { Shell } from "../../layout/shell.tsx";
 import type { View } from "../../layout/view.ts";
-import { may } from "../../session.ts";
+import { createPath } from "../../resources/resource.ts";
 import { SelectionBar, selectColumn } from "../selected/selection-part.tsx";
 import { serverColumns, serverName } from "./list-columns.tsx";
 import { ServerFilters } from "./list-filters-part.tsx";
 import { isServerListNarrowed, type ServerListQuery, serverListParameters } from "./list-query.ts";
+import { servers } from "./resource.ts";
 import { RowMenu } from "./row-menu-part.tsx";
 import { SilentRegions } from "./seen-panel.tsx";
 import { selectedServers } from "./selected.tsx";
@@ -26,13 +28,25 @@ type Props = {
   readonly selectorProblem: string | null;
 };
 
+const listCalls: readonly CalledOperation[] = [
+  { operation: "listServers" },
+  { operation: "createServer", body: { name: "web-1", image: "ubuntu-24.04", package: "s" } },
+];
+
 export function ServerListPage(props: Props) {
   const { view, query, regions, notice } = props;
   const { messages } = view;
+  // An empty list has the button in its middle; a page has one primary button.
+  const isEmpty =
+    props.servers.items.length === 0 && !isServerListNarrowed(query) && query.cursor === undefined;
   return (
     <Shell view={view} title={messages.servers.title} section="servers">
-      <PageHead title={messages.servers.title}>
-        <CreateLink view={view} />
+      <PageHead title={messages.servers.title} api={<ApiDrawer view={view} calls={listCalls} />}>
+        {isEmpty ? null : (
+          <Offered view={view} permission="server:create">
+            <CreateLink path={createPath(servers)}>{messages.servers.create}</CreateLink>
+          </Offered>
+        )}
       </PageHead>
       {notice === null ? null : <Banner kind="notice">{notice}</Banner>}
       <ServerFilters view={view} query={query} regions={regions} />
@@ -43,22 +57,11 @@ export function ServerListPage(props: Props) {
   );
 }
 
-function CreateLink({ view }: { readonly view: View }) {
-  const { messages, session } = view;
-  if (session !== null && !may(session, "server:create")) return null;
-  return (
-    <a class="button" data-kind="primary" href="/servers/new">
-      <Icon name="plus" />
-      {messages.servers.create}
-    </a>
-  );
-}
-
 /** A page with more rows polls less often, since it is as long as that many pages. */
 const mostAtOnce = 50;
 
 /** The part of the page that refreshes by itself, and that a filter replaces. */
-function ServerList({ view, query, servers, selectorProblem }: Props) {
+function ServerList({ view, query, servers: found, selectorProblem }: Props) {
   const { messages } = view;
   const parameters = serverListParameters(query);
   const address = parameters.size === 0 ? "/servers" : `/servers?${parameters}`;
@@ -68,19 +71,19 @@ function ServerList({ view, query, servers, selectorProblem }: Props) {
       aria-label={messages.servers.title}
       data-poll=""
       hx-get={address}
-      hx-trigger={`every ${servers.items.length > mostAtOnce ? 10 : 4}s, refresh`}
+      hx-trigger={`every ${found.items.length > mostAtOnce ? 10 : 4}s, refresh`}
       hx-select="#server-list"
       hx-swap="outerMorph"
     >
       <SelectorProblem text={selectorProblem} />
-      {servers.items.length === 0 ? (
+      {found.items.length === 0 ? (
         <NoServers view={view} filtered={isServerListNarrowed(query)} />
       ) : (
         <>
           <ListTable
             view={view}
             list="servers"
-            items={servers.items}
+            items={found.items}
             name={serverName(view)}
             columns={serverColumns(view)}
             sorted={{ page: "/servers", parameters, sort: query.sort }}
@@ -95,8 +98,8 @@ function ServerList({ view, query, servers, selectorProblem }: Props) {
           <div class="list-foot">
             <p class="hint">
               {messages.servers.count(
-                servers.items.length,
-                servers.next_cursor !== null || query.cursor !== undefined,
+                found.items.length,
+                found.next_cursor !== null || query.cursor !== undefined,
               )}
             </p>
             <Pages
@@ -104,7 +107,7 @@ function ServerList({ view, query, servers, selectorProblem }: Props) {
               base="/servers"
               query={parameters}
               cursor={query.cursor}
-              next={servers.next_cursor}
+              next={found.next_cursor}
             />
           </div>
         </>
@@ -118,13 +121,9 @@ function NoServers({ view, filtered }: { readonly view: View; readonly filtered:
   if (filtered) return <NothingMatches view={view} page="/servers" />;
   return (
     <EmptyState title={messages.servers.empty} hint={messages.servers.emptyHint}>
-      <CreateLink view={view} />
-      <ApiCall
-        view={view}
-        id="empty-call"
-        operation="createServer"
-        body={{ name: "web-1", image: "ubuntu-24.04", package: "s" }}
-      />
+      <Offered view={view} permission="server:create">
+        <CreateLink path={createPath(servers)}>{messages.servers.create}</CreateLink>
+      </Offered>
     </EmptyState>
   );
 }

@@ -3,22 +3,22 @@ import {
   isNarrowed,
   type ListQuery,
   listParameters,
-  nameSorts,
   readListQuery,
+  regionSorts,
 } from "../../layout/list-query.ts";
 import { serverStatuses } from "./status.ts";
 
 export const serverFilters = ["hostname", "region", "labels"] as const;
 
 /** The filters in the list's address. */
-export type ServerListQuery = ListQuery<(typeof nameSorts)[number]> & {
+export type ServerListQuery = ListQuery<(typeof regionSorts)[number]> & {
   readonly status: readonly Schemas["ServerStatus"][];
 };
 
 /** Reads the address; invalid values are ignored. */
 export function readServerListQuery(address: URLSearchParams): ServerListQuery {
   return {
-    ...readListQuery(address, serverFilters, nameSorts),
+    ...readListQuery(address, serverFilters, regionSorts),
     status: serverStatuses.filter((status) => address.getAll("status").includes(status)),
   };
 }

@@ -41,10 +41,6 @@ export function operationRoutes(
       const id = context.req.param("server_id");
       return afterAct(context, id, path, await work(context, context.get("form"), id));
     });
-    // The address of a refused form, loaded again, leads to the page.
-    routes.get(`/servers/:server_id/${path}`, (context) =>
-      context.redirect(`/servers/${context.req.param("server_id")}`, 303),
-    );
   };
 
   act("power", async (context, form, id) => {

@@ -4,13 +4,13 @@ import { MoreFields } from "../../layout/more-fields.tsx";
 import { FormSeal } from "../../layout/parts.tsx";
 import { keptForm, refusedForm } from "../../refused-form.ts";
 import { disabledReason } from "./disabled-reason.ts";
-import type { ShowPageProps } from "./props.ts";
+import type { ServerTabProps } from "./props.ts";
 
 /**
  * Sets a new password of the image's user or of another: at once, or from the next start, which Windows does not
  * support.
  */
-export function PasswordPanel({ view, server, refused, idempotencyKey }: ShowPageProps) {
+export function PasswordPanel({ view, server, refused, idempotencyKey }: ServerTabProps) {
   const texts = view.messages.operations;
   const form = refusedForm(refused, "password-reset");
   const why = disabledReason(view, server, "password_reset", "server:password_reset");

@@ -1,7 +1,7 @@
 import { Icon } from "../../layout/icons.tsx";
 import { FormSeal } from "../../layout/parts.tsx";
 import { disabledReason } from "./disabled-reason.ts";
-import type { ShowPageProps } from "./props.ts";
+import type { ServerTabProps } from "./props.ts";
 
 const powerActions = ["start", "shutdown", "reboot", "stop", "reset"] as const;
 
@@ -9,8 +9,10 @@ const powerActions = ["start", "shutdown", "reboot", "stop", "reset"] as const;
 const timeoutsSeconds = [30, 60, 120, 300, 600];
 const defaultTimeoutSeconds = 60;
 
+type Props = Pick<ServerTabProps, "view" | "server" | "idempotencyKey">;
+
 /** All power actions with their effects; unavailable ones are disabled with the reason. */
-export function PowerMenu({ view, server, idempotencyKey }: ShowPageProps) {
+export function PowerMenu({ view, server, idempotencyKey }: Props) {
   const texts = view.messages.operations;
   return (
     <details class="menu" id="power">

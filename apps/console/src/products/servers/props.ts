@@ -26,28 +26,45 @@ export type CreatePageProps = {
   readonly isOpened: boolean;
 };
 
-export type ShowPageProps = {
+/** What each tab of a server shows. */
+export type ServerTabProps = {
   readonly view: View;
   readonly server: Schemas["Server"];
-  readonly networks: readonly Schemas["Network"][];
-  readonly sshKeys: readonly Schemas["SshKey"][];
-  readonly catalog: Schemas["Catalog"];
-  /** Addresses of the organisation that could be attached to a server. */
-  readonly publicIps: readonly Schemas["PublicIp"][];
-  readonly firewalls: readonly Schemas["Firewall"][];
-  /** The open console sessions. */
-  readonly consoleSessions: readonly Schemas["ConsoleSession"][];
-  /** Newest first, without steps. */
-  readonly jobs: readonly Schemas["Job"][];
-  /** The open job, or the newest one if it failed; with steps. */
-  readonly job: Schemas["Job"] | null;
-  readonly notice: string | null;
-  readonly problem: PageBanner;
+  readonly banner: PageBanner;
   /** The refused form; null on a page without one. */
   readonly refused: RefusedForm | null;
   /** Shown on this page only once. */
   readonly consolePassword: { readonly user: string; readonly password: string } | "withheld" | null;
   readonly idempotencyKey: string;
+};
+
+export type OverviewProps = ServerTabProps & {
+  /** The networks of its region. */
+  readonly networks: readonly Schemas["Network"][];
+  readonly sshKeys: readonly Schemas["SshKey"][];
+  readonly regions: readonly Schemas["CatalogRegion"][];
+  /** Newest first, without steps. */
+  readonly jobs: readonly Schemas["Job"][];
+  /** The open job, or the newest one if it failed; with steps. */
+  readonly job: Schemas["Job"] | null;
+};
+
+export type NetworkTabProps = ServerTabProps & {
+  readonly networks: readonly Schemas["Network"][];
+  /** Addresses of the organisation that could be attached to a server. */
+  readonly publicIps: readonly Schemas["PublicIp"][];
+  readonly firewalls: readonly Schemas["Firewall"][];
+};
+
+export type ConsoleTabProps = ServerTabProps & {
+  /** The open console sessions. */
+  readonly consoleSessions: readonly Schemas["ConsoleSession"][];
+};
+
+export type SettingsTabProps = ServerTabProps & {
+  readonly images: readonly Schemas["Image"][];
+  readonly sshKeys: readonly Schemas["SshKey"][];
+  readonly publicIps: readonly Schemas["PublicIp"][];
 };
 
 export type ResizePageProps = {

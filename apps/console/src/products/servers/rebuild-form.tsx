@@ -4,14 +4,14 @@ import { Problem } from "../../layout/fields.tsx";
 import { FormSeal } from "../../layout/parts.tsx";
 import { keptForm, problemsOf, refusedForm, typedIn } from "../../refused-form.ts";
 import { disabledReason } from "./disabled-reason.ts";
-import type { ShowPageProps } from "./props.ts";
+import type { SettingsTabProps } from "./props.ts";
 
 /** In the danger zone: a rebuild deletes everything on the disk. */
-export function RebuildRow(props: ShowPageProps) {
-  const { view, server, catalog, refused, idempotencyKey } = props;
+export function RebuildRow(props: SettingsTabProps) {
+  const { view, server, images, refused, idempotencyKey } = props;
   const texts = view.messages.operations;
   const why = disabledReason(view, server, "rebuild", "server:rebuild");
-  const fitting = catalog.images.filter(
+  const fitting = images.filter(
     ({ packages_allowed, regions }) =>
       packages_allowed.includes(server.package.slug) && regions.includes(server.region),
   );
@@ -59,7 +59,7 @@ export function RebuildRow(props: ShowPageProps) {
 }
 
 /** The server's current keys, or others; without keys it gets a password. */
-function KeyChoice({ view, server, sshKeys, refused }: ShowPageProps) {
+function KeyChoice({ view, server, sshKeys, refused }: SettingsTabProps) {
   const texts = view.messages.rebuildKeys;
   const form = refusedForm(refused, "rebuild");
   const problems = form?.problems.ssh_key_ids;

@@ -1,6 +1,7 @@
 import { PageNotice } from "../../layout/page-notice.tsx";
 import { FormSeal, PageHead } from "../../layout/parts.tsx";
 import { Shell } from "../../layout/shell.tsx";
+import { serverCrumbs } from "./crumbs.ts";
 import type { ResizePageProps } from "./props.ts";
 import { DiskChoice, Sizes } from "./resize-fields.tsx";
 import { ResizeSummary } from "./resize-summary-part.tsx";
@@ -10,10 +11,13 @@ export function ResizePage(props: ResizePageProps) {
   const { messages } = view;
   const action = `/servers/${server.id}/resize`;
   return (
-    <Shell view={view} title={`${messages.operations.resize} · ${server.name}`} section="servers">
-      <p class="crumbs">
-        <a href={`/servers/${server.id}`}>{server.name}</a>
-      </p>
+    <Shell
+      view={view}
+      title={`${messages.operations.resize} · ${server.name}`}
+      section="servers"
+      crumbs={serverCrumbs(view, server)}
+      here={messages.operations.resize}
+    >
       <PageHead title={messages.operations.resize} lead={messages.resize.lead} />
       <form id="resize-form" class="create" method="post" action={action} data-redraw={`${action}/preview`}>
         <FormSeal view={view} idempotencyKey={idempotencyKey} />

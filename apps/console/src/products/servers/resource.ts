@@ -16,8 +16,8 @@ export const servers: Resource<Schemas["Server"]> = {
   hasPage: true,
   found: "server",
   tabs: {
-    all: ["overview", "network", "console", "jobs", "usage", "audit", "danger"],
-    danger: ["server:update", "server:delete"],
+    all: ["overview", "network", "console", "jobs", "usage", "audit", "settings"],
+    settings: ["server:update", "server:delete"],
   },
   texts: ({ servers: text }) => ({
     all: null,

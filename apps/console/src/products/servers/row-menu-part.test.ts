@@ -44,10 +44,10 @@ test("a row links to its server's actions, and each of these pages exists", asyn
     ["Reboot", `/servers/selected?act=reboot&ids=${id}`],
     ["Stop", `/servers/selected?act=stop&ids=${id}`],
     ["Resize", `/servers/${id}/resize`],
-    ["Delete", `/servers/${id}#danger`],
+    ["Delete", `/servers/${id}/settings#delete`],
   ]);
   for (const [, path = ""] of links) expect((await ada.get(path)).status, path).toBe(200);
-  expect(await ada.page(`/servers/${id}`)).toContain('id="danger"');
+  expect(await ada.page(`/servers/${id}/settings`)).toContain('id="delete"');
 });
 
 test("unavailable actions are disabled, and a shared reason is shown once, below them", async () => {

@@ -86,7 +86,7 @@ function actsOf({ messages }: View, server: Server): readonly RowAct[] {
     // Where its name must be typed.
     {
       label: messages.selectionKinds.servers.acts.delete,
-      path: `/servers/${server.id}#danger`,
+      path: `/servers/${server.id}/settings#delete`,
       action: "delete",
       permission: "server:delete",
     },

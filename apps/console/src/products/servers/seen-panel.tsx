@@ -2,7 +2,7 @@ import type { Schemas } from "@kule/contract/schemas";
 import { Banner, Status, type Tone, When } from "../../layout/parts.tsx";
 import type { View } from "../../layout/view.ts";
 import { differenceTexts } from "./difference-text.ts";
-import type { ShowPageProps } from "./props.ts";
+import type { OverviewProps } from "./props.ts";
 
 const cloudInitTones = {
   unknown: "idle",
@@ -12,9 +12,9 @@ const cloudInitTones = {
 } as const satisfies Record<string, Tone>;
 
 /** Shown first when the page's data may be out of date, or the VM differs from the record. */
-export function SeenWarnings({ view, server, catalog }: ShowPageProps) {
+export function SeenWarnings({ view, server, regions }: OverviewProps) {
   const { inventory } = view.messages;
-  const region = catalog.regions.find(({ slug }) => slug === server.region);
+  const region = regions.find(({ slug }) => slug === server.region);
   const isSilent = region?.status === "unreachable";
   return (
     <>
@@ -78,7 +78,7 @@ export function SilentRegions(props: {
 }
 
 /** The reports of the region and of the guest agent, with their times. */
-export function ServerSeen({ view, server }: ShowPageProps) {
+export function ServerSeen({ view, server }: OverviewProps) {
   const { messages } = view;
   const { inventory } = messages;
   const { guest } = server;

@@ -1,78 +1,169 @@
 import type { Schemas } from "@kule/contract/schemas";
+import type { Child } from "hono/jsx";
+import type { CalledOperation } from "../../api-operation.ts";
 import { Offered } from "../../layout/action-button.tsx";
-import { Icon } from "../../layout/icons.tsx";
-import { PageNotice } from "../../layout/page-notice.tsx";
-import { Banner, CopyButton, Status } from "../../layout/parts.tsx";
-import { ResourceTabs } from "../../layout/resource-tabs.tsx";
-import { Shell } from "../../layout/shell.tsx";
-import type { View } from "../../layout/view.ts";
+import { Banner, Status } from "../../layout/parts.tsx";
+import { tabPath } from "../../layout/resource-tabs.tsx";
+import { LabelsPanel } from "../../resources/labels-panel.tsx";
+import type { ResourceTab } from "../../resources/resource.ts";
+import { ResourcePage } from "../../resources/resource-page.tsx";
+import { OpenConsole } from "../consoles/open-part.tsx";
+import { ConsoleSessions } from "../consoles/sessions-panel.tsx";
 import { JobTable } from "../jobs/list-page.tsx";
 import { jobTone } from "../jobs/phase-states.ts";
 import { JobActions, JobFailure } from "../jobs/show-page.tsx";
 import { LiveTimeline } from "../jobs/timeline-part.tsx";
 import { jobName } from "../jobs/title.ts";
-import { ServerCalls } from "./calls.tsx";
+import { ServerAddresses } from "./addresses-panel.tsx";
+import { consoleCalls, networkCalls, overviewCalls, settingsCalls } from "./calls.ts";
+import { RenameServer } from "./change-name-form.tsx";
 import { DangerZone, PendingDeletion } from "./danger-panel.tsx";
+import { disabledReason } from "./disabled-reason.ts";
 import { ServerFacts } from "./facts-panel.tsx";
-import { ServerHead } from "./head-part.tsx";
+import { ServerFirewalls } from "./firewalls-panel.tsx";
+import { headedServers } from "./head-part.tsx";
+import { Interfaces } from "./interfaces-panel.tsx";
 import { PasswordPanel } from "./password-panel.tsx";
-import type { ShowPageProps } from "./props.ts";
+import type {
+  ConsoleTabProps,
+  NetworkTabProps,
+  OverviewProps,
+  ServerTabProps,
+  SettingsTabProps,
+} from "./props.ts";
 import { servers } from "./resource.ts";
-import { SeenWarnings } from "./seen-panel.tsx";
+import { PasswordOnce } from "./secret-panel.tsx";
+import { SeenWarnings, ServerSeen } from "./seen-panel.tsx";
 
-export function ShowPage(props: ShowPageProps) {
-  const { view, server, notice, problem } = props;
+/** What happens to it now, its record, and what the region last reported. */
+export function OverviewPage(props: OverviewProps) {
+  const { view, server } = props;
   const { messages } = view;
   return (
-    <Shell view={view} title={server.name} section="servers" needs={["jobs"]}>
-      {notice === null ? null : <Banner kind="notice">{notice}</Banner>}
-      <PageNotice banner={problem} />
-      <SecretPanel
-        view={view}
-        password={props.consolePassword}
-        isSetLater={server.image.os_family === "windows" && server.job_id !== null}
-      />
-      <div
-        id="server-live"
-        class="stack"
-        data-poll=""
-        data-gone="/servers?notice=gone"
-        hx-get={`/servers/${server.id}`}
-        hx-trigger="every 10s, refresh, job-done from:body"
-        hx-select="#server-live"
-        hx-swap="outerMorph"
-      >
-        <ServerHead {...props} />
-        <ResourceTabs view={view} resource={servers} item={server} current="overview" />
-        <LockBanner {...props} />
-        <PendingDeletion {...props} />
-        <CurrentJob {...props} />
-        <SeenWarnings {...props} />
+    <ServerPage {...props} tab="overview" calls={overviewCalls(props)} followsJob>
+      <PendingDeletion {...props} />
+      <CurrentJob {...props} />
+      <SeenWarnings {...props} />
+      <div class="columns">
         <ServerFacts {...props} />
-        {server.deletion === null ? (
-          <Offered view={view} permission="server:password_reset">
-            <PasswordPanel {...props} />
-          </Offered>
-        ) : null}
-        <section class="panel" aria-labelledby="history-title">
-          <div class="panel-head">
-            <h2 id="history-title">{messages.servers.history}</h2>
-          </div>
-          {props.jobs.length === 0 ? (
-            <p class="hint">{messages.servers.noHistory}</p>
-          ) : (
-            <JobTable view={view} jobs={props.jobs} />
-          )}
-        </section>
-        <DangerZone {...props} />
+        <ServerSeen {...props} />
       </div>
-      <ServerCalls {...props} />
-    </Shell>
+      <section class="panel" aria-labelledby="history-title">
+        <div class="panel-head">
+          <h2 id="history-title">{messages.servers.history}</h2>
+          <a href={tabPath(servers, server, "jobs")}>{messages.servers.allJobs}</a>
+        </div>
+        {props.jobs.length === 0 ? (
+          <p class="hint">{messages.servers.noHistory}</p>
+        ) : (
+          <JobTable view={view} jobs={props.jobs} />
+        )}
+      </section>
+    </ServerPage>
+  );
+}
+
+/** Its interfaces, public addresses and firewalls. */
+export function NetworkPage(props: NetworkTabProps) {
+  return (
+    <ServerPage {...props} tab="network" calls={networkCalls(props)}>
+      <div class="columns">
+        <div class="stack">
+          <Interfaces {...props} />
+          <ServerFirewalls {...props} />
+        </div>
+        <ServerAddresses {...props} />
+      </div>
+    </ServerPage>
+  );
+}
+
+/** The open consoles, and the password for them. */
+export function ConsolePage(props: ConsoleTabProps) {
+  const { view, server } = props;
+  const text = view.messages.consoles;
+  return (
+    <ServerPage {...props} tab="console" calls={consoleCalls(props)}>
+      <Offered view={view} permission="server:console">
+        <section class="panel" aria-labelledby="open-title">
+          <div class="panel-head">
+            <h2 id="open-title">{text.open}</h2>
+            <OpenConsole view={view} server={server} />
+          </div>
+          <p class="hint">{text.openHint}</p>
+        </section>
+      </Offered>
+      <ConsoleSessions {...props} />
+      {server.deletion === null ? (
+        <Offered view={view} permission="server:password_reset">
+          <PasswordPanel {...props} />
+        </Offered>
+      ) : null}
+    </ServerPage>
+  );
+}
+
+/** Its name and labels; protection, rebuild and deletion. */
+export function SettingsPage(props: SettingsTabProps) {
+  const { view, server } = props;
+  return (
+    <ServerPage {...props} tab="settings" calls={settingsCalls(props)}>
+      <PendingDeletion {...props} />
+      {server.deletion === null ? (
+        <Offered view={view} permission="server:update">
+          <RenameServer {...props} />
+        </Offered>
+      ) : null}
+      <LabelsPanel
+        view={view}
+        resource={servers}
+        item={server}
+        why={disabledReason(view, server, "update", "server:update")}
+        form={props.refused}
+        idempotencyKey={props.idempotencyKey}
+      />
+      <DangerZone {...props} />
+    </ServerPage>
+  );
+}
+
+/** The frame of each tab: the header, and what concerns the whole server. */
+function ServerPage(
+  props: ServerTabProps & {
+    readonly tab: ResourceTab;
+    readonly calls: readonly CalledOperation[];
+    readonly followsJob?: true;
+    readonly children: Child;
+  },
+) {
+  const { view, server, banner, tab, calls, followsJob, idempotencyKey } = props;
+  return (
+    <ResourcePage
+      view={view}
+      resource={servers}
+      item={server}
+      head={headedServers.headOf(view, server, idempotencyKey)}
+      tab={tab}
+      banner={banner}
+      calls={calls}
+      needs={["jobs"]}
+      once={<PasswordOnce {...props} />}
+      live={{
+        seconds: 10,
+        gone: "/servers?notice=gone",
+        ...(followsJob === undefined ? {} : { followsJob }),
+      }}
+    >
+      {server.locked === null ? null : (
+        <Banner kind="warning">{view.messages.operations.locked(server.locked.reason)}</Banner>
+      )}
+      {props.children}
+    </ResourcePage>
   );
 }
 
 /** The job behind the status: followed live while it runs, and shown when it failed. */
-function CurrentJob({ view, server, job, idempotencyKey }: ShowPageProps) {
+function CurrentJob({ view, server, job, idempotencyKey }: OverviewProps) {
   if (job === null) return <StatusReason server={server} />;
   const { messages } = view;
   return (
@@ -88,11 +179,6 @@ function CurrentJob({ view, server, job, idempotencyKey }: ShowPageProps) {
   );
 }
 
-function LockBanner({ view, server }: ShowPageProps) {
-  if (server.locked === null) return null;
-  return <Banner kind="warning">{view.messages.operations.locked(server.locked.reason)}</Banner>;
-}
-
 function StatusReason({ server }: { readonly server: Schemas["Server"] }) {
   if (server.status_reason === null) return null;
   return (
@@ -102,46 +188,5 @@ function StatusReason({ server }: { readonly server: Schemas["Server"] }) {
         <code>{server.status_reason.code}</code>
       </p>
     </Banner>
-  );
-}
-
-function SecretPanel({
-  view,
-  password,
-  isSetLater,
-}: {
-  readonly view: View;
-  readonly password: ShowPageProps["consolePassword"];
-  /** Reported by the guest agent, when the guest has started. */
-  readonly isSetLater: boolean;
-}) {
-  const { messages } = view;
-  if (password === null) return null;
-  if (password === "withheld") return <Banner kind="warning">{messages.servers.password.withheld}</Banner>;
-  return (
-    <section class="panel secret" aria-labelledby="secret-title">
-      <div class="panel-head">
-        <h2 id="secret-title">
-          <Icon name="keys" />
-          {messages.servers.password.title}
-        </h2>
-      </div>
-      <p>{messages.servers.password.lead}</p>
-      <dl class="facts">
-        <div>
-          <dt>{messages.servers.password.user}</dt>
-          <dd class="mono">{password.user}</dd>
-        </div>
-        <div>
-          <dt>{messages.servers.password.label}</dt>
-          <dd class="secret-text">
-            <code id="console-password">{password.password}</code>
-            <CopyButton view={view} source="console-password" />
-          </dd>
-        </div>
-      </dl>
-      {isSetLater ? <p class="hint">{messages.servers.password.setLater}</p> : null}
-      <p class="hint">{messages.servers.password.stored}</p>
-    </section>
   );
 }

@@ -1,7 +1,6 @@
 import type { Schemas } from "@kule/contract/schemas";
 import type { CalledOperation } from "../../api-operation.ts";
 import { Offered } from "../../layout/action-button.tsx";
-import { ApiCalls } from "../../layout/api-call-part.tsx";
 import { Problem } from "../../layout/fields.tsx";
 import { Icon } from "../../layout/icons.tsx";
 import { EditLabels, LabelTags } from "../../layout/labels.tsx";
@@ -15,7 +14,6 @@ import { ResourceListPage } from "../../resources/list-page.tsx";
 import { callsOf, pageOf } from "../../resources/resource.ts";
 import { may } from "../../session.ts";
 import { selectColumn } from "../selected/selection-part.tsx";
-import { CreateSshKey } from "./create-form.tsx";
 import type { SshKeysPageProps } from "./props.ts";
 import { sshKeys } from "./resource.ts";
 import { selectedSshKeys } from "./selected.tsx";
@@ -25,7 +23,6 @@ type Key = Schemas["SshKey"];
 export function SshKeysPage(props: SshKeysPageProps) {
   const { view } = props;
   const { session } = view;
-  const mayAdd = session === null || may(session, "ssh_key:create");
   return (
     <ResourceListPage
       {...props}
@@ -33,13 +30,8 @@ export function SshKeysPage(props: SshKeysPageProps) {
       found={props.keys}
       options={<ListView view={view} list="ssh_keys" columns={keyColumns(view)} />}
       selected={selectedSshKeys}
-      mayCreate={mayAdd}
-      below={
-        <>
-          {mayAdd ? <CreateSshKey {...props} /> : null}
-          <KeyCalls {...props} />
-        </>
-      }
+      mayCreate={session === null || may(session, "ssh_key:create")}
+      calls={keyCalls(props)}
     >
       <KeyTable {...props} />
     </ResourceListPage>
@@ -188,9 +180,8 @@ function RenameKey(props: SshKeysPageProps & { readonly of: Key }) {
   );
 }
 
-/** The actions of the page as calls; those on a key use the first one. */
-function KeyCalls({ view, keys }: SshKeysPageProps) {
+/** The actions on a key as calls, of the first one. */
+function keyCalls({ keys }: SshKeysPageProps): readonly CalledOperation[] {
   const [key] = keys.items;
-  const ofKey: readonly CalledOperation[] = key === undefined ? [] : Object.values(callsOf(sshKeys, key));
-  return <ApiCalls view={view} calls={[{ operation: "listSshKeys" }, ...ofKey]} />;
+  return key === undefined ? [] : Object.values(callsOf(sshKeys, key));
 }

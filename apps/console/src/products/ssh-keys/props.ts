@@ -11,7 +11,16 @@ export type SshKeysPageProps = {
   /** The error of the label selector. */
   readonly selectorProblem: string | null;
   readonly idempotencyKey: string;
-  /** The form that the API refused: `add`, or an action with the key's id, such as `settings-key_1`. */
+  /** The form that the API refused: an action with the key's id, such as `settings-key_1`. */
   readonly refused: RefusedForm | null;
   readonly banner: PageBanner;
+};
+
+export type CreateSshKeyPageProps = {
+  readonly view: View;
+  readonly form: RefusedForm | null;
+  /** The organisation's key that was pasted again. */
+  readonly existing: Schemas["SshKey"] | null;
+  readonly banner: PageBanner;
+  readonly idempotencyKey: string;
 };

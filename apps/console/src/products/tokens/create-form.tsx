@@ -2,23 +2,20 @@ import { ApiCall } from "../../layout/api-call-part.tsx";
 import { noProblems, Problem, SelectField, TextField } from "../../layout/fields.tsx";
 import { FormSeal } from "../../layout/parts.tsx";
 import { RoleField } from "../members/role-fields.tsx";
-import type { TokensPageProps } from "./props.ts";
+import type { TokenCreatePageProps } from "./props.ts";
 import { accesses, scopeGroups } from "./typed-scopes.ts";
 
 const lifetimesDays = [1, 7, 30, 90, 365];
 
 /** The form of a new token: its name, its permissions, and its expiry. */
-export function CreateToken(props: TokensPageProps) {
+export function CreateToken(props: TokenCreatePageProps) {
   const { view, me, draft, idempotencyKey } = props;
   const text = view.messages.tokens;
   const problems = props.form?.problems ?? noProblems;
   return (
-    <section class="panel" id="create" aria-labelledby="create-title">
-      <div class="panel-head">
-        <h2 id="create-title">{text.create}</h2>
-      </div>
-      <form class="form token-form" method="post" action="/tokens">
-        <FormSeal view={view} idempotencyKey={`${idempotencyKey}-create`} />
+    <>
+      <form class="form token-form" method="post" action="/tokens/new">
+        <FormSeal view={view} idempotencyKey={idempotencyKey} />
         <TextField
           view={view}
           name="name"
@@ -70,11 +67,11 @@ export function CreateToken(props: TokensPageProps) {
           ...(view.session?.operator === true ? { reason: draft.reason || "ticket 4711" } : {}),
         }}
       />
-    </section>
+    </>
   );
 }
 
-function Access({ view, me, draft, form }: TokensPageProps) {
+function Access({ view, me, draft, form }: TokenCreatePageProps) {
   const text = view.messages.tokens;
   const problems = form?.problems.scopes;
   const labels = { all: text.accessAll, read: text.accessRead, chosen: text.accessChosen };

@@ -1,12 +1,10 @@
-import { ApiCall } from "../../layout/api-call-part.tsx";
+import { ApiDrawer } from "../../layout/api-call-part.tsx";
 import { ListView } from "../../layout/list-view.tsx";
 import { PageNotice } from "../../layout/page-notice.tsx";
-import { EmptyState, PageHead, Pages, ToForm } from "../../layout/parts.tsx";
+import { CreateLink, EmptyState, PageHead, Pages } from "../../layout/parts.tsx";
 import { SecretPanel } from "../../layout/secret-panel.tsx";
 import { Shell } from "../../layout/shell.tsx";
 import { may } from "../../session.ts";
-import { RoleGuide } from "../members/roles-panel.tsx";
-import { CreateToken } from "./create-form.tsx";
 import { TokenTable, tokenColumns } from "./list-table.tsx";
 import type { TokensPageProps } from "./props.ts";
 
@@ -14,13 +12,23 @@ export function TokensPage(props: TokensPageProps) {
   const { view, tokens, banner, secret } = props;
   const { messages, session } = view;
   const text = messages.tokens;
-  const manages = session !== null && may(session, "token:manage");
+  const create =
+    session !== null && may(session, "token:manage") ? (
+      <CreateLink path="/tokens/new">{text.create}</CreateLink>
+    ) : null;
   return (
     <Shell view={view} title={text.title} section="tokens">
-      <PageHead title={text.title} lead={text.lead}>
+      <PageHead
+        title={text.title}
+        lead={text.lead}
+        api={<ApiDrawer view={view} calls={[{ operation: "listTokens" }]} />}
+      >
         {/* A secret that is shown once has no links beside it that leave the page. */}
         {tokens.items.length === 0 || secret !== null ? null : (
-          <ListView view={view} list="tokens" columns={tokenColumns(view)} />
+          <>
+            <ListView view={view} list="tokens" columns={tokenColumns(view)} />
+            {create}
+          </>
         )}
       </PageHead>
       <PageNotice banner={banner} />
@@ -37,7 +45,7 @@ export function TokensPage(props: TokensPageProps) {
       )}
       {tokens.items.length === 0 ? (
         <EmptyState title={text.empty} hint={text.emptyHint}>
-          {manages ? <ToForm form="create">{text.create}</ToForm> : null}
+          {create}
         </EmptyState>
       ) : (
         <TokenTable {...props} />
@@ -49,13 +57,6 @@ export function TokensPage(props: TokensPageProps) {
         cursor={props.cursor}
         next={tokens.next_cursor}
       />
-      {manages ? (
-        <>
-          <CreateToken {...props} />
-          <RoleGuide view={view} />
-        </>
-      ) : null}
-      <ApiCall view={view} id="tokens-call" operation="listTokens" />
     </Shell>
   );
 }

@@ -18,11 +18,17 @@ export type TokenDraft = {
 
 export type TokensPageProps = {
   readonly view: View;
-  readonly me: Schemas["Me"];
   readonly tokens: Schemas["TokenList"];
   readonly cursor: string | undefined;
   /** The secret of a token that was just created. */
   readonly secret: string | null;
+  readonly banner: PageBanner;
+  readonly idempotencyKey: string;
+};
+
+export type TokenCreatePageProps = {
+  readonly view: View;
+  readonly me: Schemas["Me"];
   readonly draft: TokenDraft;
   readonly form: RefusedForm | null;
   readonly banner: PageBanner;

@@ -4,26 +4,14 @@ import type { ConsoleContext, ConsoleEnv, ConsoleServices } from "../../console-
 import { renderPage } from "../../layout/document.tsx";
 import { rowsOf } from "../../layout/list-choices.ts";
 import { noticeBanner, type PageBanner } from "../../page-banner.ts";
-import { postedKey, postedValues, typedNumber } from "../../posted-form.ts";
-import { type RefusedForm, refuseForm } from "../../refused-form.ts";
-import { isRole } from "../members/role-fields.tsx";
-import type { Role } from "../members/roles-panel.tsx";
+import { postedKey, postedValues } from "../../posted-form.ts";
+import { refuseForm } from "../../refused-form.ts";
+import { createTokenRoutes, reasonOf } from "./create-routes.tsx";
 import { TokensPage } from "./list-page.tsx";
 import { overlapSeconds } from "./list-table.tsx";
-import type { TokenDraft } from "./props.ts";
-import { accessOf, typedScopes } from "./typed-scopes.ts";
 
 /** The subject of a secret in a cookie. */
 const tokenSecret = "an API token";
-
-const emptyDraft: TokenDraft = {
-  name: "",
-  role: "member",
-  expiresInDays: "90",
-  access: "all",
-  scopes: null,
-  reason: "",
-};
 
 /** The organisation's API tokens. */
 export function tokenRoutes({ cookies }: ConsoleServices): Hono<ConsoleEnv> {
@@ -38,41 +26,7 @@ export function tokenRoutes({ cookies }: ConsoleServices): Hono<ConsoleEnv> {
     });
   });
 
-  routes.post("/tokens", async (context) => {
-    const form = context.get("form");
-    const values = postedValues(context, ["name", "role", "expires_in_days", "reason"]);
-    const scopes = typedScopes(form);
-    const draft: TokenDraft = {
-      name: values.name,
-      role: isRole(values.role) ? values.role : "member",
-      expiresInDays: values.expires_in_days,
-      access: accessOf(form.get("access")),
-      scopes,
-      reason: values.reason,
-    };
-    if (scopes?.length === 0) {
-      const { noneChosen } = context.get("view").messages.tokens;
-      const refused = { of: "create", values, problems: { scopes: [noneChosen] } };
-      return showTokens(context, { draft, form: refused, banner: null, status: 422, secret: null });
-    }
-    const outcome = await attempt(
-      context.get("api").POST("/tokens", {
-        params: { header: { "Idempotency-Key": postedKey(context) } },
-        body: {
-          name: values.name,
-          role: values.role as Role,
-          expires_in_days: typedNumber(values.expires_in_days),
-          ...(scopes === null ? {} : { scopes: [...scopes] }),
-          ...reasonOf(values.reason),
-        },
-      }),
-    );
-    if (outcome.kind === "done") return passOn(context, outcome.data.secret, "created");
-    const refused = refuseForm(context, outcome, "create", values, {
-      fields: ["name", "role", "scopes", "expires_in_days", "reason"],
-    });
-    return showTokens(context, { ...refused, draft, secret: null });
-  });
+  createTokenRoutes(routes, passOn);
 
   routes.post("/tokens/:id/rotate", async (context) => {
     const { overlap, reason } = postedValues(context, ["overlap", "reason"]);
@@ -114,11 +68,6 @@ export function tokenRoutes({ cookies }: ConsoleServices): Hono<ConsoleEnv> {
   return routes;
 }
 
-/** For operators only, whose forms have the field. */
-function reasonOf(reason: string): { reason?: string } {
-  return reason === "" ? {} : { reason };
-}
-
 function refused(
   context: ConsoleContext,
   outcome: Exclude<Outcome<unknown>, { readonly kind: "done" }>,
@@ -133,28 +82,22 @@ async function showTokens(
     readonly banner: PageBanner;
     readonly status: 200 | 409 | 422;
     readonly secret: string | null;
-    readonly draft?: TokenDraft;
-    readonly form?: RefusedForm;
   },
 ): Promise<Response> {
   const api = context.get("api");
   const view = context.get("view");
   const cursor = context.req.query("cursor") || undefined;
   const limit = rowsOf(view.lists, "tokens");
-  const [me, tokens] = await Promise.all([
-    read(api.GET("/me")),
-    read(api.GET("/tokens", { params: { query: { limit, ...(cursor === undefined ? {} : { cursor }) } } })),
-  ]);
+  const tokens = await read(
+    api.GET("/tokens", { params: { query: { limit, ...(cursor === undefined ? {} : { cursor }) } } }),
+  );
   return context.html(
     renderPage(
       <TokensPage
         view={view}
-        me={me}
         tokens={tokens}
         cursor={cursor}
         secret={state.secret}
-        draft={state.draft ?? emptyDraft}
-        form={state.form ?? null}
         banner={state.banner}
         idempotencyKey={crypto.randomUUID()}
       />,

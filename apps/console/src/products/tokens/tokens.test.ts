@@ -18,7 +18,7 @@ afterEach(async () => {
 
 const fields = { name: "ci", role: "member", expires_in_days: "30", access: "all" };
 const mint = (more: Record<string, string | string[]> = {}) =>
-  ada.submit("/tokens", "/tokens", { ...fields, ...more });
+  ada.submit("/tokens/new", "/tokens/new", { ...fields, ...more });
 
 test("a token is created with a role, an expiry and permissions, and its secret is shown once", async () => {
   expect(await ada.page("/tokens")).toContain("No API tokens yet");
@@ -32,9 +32,10 @@ test("a token is created with a role, an expiry and permissions, and its secret 
   expect(page).toMatch(/id="shown-once"[^>]*>\s*kule_pat_/);
   expect(page).toContain("I have stored it");
   // The page has no other link that leaves it, since the secret cannot be shown again.
-  expect(page).not.toContain("view-tokens");
+  const leading = ["view-tokens", 'href="/tokens/new"'];
+  for (const link of leading) expect(page).not.toContain(link);
   const again = await ada.page("/tokens");
-  expect(again).toContain("view-tokens");
+  for (const link of leading) expect(again).toContain(link);
   expect(again).not.toContain("shown-once");
   expect(again).toContain("server:read");
   expect(world.logged()).not.toContain("kule_pat_");
@@ -66,6 +67,15 @@ test("a permission that the role does not have is refused beside the choices, wh
   const page = await refused.text();
   expect(page).toContain('id="scopes-problem"');
   expect(page).toMatch(/value="server:create" checked/);
+});
+
+test("the page that creates a token has its call and the way back, and is closed to roles that may not", async () => {
+  const page = await ada.page("/tokens/new");
+  expect(page).toMatch(/<nav class="crumbs"[\s\S]*?<a href="\/tokens">API tokens<\/a>/);
+  expect(callsIn(page)).toMatchObject([{ operation: "createToken" }]);
+  for (const call of callsIn(page)) expect(wrongInCall(call)).toBeNull();
+  const mia = await new Visitor(world).signIn("mia@example.org", "making things");
+  expect((await mia.get("/tokens/new")).status).toBe(403);
 });
 
 test("the choices are the permissions of the role, by the shared rule", () => {

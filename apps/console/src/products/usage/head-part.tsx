@@ -1,3 +1,6 @@
+import type { CalledOperation } from "../../api-operation.ts";
+import { ApiDrawer } from "../../layout/api-call-part.tsx";
+import type { Crumb } from "../../layout/crumbs-part.tsx";
 import { Icon } from "../../layout/icons.tsx";
 import { PageHead } from "../../layout/parts.tsx";
 import type { View } from "../../layout/view.ts";
@@ -9,6 +12,11 @@ const tabs = [
   ["events", "/usage/events"],
 ] as const;
 
+/** The page above those of segments and events. */
+export function usageCrumbs({ messages }: View): readonly Crumb[] {
+  return [{ path: "/usage", text: messages.usage.title }];
+}
+
 /** The head of the usage pages: tabs, month, and download as a file. */
 export function UsageHead(props: {
   readonly view: View;
@@ -19,6 +27,7 @@ export function UsageHead(props: {
   /** The filters of the page, which links to other months and files keep. */
   readonly query: URLSearchParams;
   readonly file: URLSearchParams;
+  readonly calls: readonly CalledOperation[];
 }) {
   const { view, current, month, file } = props;
   const { usage: text } = view.messages;
@@ -27,7 +36,7 @@ export function UsageHead(props: {
     `${page}?${new URLSearchParams({ month: other, ...Object.fromEntries(props.query) })}`;
   return (
     <>
-      <PageHead title={props.title} lead={props.lead} />
+      <PageHead title={props.title} lead={props.lead} api={<ApiDrawer view={view} calls={props.calls} />} />
       <nav class="tabs" aria-label={text.title}>
         {tabs.map(([name, path]) => (
           <a href={`${path}?month=${month.id}`} aria-current={name === current ? "page" : undefined}>

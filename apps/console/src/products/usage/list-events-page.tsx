@@ -1,5 +1,4 @@
 import type { Schemas } from "@kule/contract/schemas";
-import { ApiCalls } from "../../layout/api-call-part.tsx";
 import { LabelTags } from "../../layout/labels.tsx";
 import { type Columns, ListTable } from "../../layout/list-table.tsx";
 import { ListView } from "../../layout/list-view.tsx";
@@ -8,7 +7,7 @@ import { Shell } from "../../layout/shell.tsx";
 import { resourceAddress } from "../../resource-address.ts";
 import { amountOf } from "./amount.ts";
 import { UsageFilters } from "./filter-form.tsx";
-import { UsageHead } from "./head-part.tsx";
+import { UsageHead, usageCrumbs } from "./head-part.tsx";
 import { eventKinds, exportParameters, usageParameters } from "./list-query.ts";
 import type { UsageListProps } from "./props.ts";
 
@@ -24,7 +23,7 @@ export function EventsPage(props: Props) {
   const texts = view.messages.usageEvents;
   const parameters = usageParameters(query);
   return (
-    <Shell view={view} title={texts.title} section="usage">
+    <Shell view={view} title={texts.title} section="usage" crumbs={usageCrumbs(view)}>
       <UsageHead
         view={view}
         current="events"
@@ -33,6 +32,12 @@ export function EventsPage(props: Props) {
         month={month}
         query={parameters}
         file={exportParameters(month, "events", query)}
+        calls={[
+          {
+            operation: "listUsage",
+            query: { from: month.from, to: month.to, ...Object.fromEntries(parameters) },
+          },
+        ]}
       />
       <UsageFilters
         {...props}
@@ -52,15 +57,6 @@ export function EventsPage(props: Props) {
         query={new URLSearchParams({ month: month.id, ...Object.fromEntries(parameters) })}
         cursor={props.cursor}
         next={events.next_cursor}
-      />
-      <ApiCalls
-        view={view}
-        calls={[
-          {
-            operation: "listUsage",
-            query: { from: month.from, to: month.to, ...Object.fromEntries(parameters) },
-          },
-        ]}
       />
     </Shell>
   );

@@ -1,5 +1,4 @@
 import type { Schemas } from "@kule/contract/schemas";
-import { ApiCalls } from "../../layout/api-call-part.tsx";
 import { type Columns, ListTable } from "../../layout/list-table.tsx";
 import { ListView } from "../../layout/list-view.tsx";
 import { EmptyState, Pages, Status } from "../../layout/parts.tsx";
@@ -7,7 +6,7 @@ import { Shell } from "../../layout/shell.tsx";
 import type { View } from "../../layout/view.ts";
 import { amountOf } from "./amount.ts";
 import { UsageFilters } from "./filter-form.tsx";
-import { UsageHead } from "./head-part.tsx";
+import { UsageHead, usageCrumbs } from "./head-part.tsx";
 import { exportParameters, segmentKinds, usageParameters } from "./list-query.ts";
 import type { Month } from "./month.ts";
 import type { UsageListProps } from "./props.ts";
@@ -21,7 +20,7 @@ export function SegmentsPage(props: Props) {
   const texts = view.messages.segments;
   const parameters = usageParameters(query);
   return (
-    <Shell view={view} title={texts.title} section="usage">
+    <Shell view={view} title={texts.title} section="usage" crumbs={usageCrumbs(view)}>
       <UsageHead
         view={view}
         current="segments"
@@ -30,6 +29,12 @@ export function SegmentsPage(props: Props) {
         month={month}
         query={parameters}
         file={exportParameters(month, "segments", query)}
+        calls={[
+          {
+            operation: "listUsageSegments",
+            query: { from: month.from, to: month.to, ...Object.fromEntries(parameters) },
+          },
+        ]}
       />
       <UsageFilters
         {...props}
@@ -49,15 +54,6 @@ export function SegmentsPage(props: Props) {
         query={new URLSearchParams({ month: month.id, ...Object.fromEntries(parameters) })}
         cursor={props.cursor}
         next={segments.next_cursor}
-      />
-      <ApiCalls
-        view={view}
-        calls={[
-          {
-            operation: "listUsageSegments",
-            query: { from: month.from, to: month.to, ...Object.fromEntries(parameters) },
-          },
-        ]}
       />
     </Shell>
   );

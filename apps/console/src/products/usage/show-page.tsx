@@ -1,5 +1,4 @@
 import type { Schemas } from "@kule/contract/schemas";
-import { ApiCalls } from "../../layout/api-call-part.tsx";
 import { EmptyState, Pages } from "../../layout/parts.tsx";
 import { Shell } from "../../layout/shell.tsx";
 import type { View } from "../../layout/view.ts";
@@ -32,6 +31,9 @@ export function UsagePage(props: Props) {
         month={month}
         query={new URLSearchParams()}
         file={new URLSearchParams({ from: month.from, to: month.to })}
+        calls={[
+          { operation: "summariseUsage", query: { group_by: "resource", from: month.from, to: month.to } },
+        ]}
       />
       {byResource.items.length === 0 ? (
         <EmptyState title={messages.usage.empty} hint={messages.usage.emptyHint} />
@@ -50,12 +52,6 @@ export function UsagePage(props: Props) {
         </>
       )}
       <Quotas {...props} />
-      <ApiCalls
-        view={view}
-        calls={[
-          { operation: "summariseUsage", query: { group_by: "resource", from: month.from, to: month.to } },
-        ]}
-      />
     </Shell>
   );
 }

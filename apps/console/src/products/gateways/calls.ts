@@ -1,13 +1,13 @@
+import type { Schemas } from "@kule/contract/schemas";
 import type { CalledOperation } from "../../api-operation.ts";
-import { ApiCalls } from "../../layout/api-call-part.tsx";
 import { callsOf } from "../../resources/resource.ts";
-import type { GatewayPageProps } from "./props.ts";
+import type { OverviewProps } from "./props.ts";
 import { gateways } from "./resource.ts";
 
-/** All actions of a gateway's page as calls; those on subnets, servers and ports use the first one. */
-export function GatewayCalls({ view, gateway, network, forwards, servers }: GatewayPageProps) {
+/** The actions of the overview as calls; those on subnets, servers and ports use the first one. */
+export function overviewCalls(props: OverviewProps): readonly CalledOperation[] {
+  const { gateway, network, forwards, servers } = props;
   const path = { gateway_id: gateway.id };
-  const change = callsOf(gateways, gateway);
   const [served] = gateway.subnets;
   const other = network.subnets.find(
     ({ id, tier }) => tier !== "data" && !gateway.subnets.some(({ subnet_id }) => subnet_id === id),
@@ -15,8 +15,6 @@ export function GatewayCalls({ view, gateway, network, forwards, servers }: Gate
   const [server] = servers;
   const [forward] = forwards;
   const calls: readonly (CalledOperation | null)[] = [
-    { operation: "getGateway", path },
-    change.update,
     other === undefined ? null : { operation: "attachGatewaySubnet", path, body: { subnet_id: other.id } },
     served === undefined
       ? null
@@ -29,7 +27,11 @@ export function GatewayCalls({ view, gateway, network, forwards, servers }: Gate
     forward === undefined
       ? null
       : { operation: "deletePortForward", path: { ...path, port_forward_id: forward.id } },
-    change.delete,
   ];
-  return <ApiCalls view={view} calls={calls.filter((call) => call !== null)} />;
+  return calls.filter((call) => call !== null);
+}
+
+/** The gateway's name, description, labels and deletion as calls. */
+export function settingsCalls(gateway: Schemas["Gateway"]): readonly CalledOperation[] {
+  return Object.values(callsOf(gateways, gateway));
 }

@@ -1,9 +1,13 @@
+import type { Schemas } from "@kule/contract/schemas";
 import type { CalledOperation } from "../../api-operation.ts";
-import { ApiCalls } from "../../layout/api-call-part.tsx";
 import type { AccountPageProps } from "./props.ts";
 
 /** All actions of the account's page as calls; those on sessions and passkeys use the first one. */
-export function AccountCalls({ view, sessions, security, providers }: AccountPageProps) {
+export function accountCalls({
+  sessions,
+  security,
+  providers,
+}: AccountPageProps): readonly CalledOperation[] {
   const other = sessions.find(({ current }) => !current);
   const [passkey] = security.passkeys;
   const [identity] = security.identities;
@@ -32,5 +36,15 @@ export function AccountCalls({ view, sessions, security, providers }: AccountPag
       : { operation: "beginIdentity", body: { provider: provider.id, purpose: "link" } },
     identity === undefined ? null : { operation: "unlinkIdentity", path: { identity_id: identity.id } },
   ];
-  return <ApiCalls view={view} calls={calls.filter((call) => call !== null)} />;
+  return calls.filter((call) => call !== null);
+}
+
+/** The calls that confirm the person's identity; by a provider, with the first one. */
+export function proofCalls([provider]: readonly Schemas["OidcProvider"][]): readonly CalledOperation[] {
+  return [
+    { operation: "proveIdentity", body: { password: "correct horse battery staple" } },
+    ...(provider === undefined
+      ? []
+      : [{ operation: "beginIdentity", body: { provider: provider.id, purpose: "prove" } } as const]),
+  ];
 }

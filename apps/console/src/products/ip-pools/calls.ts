@@ -1,13 +1,13 @@
+import type { Schemas } from "@kule/contract/schemas";
 import type { CalledOperation } from "../../api-operation.ts";
-import { ApiCalls } from "../../layout/api-call-part.tsx";
 import { callsOf } from "../../resources/resource.ts";
-import type { PoolPageProps } from "./props.ts";
+import type { OverviewProps } from "./props.ts";
 import { ipPools } from "./resource.ts";
 
-/** All actions of a pool's page as calls; those on ranges and addresses use the first one. */
-export function PoolCalls({ view, pool, ranges, allocations, organisations }: PoolPageProps) {
+/** The actions of the overview as calls; those on ranges and addresses use the first one. */
+export function overviewCalls(props: OverviewProps): readonly CalledOperation[] {
+  const { pool, ranges, allocations, organisations } = props;
   const path = { ip_pool_id: pool.id };
-  const change = callsOf(ipPools, pool);
   const [range] = ranges;
   const [allocation] = allocations.items;
   const calls: readonly (CalledOperation | null)[] = [
@@ -26,8 +26,11 @@ export function PoolCalls({ view, pool, ranges, allocations, organisations }: Po
     allocation === undefined
       ? null
       : { operation: "withdrawIpPoolAddress", path: { ...path, address: allocation.address } },
-    change.update,
-    change.delete,
   ];
-  return <ApiCalls view={view} calls={calls.filter((call) => call !== null)} />;
+  return calls.filter((call) => call !== null);
+}
+
+/** The pool's name, description and deletion as calls. */
+export function settingsCalls(pool: Schemas["IpPool"]): readonly CalledOperation[] {
+  return Object.values(callsOf(ipPools, pool));
 }

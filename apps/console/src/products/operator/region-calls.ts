@@ -1,10 +1,9 @@
 import type { CalledOperation } from "../../api-operation.ts";
-import { ApiCalls } from "../../layout/api-call-part.tsx";
 import type { RegionPageProps, RegionsPageProps } from "./props.ts";
 import { toUpdateBody, valuesOf } from "./region-values.ts";
 
 /** All actions of a region's page as calls; those on tokens use the first one. */
-export function RegionCalls({ view, region, tokens }: RegionPageProps) {
+export function regionCalls({ region, tokens }: RegionPageProps): readonly CalledOperation[] {
   const path = { region: region.slug };
   const [token] = tokens;
   const pending = region.agent_key?.pending;
@@ -19,37 +18,33 @@ export function RegionCalls({ view, region, tokens }: RegionPageProps) {
           },
           { operation: "revokeAgentToken", path: { ...path, token_id: token.id } },
         ];
-  return (
-    <ApiCalls
-      view={view}
-      calls={[
-        { operation: "getRegion", path },
-        { operation: "updateRegion", path, body: toUpdateBody(valuesOf(region), region.restricted_to ?? []) },
-        { operation: "createAgentToken", path, body: { name: "agent-1" } },
-        ...ofToken,
-        ...(pending === undefined || pending === null
-          ? []
-          : ([
-              { operation: "approveAgentKey", path, body: { fingerprint: pending.fingerprint } },
-              { operation: "refuseAgentKey", path },
-            ] as const)),
-      ]}
-    />
-  );
+  return [
+    { operation: "getRegion", path },
+    { operation: "updateRegion", path, body: toUpdateBody(valuesOf(region), region.restricted_to ?? []) },
+    { operation: "createAgentToken", path, body: { name: "agent-1" } },
+    ...ofToken,
+    ...(pending === undefined || pending === null
+      ? []
+      : ([
+          { operation: "approveAgentKey", path, body: { fingerprint: pending.fingerprint } },
+          { operation: "refuseAgentKey", path },
+        ] as const)),
+  ];
 }
 
 /** All actions of the page of all regions as calls; maintenance uses the first one. */
-export function RegionsCalls({ view, known }: Pick<RegionsPageProps, "view" | "known">) {
+export function regionsCalls({ known }: Pick<RegionsPageProps, "known">): readonly CalledOperation[] {
   const region = known[0]?.region;
-  const ofRegion: readonly CalledOperation[] =
-    region === undefined
+  return [
+    { operation: "listRegions" },
+    ...(region === undefined
       ? []
       : [
           {
             operation: "updateRegion",
             path: { region: region.slug },
             body: { maintenance: !region.maintenance },
-          },
-        ];
-  return <ApiCalls view={view} calls={[{ operation: "listRegions" }, ...ofRegion]} />;
+          } as const,
+        ]),
+  ];
 }
