@@ -28,7 +28,7 @@ export function CreateFrame(props: {
       {props.above}
       <PageHead title={title} {...(lead === undefined ? {} : { lead })} />
       <PageNotice banner={props.banner} />
-      <section class="panel create" aria-label={title}>
+      <section class="panel narrow" aria-label={title}>
         {props.children}
       </section>
       {props.below}

@@ -1,7 +1,5 @@
 import { ApiCall } from "../../layout/api-call-part.tsx";
-import { PageNotice } from "../../layout/page-notice.tsx";
-import { PageHead } from "../../layout/parts.tsx";
-import { Shell } from "../../layout/shell.tsx";
+import { CreateFrame } from "../../layout/create-frame.tsx";
 import { pageOf } from "../../resources/resource.ts";
 import { exampleSubnet } from "./calls.ts";
 import { CreateSubnet } from "./create-subnet-form.tsx";
@@ -13,28 +11,25 @@ export function CreateSubnetPage(props: CreateSubnetPageProps) {
   const { view, network, banner } = props;
   const { createSubnet: title, title: listTitle } = view.messages.networks;
   return (
-    <Shell
+    <CreateFrame
       view={view}
-      title={`${title} · ${network.name}`}
       section="networks"
       crumbs={[
         { path: "/networks", text: listTitle },
         { path: pageOf(networks, network), text: network.name },
       ]}
-      here={title}
+      title={title}
+      lead={`${network.name} · ${network.cidr}`}
+      banner={banner}
     >
-      <PageHead title={title} lead={`${network.name} · ${network.cidr}`} />
-      <PageNotice banner={banner} />
-      <section class="panel create" aria-label={title}>
-        <CreateSubnet {...props} />
-        <ApiCall
-          view={view}
-          id="create-call"
-          operation="createSubnet"
-          path={{ network_id: network.id }}
-          body={exampleSubnet}
-        />
-      </section>
-    </Shell>
+      <CreateSubnet {...props} />
+      <ApiCall
+        view={view}
+        id="create-call"
+        operation="createSubnet"
+        path={{ network_id: network.id }}
+        body={exampleSubnet}
+      />
+    </CreateFrame>
   );
 }
