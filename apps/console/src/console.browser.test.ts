@@ -425,7 +425,7 @@ describe.skipIf(part.missing)("the console in a browser", { timeout: 60_000 }, (
     watched = await openPage(browser, { javaScriptEnabled: false });
     page = watched.page;
     await signIn(page, world.url);
-    await page.click(".page-head a[href='/servers/new']");
+    await page.click("main a[href='/servers/new']");
     await page.check("#image-windows-2025");
     await page.click(".without-script[value=check]");
     await page.waitForSelector("#package-s:disabled", { state: "attached" });

@@ -554,7 +554,6 @@ export const en = {
     attachHint: "The guest gets it while it runs if its agent answers, otherwise with its next reboot.",
     takeFor: (version: string) => `Reserve and attach ${version}`,
     dataTier: "The server is in a data subnet, which never reaches the internet.",
-    change: "Change",
     save: "Save",
     deleteWithServer: "Release it when its server is destroyed",
     protect: "Protect it from being released",

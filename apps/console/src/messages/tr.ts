@@ -558,7 +558,6 @@ export const tr = {
     attachHint: "Aracısı yanıt veriyorsa konuk sistem adresi çalışırken alır, yoksa yeniden başlatılınca.",
     takeFor: (version: string) => `${version} al ve bağla`,
     dataTier: "Sunucu, internete hiç ulaşmayan bir veri alt ağında.",
-    change: "Değiştir",
     save: "Kaydet",
     deleteWithServer: "Sunucusu yok edilince bırak",
     protect: "Bırakılmaya karşı koru",

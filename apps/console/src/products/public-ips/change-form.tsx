@@ -19,7 +19,7 @@ export function PublicIpSettings(props: PublicIpTabProps) {
   return (
     <section class="panel" id="settings" aria-labelledby="settings-title" {...keptForm(form, "settings")}>
       <div class="panel-head">
-        <h2 id="settings-title">{text.change}</h2>
+        <h2 id="settings-title">{messages.resourceTabs.tabs.settings}</h2>
       </div>
       <form class="form" method="post" action={`${pageOf(publicIps, ip)}/settings`}>
         <FormSeal view={view} idempotencyKey={`${idempotencyKey}-settings`} />
