@@ -65,7 +65,7 @@ describe.skipIf(part.missing)("a list that people work in, in a browser", { time
 
   test("Escape closes the menu and returns the focus to its button; opening another menu closes it too", async () => {
     const first = page.locator(`#acts-${idOf("app-1")}`);
-    // The first row: the menu of the last row covers those above it.
+    // The first row: the menu of another one covers the rows beside it.
     const second = page.locator(".row-menu").first();
     await first.locator("summary").click();
     await second.locator("summary").click();
