@@ -22,7 +22,7 @@ const part = await requirePart("chromium", probeChromium, import.meta.filename);
 const publicKey =
   "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIL0ZsLgMwGCJyWY8Yb8vvgMI5gbkOOxuyPUUfcgWAGNd ada@laptop";
 
-describe.skipIf(part.missing)("the console in a browser", { timeout: 60_000 }, () => {
+describe.skipIf(part.missing)("the console in a browser", { timeout: 120_000 }, () => {
   let browser: Browser;
   let world: ConsoleWorld;
   let watched: WatchedPage;
