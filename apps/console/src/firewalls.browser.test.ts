@@ -74,6 +74,7 @@ describe.skipIf(part.missing)("firewalls in a browser", { timeout: 120_000 }, ()
       await page.click("#create-summary button[value=create]");
       await page.waitForURL(/\/servers\/srv_/);
       expect(state.servers.find(({ name }) => name === "walled")?.firewall_ids).toEqual([web.id]);
+      await page.click(".tabs a[href$='/network']");
       await page.waitForSelector(`#firewalls a[href='/firewalls/${web.id}']`);
       expect(watched.complaints).toEqual([]);
     });
