@@ -44,7 +44,7 @@ describe.skipIf(part.missing)("people of an organisation in a browser", { timeou
     await takeScreenshots(page, `members-invite-${locale}`);
     await page.fill("#field-email", email);
     await page.selectOption("#invite-role", "viewer");
-    await page.click(".create button[type=submit]");
+    await page.click("main form.form button[type=submit]");
     const link = await page.textContent("#shown-once");
     expect(await accessibilityProblems(page)).toEqual([]);
     await takeScreenshots(page, `members-${locale}`);

@@ -187,7 +187,7 @@ describe.skipIf(part.missing).each([
     await signIn(page, world.url);
     await page.goto(`${world.url}/members/invite`);
     await page.fill("#field-email", "grete@example.org");
-    await page.click(".create button[type=submit]");
+    await page.click("main form.form button[type=submit]");
     const link = ((await page.textContent("#shown-once")) ?? "").trim();
     await see("act invitation shown once");
     await page.goto(`${world.url}/members`);

@@ -87,7 +87,7 @@ describe.skipIf(part.missing)("a newcomer in the panel of a whole Kule", { timeo
         await fits(page);
         await page.fill("#field-email", colleague.email);
         await page.selectOption("#invite-role", "viewer");
-        await send(page, ".create button[type=submit]");
+        await send(page, "main form.form button[type=submit]");
         const link = ((await page.textContent("#shown-once")) ?? "").trim();
 
         const browser = await openBrowser();
