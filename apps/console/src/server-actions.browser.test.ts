@@ -71,7 +71,7 @@ describe.skipIf(part.missing)("a server's actions in a browser", { timeout: 180_
     // The page around it polls and changes; input and errors are kept.
     world.api.state.changeServer(id, { labels: { env: "test" } });
     await page.evaluate(`document.getElementById("resource-live").dispatchEvent(new CustomEvent("refresh"))`);
-    await expect.poll(() => page.inputValue("#labels-env")).toBe("test");
+    await expect.poll(() => page.inputValue("#labels-env"), { timeout: 30_000 }).toBe("test");
     expect(await page.inputValue("#labels--key")).toBe("bad key");
     expect(await page.locator("#labels--key-problem").count()).toBe(1);
     await page.fill("#labels--key", "role");
