@@ -7,6 +7,8 @@ const shared = {
   // Child processes, signals and native sockets are part of many tests; threads share what these change.
   pool: "forks" as const,
   hookTimeout: 60_000,
+  // The default of a second is shorter than a busy machine takes for a page or a process.
+  expect: { poll: { timeout: 15_000 } },
 };
 const {
   "test:system": system,
