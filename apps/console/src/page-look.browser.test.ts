@@ -75,6 +75,13 @@ describe.skipIf(part.missing)("the checks of a page's layout", { timeout: 60_000
     ],
     [
       "layoutFlaws",
+      "text that runs over the text beside it, with no ellipsis",
+      new RegExp(`^"${long.slice(0, 30)}" and "other" overlap`),
+      `<div style="display: flex"><p style="width: 90px; white-space: nowrap">${long}</p><p>other</p></div>`,
+      `<div style="display: flex"><p title="${long}" style="width: 90px; white-space: nowrap; overflow: hidden; text-overflow: ellipsis">${long}</p><p>other</p></div>`,
+    ],
+    [
+      "layoutFlaws",
       "targets that a finger cannot tell apart",
       /^target of \d+ × 16 px beside button/,
       "<div><button style='height: 16px; width: 60px; display: block'>a</button><button style='height: 16px; width: 60px; display: block'>b</button></div>",

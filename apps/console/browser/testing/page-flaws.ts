@@ -162,10 +162,19 @@ function linesOfText(): Line[] {
       continue;
     const range = document.createRange();
     range.selectNodeContents(node);
-    for (const box of range.getClientRects())
+    for (const whole of range.getClientRects()) {
+      const box = withoutCut(element, whole);
       if (box.width > 1 && box.height > 1) lines.push({ element, text, box });
+    }
   }
   return lines;
+}
+
+/** The part of a line that is seen: an ellipsis takes the place of the rest. */
+function withoutCut(element: HTMLElement, line: DOMRect): DOMRect {
+  if (getComputedStyle(element).textOverflow !== "ellipsis") return line;
+  const right = Math.min(line.right, element.getBoundingClientRect().right);
+  return new DOMRect(line.left, line.top, Math.max(0, right - line.left), line.height);
 }
 
 /** Text beyond the edge of the screen, or of the bordered box that contains it. */
