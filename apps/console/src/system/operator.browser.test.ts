@@ -109,10 +109,11 @@ describe.skipIf(part.missing)("the operators' pages of a whole Kule", { timeout:
     await seesStatus(page, "running");
     const vm = (await stack.world.vms()).find(({ vmid }) => vmid === 28_000);
     expect(vm).toMatchObject({ running: true, description: expect.stringContaining(serverIdOf(page)) });
-    await page.waitForSelector("#delete .why >> text=protected");
     expect(stack.world.effects().destroys.size).toBe(0);
     // It differs from its size: its owner and the operators see that.
     await page.waitForSelector("#drift");
+    await page.click(".tabs a[href$='/settings']");
+    await page.waitForSelector("#delete .why >> text=protected");
     await operator.open("/operator/drift?kind=changed");
     await page.waitForSelector(`th >> text="28000"`);
   });

@@ -113,7 +113,7 @@ describe.skipIf(part.missing)("public addresses in the panel of a whole Kule", {
     expect(await page.locator("#public-ip-list tbody tr").count()).toBe(1);
     await operator.open("/ip-pools");
     await operator.page.click("text=public six");
-    await operator.page.waitForSelector("#allocations .status >> text=taken");
+    await operator.page.waitForSelector(`#allocations .status >> text="reserved"`);
     await operator.page.click(".tabs a[href$='/settings']");
     await operator.page.waitForSelector("#delete");
     expect(await operator.page.isDisabled("#delete button")).toBe(true);
