@@ -1,5 +1,4 @@
-import type { ModelState } from "../reference-model/model-state.ts";
-import type { ModelServer } from "../reference-model/types.ts";
+import type { ModelState } from "./model-state.ts";
 
 /** Everything that a sequence leaves behind, each row as a text, with numbers for names. */
 export type SequenceState = {
@@ -17,15 +16,15 @@ export type SequenceState = {
 const DUE_MILLISECONDS = 500;
 
 export function stateOfModel(state: ModelState): SequenceState {
-  const numberOf = (server: ModelServer | null) =>
-    server === null ? undefined : state.servers.indexOf(server) + 1;
+  const numberOf = new Map([...state.servers.keys()].map((id, index) => [id, index + 1]));
+  const jobNumber = new Map(state.jobs.map((job) => [job.id, job.number]));
   return {
-    servers: state.servers.map((server, index) =>
+    servers: [...state.servers.values()].map((server, index) =>
       row(
         index + 1,
         server.status,
-        server.power,
-        server.reason,
+        server.powerState,
+        server.reasonCode,
         server.restoresTo,
         server.generation,
         server.observedGeneration,
@@ -35,10 +34,10 @@ export function stateOfModel(state: ModelState): SequenceState {
         server.image,
         server.package,
         server.diskGb,
-        server.growsTo?.slug,
-        server.growsTo?.diskGb,
-        server.isProtected,
-        server.isRebuildProtected,
+        server.resizes?.package,
+        server.resizes?.diskGb,
+        server.deleteProtected,
+        server.rebuildProtected,
         server.filter.wanted === "",
         server.filter.applied === server.filter.wanted,
         server.filter.applied === "",
@@ -50,14 +49,14 @@ export function stateOfModel(state: ModelState): SequenceState {
       row(
         job.number,
         job.kind,
-        numberOf(job.server),
+        numberOf.get(job.serverId),
         job.status,
         job.attempt,
         job.epoch,
         job.lastSeq,
         job.phase,
         job.progress,
-        job.isIrreversible,
+        job.irreversible,
         job.cancelRequested,
         job.errorCode,
         job.leaseUntil !== null,
@@ -68,19 +67,23 @@ export function stateOfModel(state: ModelState): SequenceState {
     steps: state.jobs.flatMap((job) =>
       job.steps.map((step) => row(job.number, step.epoch, step.attempt, step.phase, step.name, step.status)),
     ),
-    usage: state.usage.map((each) => row(numberOf(each.server), each.kind, each.job.number, each.package)),
+    usage: state.usage.map((each) =>
+      row(numberOf.get(each.serverId), each.kind, jobNumber.get(each.jobId), each.package),
+    ),
     numbers: [...state.vmids]
       .sort(([one], [other]) => one - other)
-      .map(([vmid, each]) => row(vmid, each.state, numberOf(each.server))),
-    addresses: state.servers.map(({ host }, index) => row(index + 1, host === null ? 0 : 1)),
-    publicIps: state.ips.map((ip) =>
+      .map(([vmid, each]) => row(vmid, each.state, numberOf.get(each.serverId))),
+    addresses: [...state.servers.keys()].map((id, index) =>
+      row(index + 1, state.addressOf(id) === null ? 0 : 1),
+    ),
+    publicIps: state.publicIps.map((ip) =>
       row(
         ip.number,
-        numberOf(ip.wantedBy),
-        numberOf(ip.heldBy),
+        numberOf.get(ip.serverId ?? ""),
+        numberOf.get(ip.heldBy ?? ""),
         ip.isApplied,
-        ip.needsReboot,
-        ip.reason,
+        ip.requiresReboot,
+        ip.statusCode,
         ip.generation,
       ),
     ),
@@ -89,7 +92,7 @@ export function stateOfModel(state: ModelState): SequenceState {
         firewall.number,
         firewall.port,
         [...firewall.servers]
-          .map((server) => numberOf(server) ?? 0)
+          .map((id) => numberOf.get(id) ?? 0)
           .sort((one, other) => one - other)
           .join(","),
       ),

@@ -3,7 +3,6 @@ import { VirtualClock } from "./clock.ts";
 import { ControlPlaneModel } from "./control-plane.ts";
 import { Dice } from "./dice.ts";
 import { drawCallOutcome, drawFaults, QUIET } from "./fault-plan.ts";
-import { createServer } from "./model-requests.ts";
 import { Simulation } from "./simulation.ts";
 
 describe("The clock", () => {
@@ -93,7 +92,7 @@ describe("The model of the control plane", () => {
       () => now,
       () => 0.5,
     );
-    createServer(model);
+    model.createServer();
     now = 1;
     const ask = (claim_id: string) =>
       model.claim({ claim_id, agent_version: "0", capabilities: ["ServerCreate"] });

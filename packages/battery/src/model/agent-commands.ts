@@ -1,10 +1,8 @@
 import fc from "fast-check";
-import { beginAttempt, claimable, endAttempt } from "../reference-model/attempts.ts";
-import { nothingSeen, type Seen } from "../reference-model/endings.ts";
-import type { ModelState } from "../reference-model/model-state.ts";
-import type { ModelJob } from "../reference-model/types.ts";
 import { type Command, command, type Ref, refs } from "./command.ts";
 import { compareServer, compareUnnamed } from "./compare.ts";
+import { applyEnd, applyRelease, claimable, type Seen } from "./model-servers.ts";
+import { allJobs, type ModelJob, type ModelState } from "./model-state.ts";
 import { type Real, same } from "./real-world.ts";
 
 type HowItEnds = {
@@ -72,7 +70,8 @@ async function claim(state: ModelState, real: Real): Promise<void> {
   if (job === undefined)
     throw new Error(`the agent was given ${claimed.kind} ${claimed.id}, which the model does not let wait`);
   same("the kind of the claimed job", claimed.kind, job.kind);
-  beginAttempt(state, job, claimed.id);
+  job.status = "running";
+  job.claims += 1;
   real.held.set(claimed.id, claimed);
   await compareServer(real, state, job.server);
 }
@@ -85,15 +84,14 @@ async function endSome(state: ModelState, real: Real, ref: Ref, how: HowItEnds):
 
 async function end(state: ModelState, real: Real, id: string, ends: HowItEnds): Promise<void> {
   const { how, code, isIrreversible } = ends;
-  const job = state.job(id);
+  const job = allJobs(state).find((each) => each.id === id);
   const claimed = real.held.get(id);
   if (job === undefined || claimed === undefined) return;
   real.held.delete(id);
   const seen = seenOf(job, ends);
-  const errorCode = how === "failed" || how === "cancelled" ? code : null;
   const observed = {
     ...(seen.power === null ? {} : { power_state: seen.power }),
-    ...(seen.publicNetwork === null ? {} : { public_network: seen.publicNetwork }),
+    ...(isIpJob(job) ? { public_network: seen.atNextBoot ? "next_boot" : "applied" } : {}),
   };
   const answer = await real.agent.report(claimed, {
     phase: "verify",
@@ -101,9 +99,9 @@ async function end(state: ModelState, real: Real, id: string, ends: HowItEnds): 
     outcome: {
       status: how,
       ...(how === "released" ? {} : { observed }),
-      ...(errorCode === null
-        ? {}
-        : { error: { code: errorCode, message: "It did not work", retryable: false } }),
+      ...(how === "failed" || how === "cancelled"
+        ? { error: { code, message: "It did not work", retryable: false } }
+        : {}),
     },
   });
   real.counted.answers += 1;
@@ -112,8 +110,8 @@ async function end(state: ModelState, real: Real, id: string, ends: HowItEnds): 
   );
   same(`the report of ${job.kind}`, answer.status, 200);
   if (isIrreversible) job.isIrreversible = true;
-  const reported = how === "released" ? nothingSeen : seen;
-  endAttempt(state, job, { ...reported, status: how, errorCode, vmidUnusable: null }, () => 0);
+  if (how === "released") applyRelease(state, job);
+  else applyEnd(state, job, how, seen);
   await compareServer(real, state, job.server);
   await compareUnnamed(real, state);
 }
@@ -122,12 +120,7 @@ function isIpJob({ kind }: ModelJob): boolean {
   return kind === "PublicIpAttach" || kind === "PublicIpDetach";
 }
 
-function seenOf(job: ModelJob, { power, atNextBoot }: HowItEnds): Seen {
+function seenOf(job: ModelJob, { power, code, atNextBoot }: HowItEnds): Seen {
   const leavesOff = job.kind === "ServerStop" || job.kind === "ServerDestroy";
-  const network = atNextBoot ? "next_boot" : "applied";
-  return {
-    ...nothingSeen,
-    power: leavesOff && power !== null ? "off" : power,
-    publicNetwork: isIpJob(job) ? network : null,
-  };
+  return { power: leavesOff && power !== null ? "off" : power, code, atNextBoot: isIpJob(job) && atNextBoot };
 }
