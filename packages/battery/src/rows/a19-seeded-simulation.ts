@@ -68,7 +68,7 @@ export const row: Row = {
           replace: "status: steady,",
         },
       ],
-      expects: /I3: (the VM is off|a kept server's VM is marked for removal)|I5: /,
+      expects: /model and API differ: a create that succeeds when its server has been deleted/,
     },
     {
       name: "marker-unread",

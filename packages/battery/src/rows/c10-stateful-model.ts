@@ -1,5 +1,5 @@
-import { type ModelRuns, runModel } from "../model/model-runs.ts";
 import type { Row } from "../row.ts";
+import { type ModelRuns, runModel } from "../stateful-model/model-runs.ts";
 
 /**
  * Worlds of their own, since each run leaves two organisations and a region behind; two at a time, since one waits for

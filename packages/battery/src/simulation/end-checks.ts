@@ -1,11 +1,10 @@
 // What must hold when faults have ended and nothing is left to do.
 
 import { parseMarker } from "@kule/proxmox/marker";
-import { isDone } from "@kule/rules/jobs/actions";
-import { hasAttemptsLeft } from "@kule/rules/jobs/retry";
+import { hasOpenJob, isDone } from "../reference-model/model-state.ts";
+import type { ModelJob, ModelServer } from "../reference-model/types.ts";
 import { checkFilter } from "./filter-checks.ts";
 import { checkMachine, checkMadeByHand, checkPublicIps, wasTakenOver } from "./machine-checks.ts";
-import type { ModelJob, ModelServer } from "./model-state.ts";
 import type { Simulation } from "./simulation.ts";
 
 /** Job errors that a permanent fault of the hypervisor may lead to, if there was one. */
@@ -35,7 +34,7 @@ const ON_ITS_WAY = new Set<string>([
 
 export function checkEnd(simulation: Simulation): void {
   checkJobs(simulation);
-  for (const server of simulation.model.state.servers.values()) checkServer(simulation, server);
+  for (const server of simulation.model.state.servers) checkServer(simulation, server);
   checkAllocations(simulation);
   checkPublicIps(simulation);
   checkMadeByHand(simulation);
@@ -55,22 +54,21 @@ function checkJobs(simulation: Simulation): void {
     }
     if (job.ends < 1) simulation.violation(`I9: nothing says that ${job.id} has ended`);
     if (job.status !== "failed") continue;
-    if (!hasAttemptsLeft(job.attempt, job.maxAttempts)) {
+    if (job.attempt >= model.state.settings.maxAttempts) {
       simulation.counts.exhausted += 1;
       continue;
     }
     simulation.counts.permanentFailures += 1;
     // A foreign VM with the server's number is an operator's task.
     if (job.cancelRequested && VMID_CODES.has(job.errorCode ?? "")) continue;
-    if (job.errorCode === "vm_not_ours" && hasStranger(simulation, job.serverId)) continue;
+    if (job.errorCode === "vm_not_ours" && hasStranger(simulation, job)) continue;
     // A VM that was created manually has no guest agent of ours in it.
     if (job.errorCode === "guest_agent_unavailable" && isMadeByHand(simulation, job)) continue;
     // A late request has switched it off, as further down.
     if (job.errorCode === "guest_stopped" && witness.foundOff.has(job.id)) continue;
     // A VM that is moved or changed manually while the job verifies it may never be observed as wanted.
     if (job.errorCode === "not_converged" && wasEdited(simulation, job)) continue;
-    if (job.errorCode !== null && BROKEN_OFF_CODES.has(job.errorCode) && wasBrokenOff(simulation, job))
-      continue;
+    if (job.errorCode !== null && BROKEN_OFF_CODES.has(job.errorCode) && wasBrokenOff(job)) continue;
     const isAllowed = PERMANENT_CODES.has(job.errorCode ?? "") && permanent > 0;
     if (isAllowed) permanent -= 1;
     else
@@ -88,57 +86,48 @@ function checkJobs(simulation: Simulation): void {
 }
 
 function isMadeByHand({ model, witness }: Simulation, job: ModelJob): boolean {
-  return [...witness.madeByHand.keys()].some(
-    (vmid) => model.state.vmids.get(vmid)?.serverId === job.serverId,
-  );
+  return [...witness.madeByHand.keys()].some((vmid) => model.state.vmids.get(vmid)?.server === job.server);
 }
 
 /** A rebuild had begun to replace its VM, and was superseded by a removal that was cancelled, or failed. */
-function wasCalledOffBetween({ model }: Simulation, serverId: string): boolean {
-  const last = model.state.jobs.findLast((job) => job.serverId === serverId);
+function wasCalledOffBetween({ jobs }: ModelServer): boolean {
+  const last = jobs.at(-1);
   return last?.status === "cancelled" && last.attempt > 0;
 }
 
-function wasEdited({ model, edited }: Simulation, { serverId }: ModelJob): boolean {
+function wasEdited({ model, edited }: Simulation, { server }: ModelJob): boolean {
   return [...model.state.vmids].some(
-    ([vmid, allocation]) => allocation.serverId === serverId && edited.has(vmid),
+    ([vmid, allocation]) => allocation.server === server && edited.has(vmid),
   );
 }
 
-function wasBrokenOff({ model }: Simulation, { serverId, kind }: ModelJob): boolean {
+function wasBrokenOff({ server, kind }: ModelJob): boolean {
   if (kind === "ServerRebuild") return false;
-  return model.state.jobs.some(
-    (job) => job.serverId === serverId && job.kind === "ServerRebuild" && job.status !== "succeeded",
-  );
+  return server.jobs.some((job) => job.kind === "ServerRebuild" && job.status !== "succeeded");
 }
 
-function hasStranger({ model, witness }: Simulation, serverId: string): boolean {
+function hasStranger({ model, witness }: Simulation, { server }: ModelJob): boolean {
   return [...model.state.vmids].some(
-    ([vmid, allocation]) => allocation.serverId === serverId && witness.strangers.has(vmid),
+    ([vmid, allocation]) => allocation.server === server && witness.strangers.has(vmid),
   );
 }
 
 function checkServer(simulation: Simulation, server: ModelServer): void {
   const { model, region, witness } = simulation;
   const note = (text: string) => simulation.violation(`${text}: ${server.id} (${server.status})`);
-  const { running, queued } = model.state.openJobs(server.id);
-  const hasFailed = (kind: string) =>
-    model.state.jobs.some(
-      (job) => job.serverId === server.id && job.kind === kind && job.status === "failed",
-    );
-  if (running === null && queued === null) {
+  const hasFailed = (kind: string) => server.jobs.some((job) => job.kind === kind && job.status === "failed");
+  if (!hasOpenJob(server)) {
     if (ON_ITS_WAY.has(server.status)) note("I5: a server on its way has no job that takes it there");
     if (server.status === "deleting" && !hasFailed("ServerDestroy"))
       note("I5: a server is being destroyed by no job");
   }
-  const vmid = model.state.vmidOf(server.id);
+  const vmid = model.state.vmidOf(server);
   if (server.status === "deleted") {
-    if (vmid !== null || model.state.addressOf(server.id) !== null)
+    if (vmid !== null || server.host !== null)
       note("I4: something is still given out to a server that is gone");
     return;
   }
-  if (vmid === null || model.state.addressOf(server.id) === null)
-    note("I4: a live server lacks its VM number or its address");
+  if (vmid === null || server.host === null) note("I4: a live server lacks its VM number or its address");
   if (vmid === null) return;
   if (server.status !== "running" && server.status !== "stopped") return;
   const vm = region.vm(vmid);
@@ -154,7 +143,7 @@ function checkServer(simulation: Simulation, server: ModelServer): void {
   // and a request that was delayed all that time only the removal's mark. The same holds for the power of a
   // server whose job was cancelled between two attempts: the effect of the first one is seen by the next scan
   // of the region, and there is none here.
-  const isExcused = witness.latePower.has(vmid) || wasCalledOffBetween(simulation, server.id);
+  const isExcused = witness.latePower.has(vmid) || wasCalledOffBetween(server);
   if (isOn !== (server.status === "running")) {
     if (isExcused) simulation.counts.lateDrift += 1;
     else note(`I3: the VM is ${isOn ? "on" : "off"}`);
@@ -167,15 +156,14 @@ function checkServer(simulation: Simulation, server: ModelServer): void {
 
 function checkAllocations(simulation: Simulation): void {
   const { state } = simulation.model;
-  const owners = new Map<string, number>();
-  for (const [vmid, { state: as, serverId }] of state.vmids) {
+  const owners = new Map<ModelServer, number>();
+  for (const [vmid, { state: as, server }] of state.vmids) {
     if (as !== "used") continue;
-    owners.set(serverId, (owners.get(serverId) ?? 0) + 1);
-    const status = state.servers.get(serverId)?.status ?? "deleted";
-    if (status === "deleted") simulation.violation(`I4: VM number ${vmid} belongs to nobody`);
+    owners.set(server, (owners.get(server) ?? 0) + 1);
+    if (server.status === "deleted") simulation.violation(`I4: VM number ${vmid} belongs to nobody`);
   }
-  for (const [serverId, count] of owners)
-    if (count > 1) simulation.violation(`I4: ${serverId} has ${count} VM numbers`);
+  for (const [{ id }, count] of owners)
+    if (count > 1) simulation.violation(`I4: ${id} has ${count} VM numbers`);
 }
 
 function checkVms(simulation: Simulation): void {
@@ -186,23 +174,23 @@ function checkVms(simulation: Simulation): void {
     const allocation = model.state.vmids.get(vm.vmid);
     if (marker === null || witness.strangers.has(vm.vmid) || allocation?.state === "quarantined") continue;
     vmsOf.set(marker.serverId, (vmsOf.get(marker.serverId) ?? 0) + 1);
-    const server = model.state.servers.get(marker.serverId);
+    const server = model.state.server(marker.serverId);
     // Marked, and cancelled before that was reported: it is its owner's, marks included.
-    if (witness.madeByHand.has(vm.vmid) && !wasTakenOver(model.state, marker.serverId)) continue;
+    if (witness.madeByHand.has(vm.vmid) && !wasTakenOver(server)) continue;
     // No lease can stop such a request. The number is in quarantine, and the VM is reported to operators as
     // extra.
     if (server?.status === "deleted" && witness.lateClones.has(vm.vmid)) continue;
     if (server === undefined || server.status === "deleted")
       simulation.violation(`I2: VM ${vm.vmid} of ${marker.serverId} has no server`);
-    else if (allocation?.serverId !== marker.serverId)
+    else if (allocation?.server !== server)
       simulation.violation(`I2: VM ${vm.vmid} of ${marker.serverId} is not under its server's number`);
   }
   for (const [serverId, count] of vmsOf)
     if (count > 1) simulation.violation(`I1: ${serverId} has ${count} VMs`);
-  for (const [vmid, { state, serverId }] of model.state.vmids) {
+  for (const [vmid, { state, server }] of model.state.vmids) {
     if (state !== "tombstone" || region.vm(vmid) !== undefined) continue;
     const left = region.volumesOf(vmid);
-    if (left.length > 0) simulation.violation(`I4: ${serverId} is gone and left ${left.join(", ")}`);
+    if (left.length > 0) simulation.violation(`I4: ${server.id} is gone and left ${left.join(", ")}`);
   }
 }
 
@@ -213,18 +201,18 @@ const TURNS = [
 
 function checkUsage(simulation: Simulation): void {
   const { usage, servers } = simulation.model.state;
-  for (const server of servers.values())
+  for (const server of servers)
     for (const [opens, closes] of TURNS) {
       let isOpen = false;
-      for (const { kind, serverId } of usage) {
-        if (serverId !== server.id || (kind !== opens && kind !== closes)) continue;
+      for (const { kind, server: its } of usage) {
+        if (its !== server || (kind !== opens && kind !== closes)) continue;
         if ((kind === opens) === isOpen) simulation.violation(`I9: ${server.id} has ${kind} out of turn`);
         isOpen = kind === opens;
       }
       if (isOpen && server.status === "deleted")
         simulation.violation(`I9: ${server.id} is gone and ${opens} is not closed`);
       // As above: a late request may have switched it off, and the next job has observed that.
-      const vmid = simulation.model.state.vmidOf(server.id);
+      const vmid = simulation.model.state.vmidOf(server);
       if (vmid !== null && simulation.witness.latePower.has(vmid)) continue;
       if (opens === "server.started" && server.status === "running" && !isOpen)
         simulation.violation(`I9: ${server.id} runs and is not counted`);

@@ -3,8 +3,8 @@
 
 import type { JobKind } from "@kule/contract/schemas";
 import type { VmDocument } from "@kule/lab/documents";
-import { filterOf } from "./model-firewalls.ts";
-import type { ModelServer } from "./model-state.ts";
+import type { ModelServer } from "../reference-model/types.ts";
+import { filterOf } from "./payloads.ts";
 import type { Simulation } from "./simulation.ts";
 
 const WRITES = new Set<JobKind>([
@@ -28,10 +28,10 @@ export function checkFilter(
     return;
   }
   // A server that no job has ever filtered has the rules of its template, or of the VM's creator.
-  const last = model.state.jobs.findLast((job) => job.serverId === server.id && WRITES.has(job.kind));
+  const last = server.jobs.findLast((job) => WRITES.has(job.kind));
   if (last?.status !== "succeeded") return;
   const file = region.region.store.get("firewall", String(vm.vmid));
-  const filter = filterOf(model.state, server.id);
+  const filter = filterOf(model.state, server);
   const [first, ...live] = (file?.rules ?? []).filter(({ enable }) => enable === "1");
   const isBare = first?.action !== "DROP" || first.source !== "fe80::/10" || first.iface !== undefined;
   const said = live.map(

@@ -1,9 +1,9 @@
 // People change firewalls at any time: they are attached to servers in any transition, have their rules
 // changed while those are written, and are detached again.
 
+import { FIRST_PORT } from "./control-plane.ts";
 import type { Dice } from "./dice.ts";
-import { attachFirewall, changeFirewall, detachFirewall, type FirewallAnswer } from "./model-firewalls.ts";
-import { FIRST_PORT } from "./model-state.ts";
+import { attachFirewall, changeFirewall, detachFirewall, type FirewallAnswer } from "./model-requests.ts";
 import type { Simulation } from "./simulation.ts";
 
 /** In the others the model is as without any firewall. */
@@ -35,8 +35,8 @@ export function startFirewallRequests(simulation: Simulation, dice: Dice): { don
     const port = dice.whole(FIRST_PORT, FIRST_PORT + 3);
     const chosen = dice.random();
     clock.after(dice.between(1, plan.faultSeconds) * 1000, () => {
-      const servers = [...model.state.servers.keys()];
-      const server = servers[Math.floor(chosen * servers.length)] ?? "srv_none";
+      const { servers } = model.state;
+      const server = servers[Math.floor(chosen * servers.length)];
       if (kind === "change-rule") wish(kind, () => changeFirewall(model, firewall, port));
       else if (kind === "filter") wish(kind, () => attachFirewall(model, firewall, server));
       else wish(kind, () => detachFirewall(model, firewall, server));

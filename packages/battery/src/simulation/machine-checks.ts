@@ -5,8 +5,9 @@ import type { ServerJobKind } from "@kule/contract/schemas";
 import type { VmDocument } from "@kule/lab/documents";
 import { parseMarker } from "@kule/proxmox/marker";
 import { macAddress } from "@kule/rules/servers/mac";
-import { addressOfIp } from "./model-public-ips.ts";
-import { diskOf, type ModelServer, type ModelState, planOf } from "./model-state.ts";
+import { diskOf, packageOf } from "../reference-model/model-state.ts";
+import type { ModelServer } from "../reference-model/types.ts";
+import { macOf } from "./payloads.ts";
 import type { Simulation } from "./simulation.ts";
 
 const GIB = 2 ** 30;
@@ -18,11 +19,9 @@ export function checkMachine(
   vm: VmDocument,
   note: (text: string) => void,
 ): void {
-  const { model } = simulation;
-  const { state } = model;
   const { config } = vm;
   const newest = (kinds: readonly ServerJobKind[]) =>
-    state.jobs.findLast((job) => job.serverId === server.id && kinds.includes(job.kind))?.status ?? null;
+    server.jobs.findLast((job) => kinds.includes(job.kind))?.status ?? null;
   /** What a job has not completed may be half done; and there may have been none. */
   const isSettled = (...kinds: ServerJobKind[]) => [null, "succeeded"].includes(newest(kinds));
   if (!isSettled("ServerRebuild")) {
@@ -34,8 +33,8 @@ export function checkMachine(
   const isMadeByHand = newest(["ServerAdopt"]) !== null;
   const isOurs = !isMadeByHand || newest(["ServerRebuild"]) === "succeeded";
 
-  if (!config.net0?.toLowerCase().includes(state.macOf(server, vm.vmid))) note("I3: the VM has another MAC");
-  if (isOurs && !config.ipconfig0?.includes(`ip=10.20.0.${state.addressOf(server.id)}/`))
+  if (!config.net0?.toLowerCase().includes(macOf(server, vm.vmid))) note("I3: the VM has another MAC");
+  if (isOurs && !config.ipconfig0?.includes(`ip=10.20.0.${server.host}/`))
     note("I3: the VM has another address");
   if (isOurs && config.protection !== "1") note("I3: the VM is not protected");
   if (isSettled("ServerUpdate") && config.name !== server.name) note(`I3: the VM is called ${config.name}`);
@@ -49,7 +48,7 @@ export function checkMachine(
   if (loose.length > 0) note(`I3: nobody refers to ${loose.join(", ")}`);
 
   if (!isSettled("ServerResize") || !(isOurs || newest(["ServerResize"]) === "succeeded")) return;
-  const { vcpu, memoryMb } = planOf(server.package);
+  const { vcpu, memoryMb } = packageOf(server.package);
   if (Number(config.cores) * Number(config.sockets ?? 1) !== vcpu)
     note(`I3: the VM has ${config.cores} cores`);
   if (Number(config.memory) !== memoryMb) note(`I3: the VM has ${config.memory} MB`);
@@ -57,9 +56,7 @@ export function checkMachine(
   if (waiting.length > 0) note(`I3: the VM still waits for a start to have its ${waiting.join(", ")}`);
   const bytes = bytesOf(simulation, config[disks[0] ?? ""]);
   // A resize that was superseded after it had grown the disk cannot make it smaller again.
-  const mayBeLarger = simulation.model.state.jobs.some(
-    (job) => job.serverId === server.id && job.kind === "ServerResize" && job.status !== "succeeded",
-  );
+  const mayBeLarger = server.jobs.some((job) => job.kind === "ServerResize" && job.status !== "succeeded");
   const isRight = mayBeLarger ? bytes >= diskOf(server) * GIB : bytes === diskOf(server) * GIB;
   if (!isRight) note(`I3: the VM's disk has ${bytes / GIB} GiB`);
 }
@@ -73,26 +70,28 @@ function bytesOf({ region }: Simulation, drive = ""): number {
 export function checkPublicIps(simulation: Simulation): void {
   const { model, region } = simulation;
   const { state } = model;
-  for (const ip of state.publicIps) {
-    const address = addressOfIp(ip);
+  for (const ip of state.ips) {
+    const { address } = ip.address;
     const note = (text: string) => simulation.violation(`${text}: ${address}`);
     const holders = region.vms().filter((vm) => vm.config.ipconfig1?.includes(`ip=${address}/`));
     for (const vm of holders) {
       const allocation = state.vmids.get(vm.vmid);
-      if (allocation?.state === "quarantined" || parseMarker(vm.config.description)?.serverId === ip.heldBy)
+      if (
+        allocation?.state === "quarantined" ||
+        parseMarker(vm.config.description)?.serverId === ip.heldBy?.id
+      )
         continue;
       note(`I4: VM ${vm.vmid} has an address that is not its server's`);
     }
-    const isOnItsWay = ip.serverId !== ip.heldBy || (ip.serverId !== null && !ip.isApplied);
-    const status = state.servers.get(ip.heldBy ?? "")?.status;
+    const isOnItsWay = ip.wantedBy !== ip.heldBy || (ip.wantedBy !== null && !ip.isApplied);
+    const status = ip.heldBy?.status;
     const canMove = status === "running" || status === "stopped";
-    if (isOnItsWay && canMove && ip.statusCode === null)
+    if (isOnItsWay && canMove && ip.reason === null)
       note("I5: an address is on its way and no job takes it there");
-    for (const serverId of [ip.serverId, ip.heldBy])
-      if (serverId !== null && state.servers.get(serverId)?.status === "deleted")
-        note(`I4: an address is still ${serverId}'s, which is gone`);
+    for (const server of [ip.wantedBy, ip.heldBy])
+      if (server?.status === "deleted") note(`I4: an address is still ${server.id}'s, which is gone`);
   }
-  for (const server of state.servers.values()) checkOutside(simulation, server);
+  for (const server of state.servers) checkOutside(simulation, server);
 }
 
 /** The public interface exists when an address is attached, and not when none is. */
@@ -100,48 +99,42 @@ function checkOutside(simulation: Simulation, server: ModelServer): void {
   const { state } = simulation.model;
   const note = (text: string) => simulation.violation(`${text}: ${server.id} (${server.status})`);
   if (server.status !== "running" && server.status !== "stopped") return;
-  const vmid = state.vmidOf(server.id);
+  const vmid = state.vmidOf(server);
   const vm = vmid === null ? undefined : simulation.region.vm(vmid);
   if (vmid === null || vm === undefined) return;
-  const ips = state.publicIps.filter((ip) => ip.serverId === server.id || ip.heldBy === server.id);
-  const attached = ips.filter((ip) => ip.serverId === server.id && ip.heldBy === server.id && ip.isApplied);
+  const ips = state.ips.filter((ip) => ip.wantedBy === server || ip.heldBy === server);
+  const attached = ips.filter((ip) => ip.wantedBy === server && ip.heldBy === server && ip.isApplied);
   const device = vm.config.net1?.toLowerCase();
   const mac = macAddress(1, vmid, 1);
   if (attached.length > 0 && device === undefined) note("I3: an address is attached to no interface");
   if (attached.length > 0 && device?.includes(mac) === false)
     note("I3: the public interface has another MAC");
   // An address that a failed job was to attach or to detach may be there or not.
-  const isSettled = ips.length === attached.length && isLastSucceeded(simulation, server);
+  const isSettled = ips.length === attached.length && isLastSucceeded(server);
   if (isSettled && attached.length === 0 && device !== undefined)
     note("I3: there is a public interface for no address");
 }
 
 /** Nothing of its interfaces was left half done by a job that did not succeed. */
-function isLastSucceeded({ model }: Simulation, server: ModelServer): boolean {
+function isLastSucceeded({ jobs }: ModelServer): boolean {
   const kinds: readonly ServerJobKind[] = ["PublicIpAttach", "PublicIpDetach", "ServerRebuild"];
-  const last = model.state.jobs.findLast((job) => job.serverId === server.id && kinds.includes(job.kind));
+  const last = jobs.findLast((job) => kinds.includes(job.kind));
   return last === undefined || last.status === "succeeded";
 }
 
 /** The region has confirmed that a foreign VM is the server's now. */
-export function wasTakenOver({ jobs }: ModelState, serverId: string): boolean {
-  return jobs.some(
-    (job) => job.serverId === serverId && job.kind === "ServerAdopt" && job.status === "succeeded",
-  );
+export function wasTakenOver(server: ModelServer | undefined): boolean {
+  return server?.jobs.some((job) => job.kind === "ServerAdopt" && job.status === "succeeded") === true;
 }
 
 /** An adopted VM is as its owner had created it. */
 export function checkMadeByHand(simulation: Simulation): void {
   const { model, region, witness } = simulation;
   for (const [vmid, made] of witness.madeByHand) {
-    const server = [...model.state.servers.values()].find(
-      ({ id }) => model.state.vmids.get(vmid)?.serverId === id,
-    );
-    const wasTaken = server !== undefined && wasTakenOver(model.state, server.id);
-    const isRebuilt = model.state.jobs.some(
-      (job) => job.kind === "ServerRebuild" && job.serverId === server?.id && job.attempt > 0,
-    );
-    if (wasTaken && (server.status === "deleted" || server.status === "deleting" || isRebuilt)) continue;
+    const server = model.state.vmids.get(vmid)?.server;
+    const isRebuilt = server?.jobs.some((job) => job.kind === "ServerRebuild" && job.attempt > 0);
+    const isGone = server?.status === "deleted" || server?.status === "deleting";
+    if (wasTakenOver(server) && (isGone || isRebuilt)) continue;
     const vm = region.vm(vmid);
     if (vm === undefined) simulation.violation(`I2: VM ${vmid}, made by hand, is gone`);
     else if (vm.config.net0 !== made.net0)

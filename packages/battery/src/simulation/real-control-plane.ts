@@ -6,8 +6,8 @@ import type { ServerWorld } from "@kule/api/testing/server-world";
 import { TestAgent } from "@kule/api/testing/test-agent";
 import { expireLeases } from "@kule/api/worker/expire-leases";
 import { expireRemovalBuffer } from "@kule/api/worker/expire-removal-buffer";
-import type { ServerRequest } from "./model-operations.ts";
-import { FIRST_PORT } from "./model-state.ts";
+import { FIRST_PORT } from "./control-plane.ts";
+import type { ServerRequest } from "./model-requests.ts";
 import {
   claimAnswer,
   type Move,
@@ -229,7 +229,7 @@ export class RealControlPlane {
         return owned.post(`${server}/power`, { action, timeout_seconds, force_after });
       }
       case "resize": {
-        const { package: slug, allowRestart: allow_restart, growDisk: grow_disk } = wish;
+        const { slug, allowRestart: allow_restart, growDisk: grow_disk } = wish;
         return owned.post(`${server}/resize`, { package: slug, allow_restart, grow_disk });
       }
       case "rebuild": {
@@ -240,10 +240,10 @@ export class RealControlPlane {
       }
       case "password":
         return owned.post(`${server}/password-reset`, { when: wish.when });
-      case "rename":
-        return owned.patch(server, { name: wish.name });
-      case "protect":
-        return owned.patch(server, { protection: { delete: wish.delete, rebuild: wish.rebuild } });
+      case "update": {
+        const { to, ...changes } = wish;
+        return owned.patch(server, changes);
+      }
     }
   }
 

@@ -1,8 +1,20 @@
 // The requests of people: servers, every operation on one, their removal, and cancelling it.
 
+import type { ModelServer } from "../reference-model/types.ts";
 import type { Dice } from "./dice.ts";
-import { adoptServer, askOfServer, type ServerRequest } from "./model-operations.ts";
-import { attachPublicIp, detachPublicIp } from "./model-public-ips.ts";
+import {
+  adoptServer,
+  askOfServer,
+  attachPublicIp,
+  cancelDeletion,
+  cancelJob,
+  createServer,
+  deleteServer,
+  detachPublicIp,
+  purgeServer,
+  retryJob,
+  type ServerRequest,
+} from "./model-requests.ts";
 import type { Simulation } from "./simulation.ts";
 
 /** A person who finds a server busy repeats the request, so often and after so long. */
@@ -24,42 +36,41 @@ export function startRequests(simulation: Simulation): { done(): number } {
   for (let count = 0; count < plan.servers; count++)
     clock.after(dice.between(0, plan.faultSeconds * 400), () => {
       if (dice.chance(plan.strangers)) placeStranger(simulation, dice.chance(0.5));
-      wish("create", () => model.createServer(!dice.chance(0.2)));
+      wish("create", () => createServer(model, !dice.chance(0.2)));
     });
   for (let count = 0; count < plan.adoptions; count++)
     clock.after(dice.between(0, plan.faultSeconds * 400), () => {
       const vmid = placeMadeByHand(simulation, dice);
       wish("adopt", () => adoptServer(model, vmid, `moved-${vmid}`));
       // It is protected, and may be removed like any other.
-      const server = [...model.state.servers.values()].at(-1);
+      const server = model.state.servers.at(-1);
       if (server !== undefined)
         wish("unprotect", () =>
-          askOfServer(model, server.id, { to: "protect", delete: false, rebuild: false }),
+          askOfServer(model, server, { to: "update", protection: { delete: false, rebuild: false } }),
         );
     });
   const someServer = () => {
-    const servers = [...model.state.servers.values()];
-    return servers[dice.whole(0, Math.max(0, servers.length - 1))]?.id ?? "srv_none";
+    const { servers } = model.state;
+    return servers[dice.whole(0, Math.max(0, servers.length - 1))];
   };
-  const someJob = () =>
-    model.state.jobs[dice.whole(0, Math.max(0, model.state.jobs.length - 1))]?.id ?? "job_none";
+  const someJob = () => model.state.jobs[dice.whole(0, Math.max(0, model.state.jobs.length - 1))];
   for (let count = 0; count < plan.wishes; count++) {
     const kind = dice.pick(REMOVALS);
     const at = dice.between(1, plan.faultSeconds) * 1000;
     clock.after(at, () => {
-      if (kind === "cancel") return wish(kind, () => model.cancelJob(someJob()));
+      if (kind === "cancel") return wish(kind, () => cancelJob(model, someJob()));
       if (kind === "retry")
         return wish(kind, () =>
-          model.retryJob(model.state.jobs.find((job) => job.status === "failed")?.id ?? someJob()),
+          retryJob(model, model.state.jobs.find((job) => job.status === "failed") ?? someJob()),
         );
       const server = someServer();
-      if (kind === "purge") return wish(kind, () => model.purgeServer(server));
-      wish(kind, () => model.deleteServer(server));
+      if (kind === "purge") return wish(kind, () => purgeServer(model, server));
+      wish(kind, () => deleteServer(model, server));
       // A removal is cancelled soon, late, at the very end of the buffer, or never.
       const buffer = plan.removalBufferSeconds * 1000;
       const thought = dice.pick([null, null, 2_000, 30_000, buffer * 0.9, buffer, buffer + 5_000]);
       if (thought === null) return;
-      clock.after(dice.between(0.8, 1) * thought, () => wish("keep", () => model.cancelDeletion(server)));
+      clock.after(dice.between(0.8, 1) * thought, () => wish("keep", () => cancelDeletion(model, server)));
     });
   }
   for (let count = 0; count < plan.acts; count++) {
@@ -74,13 +85,13 @@ export function startRequests(simulation: Simulation): { done(): number } {
   return { done: () => done };
 }
 
-type Act = { readonly name: string; ask(serverId: string): { status: number } };
+type Act = { readonly name: string; ask(server: ModelServer | undefined): { status: number } };
 
 /** One request for a server; random ones are tried until one is accepted. */
 function drawAct({ model }: Simulation, dice: Dice): Act {
   const ofServer = (name: string, wish: ServerRequest): Act => ({
     name,
-    ask: (serverId) => askOfServer(model, serverId, wish),
+    ask: (server) => askOfServer(model, server, wish),
   });
   switch (
     dice.pick(["power", "power", "power", "resize", "resize", "rebuild", "password", "rename", "ip", "ip"])
@@ -99,7 +110,7 @@ function drawAct({ model }: Simulation, dice: Dice): Act {
     case "resize":
       return ofServer("resize", {
         to: "resize",
-        package: dice.pick(["s", "m", "l"]),
+        slug: dice.pick(["s", "m", "l"]),
         allowRestart: dice.chance(0.7),
         growDisk: dice.chance(0.5),
       });
@@ -108,12 +119,12 @@ function drawAct({ model }: Simulation, dice: Dice): Act {
     case "password":
       return ofServer("password", { to: "password", when: dice.pick(["now", "next_boot"]) });
     case "rename":
-      return ofServer("rename", { to: "rename", name: `other-${dice.hex(4)}` });
+      return ofServer("rename", { to: "update", name: `other-${dice.hex(4)}` });
     default: {
-      const ip = dice.whole(1, model.state.publicIps.length);
+      const ip = dice.whole(1, model.state.ips.length);
       const force = dice.chance(0.5);
       return dice.chance(0.7)
-        ? { name: "attach", ask: (serverId) => attachPublicIp(model, ip, serverId, force) }
+        ? { name: "attach", ask: (server) => attachPublicIp(model, ip, server, force) }
         : { name: "detach", ask: () => detachPublicIp(model, ip) };
     }
   }

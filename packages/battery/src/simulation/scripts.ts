@@ -33,6 +33,26 @@ const aServerWithoutDisk: readonly Move[] = [
 
 export const SCRIPTS: readonly Script[] = [
   {
+    name: "a create that succeeds when its server has been deleted",
+    moves: [
+      { do: "create", start: true },
+      claim("made"),
+      { do: "delete", server: 1 },
+      report(1, { outcome: { status: "succeeded", observed: { power_state: "on" } } }),
+    ],
+  },
+  {
+    name: "an address on its way to a server that cannot be restored",
+    moves: [
+      ...aServerThatRuns,
+      { do: "attach", ip: 1, server: 1, force: false },
+      { do: "delete", server: 1 },
+      { do: "keep", server: 1 },
+      claim("kept"),
+      report(4, { outcome: trouble }),
+    ],
+  },
+  {
     name: "a rebuild that has destroyed, tried again and failed before it did anything",
     moves: [
       ...aServerWithoutDisk,

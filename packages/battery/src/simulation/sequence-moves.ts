@@ -2,14 +2,30 @@
 // of its own.
 
 import type { PayloadOf, Schemas, ServerJobKind, ServerPayload } from "@kule/contract/schemas";
-import { type PublicIpStatus, publicIpStatus } from "@kule/rules/public-ips/lifecycle";
-import type { ControlPlaneModel } from "./control-plane.ts";
+import { ipStatus } from "../reference-model/public-ips.ts";
+import type { ModelJob, ModelServer } from "../reference-model/types.ts";
+import { type ControlPlaneModel, FIRST_PORT } from "./control-plane.ts";
 import type { Dice } from "./dice.ts";
-import { attachFirewall, changeFirewall, detachFirewall, type FirewallAnswer } from "./model-firewalls.ts";
-import { adoptServer, askOfServer, type ServerRequest } from "./model-operations.ts";
-import { addressOfIp, attachPublicIp, detachPublicIp, type IpAnswer } from "./model-public-ips.ts";
-import type { ModelAnswer } from "./model-refusals.ts";
-import { FIRST_PORT, type ModelJob, type ModelServer } from "./model-state.ts";
+import {
+  adoptServer,
+  askOfServer,
+  attachFirewall,
+  attachPublicIp,
+  cancelDeletion,
+  cancelJob,
+  changeFirewall,
+  createServer,
+  deleteServer,
+  detachFirewall,
+  detachPublicIp,
+  type FirewallAnswer,
+  type IpAnswer,
+  type JobAnswer,
+  purgeServer,
+  retryJob,
+  type ServerAnswer,
+  type ServerRequest,
+} from "./model-requests.ts";
 
 export type Report = Omit<Schemas["StepReport"], "epoch" | "seq">;
 
@@ -55,11 +71,11 @@ const MOST_SERVERS = 3;
 
 export function drawMove(model: ControlPlaneModel, dice: Dice, before: readonly Move[]): Move {
   const { state } = model;
-  const { servers, jobs, vmids, settings } = state;
-  const room = vmids.size <= settings.vmidRange.last - settings.vmidRange.first;
-  if (servers.size === 0 || (servers.size < MOST_SERVERS && room && dice.chance(0.08)))
+  const { servers, jobs } = state;
+  const room = state.vmidsLeft > 0;
+  if (servers.length === 0 || (servers.length < MOST_SERVERS && room && dice.chance(0.08)))
     return { do: "create", start: dice.chance(0.7) };
-  const server = dice.whole(1, servers.size);
+  const server = dice.whole(1, servers.length);
   const job = dice.whole(1, jobs.length);
   const running = jobs.filter((each) => each.status === "running");
   const held =
@@ -71,7 +87,7 @@ export function drawMove(model: ControlPlaneModel, dice: Dice, before: readonly 
   if (kind < 65) return { do: "ask", server, wish: drawRequest(model, dice) };
   if (kind < 70) return { do: "attach", ip: drawIp(model, dice), server, force: dice.chance(0.5) };
   if (kind < 73) return { do: "detach", ip: drawIp(model, dice) };
-  if (kind < 74 && servers.size < MOST_SERVERS) return drawAdoption(model, dice);
+  if (kind < 74 && servers.length < MOST_SERVERS) return drawAdoption(model, dice);
   if (kind < 77) return { do: "delete", server };
   if (kind < 78) return { do: "purge", server };
   if (kind < 81) return { do: "keep", server };
@@ -96,7 +112,7 @@ function drawFirewall({ state }: ControlPlaneModel, dice: Dice, server: number):
     : { do: what, firewall, server };
 }
 
-const drawIp = ({ state }: ControlPlaneModel, dice: Dice) => dice.whole(1, state.publicIps.length);
+const drawIp = ({ state }: ControlPlaneModel, dice: Dice) => dice.whole(1, state.ips.length);
 
 function drawRequest({ state }: ControlPlaneModel, dice: Dice): ServerRequest {
   switch (
@@ -115,7 +131,7 @@ function drawRequest({ state }: ControlPlaneModel, dice: Dice): ServerRequest {
     case "resize":
       return {
         to: "resize",
-        package: dice.pick(["s", "m", "l"]),
+        slug: dice.pick(["s", "m", "l"]),
         allowRestart: dice.chance(0.7),
         growDisk: dice.chance(0.5),
       };
@@ -124,11 +140,11 @@ function drawRequest({ state }: ControlPlaneModel, dice: Dice): ServerRequest {
     case "password":
       return { to: "password", when: dice.pick(["now", "next_boot"]) };
     case "rename": {
-      const names = [...state.servers.values()].map(({ name }) => name);
-      return { to: "rename", name: dice.pick(["alpha", "beta", ...names]) };
+      const names = state.servers.map(({ name }) => name);
+      return { to: "update", name: dice.pick(["alpha", "beta", ...names]) };
     }
     default:
-      return { to: "protect", delete: dice.chance(0.2), rebuild: dice.chance(0.3) };
+      return { to: "update", protection: { delete: dice.chance(0.2), rebuild: dice.chance(0.3) } };
   }
 }
 
@@ -232,7 +248,7 @@ export function shown(
 
 /** A pending address, its server and the job, as both sides show them. */
 export function shownIp(
-  ip: PublicIpStatus,
+  ip: string,
   server: { status: string },
   job: { kind: string; status: string },
 ): MoveAnswer {
@@ -249,59 +265,53 @@ function ofFirewall(answer: FirewallAnswer): MoveAnswer {
 function ofIp(answer: IpAnswer): MoveAnswer {
   if ("code" in answer) return { status: answer.status, code: answer.code };
   const { ip, server, job } = answer.body;
-  return shownIp(publicIpStatus(ip), server, job);
+  return shownIp(ipStatus(ip), server, job);
 }
 
 export function playOnModel(model: ControlPlaneModel, move: Move): MoveAnswer {
   const { state } = model;
-  const server = (number: number): ModelServer | undefined => [...state.servers.values()][number - 1];
+  const server = (number: number): ModelServer | undefined => state.servers[number - 1];
   const job = (number: number): ModelJob | undefined => state.jobs[number - 1];
-  const ofServer = (answer: ModelAnswer<{ server: ModelServer; job: ModelJob | null }>): MoveAnswer =>
+  const ofServer = (answer: ServerAnswer): MoveAnswer =>
     "code" in answer
       ? { status: answer.status, code: answer.code }
-      : {
-          status: answer.status,
-          ...shown(
-            { status: answer.body.server.status, power: answer.body.server.powerState },
-            answer.body.job,
-          ),
-        };
-  const ofJob = (answer: ModelAnswer<ModelJob>): MoveAnswer =>
+      : { status: answer.status, ...shown(answer.body.server, answer.body.job) };
+  const ofJob = (answer: JobAnswer): MoveAnswer =>
     "code" in answer
       ? { status: answer.status, code: answer.code }
-      : { status: answer.status, job: answer.body.status };
+      : { status: answer.status, job: answer.body.job.status };
   switch (move.do) {
     case "create":
-      return ofServer(model.createServer(move.start));
+      return ofServer(createServer(model, move.start));
     case "ask":
-      return ofServer(askOfServer(model, server(move.server)?.id ?? "", move.wish));
+      return ofServer(askOfServer(model, server(move.server), move.wish));
     case "adopt":
       return ofServer(adoptServer(model, move.vmid, move.name));
     case "attach":
-      return ofIp(attachPublicIp(model, move.ip, server(move.server)?.id ?? "", move.force));
+      return ofIp(attachPublicIp(model, move.ip, server(move.server), move.force));
     case "detach":
       return ofIp(detachPublicIp(model, move.ip));
     case "filter":
-      return ofFirewall(attachFirewall(model, move.firewall, server(move.server)?.id ?? ""));
+      return ofFirewall(attachFirewall(model, move.firewall, server(move.server)));
     case "unfilter":
-      return ofFirewall(detachFirewall(model, move.firewall, server(move.server)?.id ?? ""));
+      return ofFirewall(detachFirewall(model, move.firewall, server(move.server)));
     case "change-rule":
       return ofFirewall(changeFirewall(model, move.firewall, move.port));
     case "purge":
-      return ofServer(model.purgeServer(server(move.server)?.id ?? ""));
+      return ofServer(purgeServer(model, server(move.server)));
     case "delete":
-      return ofServer(model.deleteServer(server(move.server)?.id ?? ""));
+      return ofServer(deleteServer(model, server(move.server)));
     case "keep":
-      return ofServer(model.cancelDeletion(server(move.server)?.id ?? ""));
+      return ofServer(cancelDeletion(model, server(move.server)));
     case "expire": {
       const found = server(move.server);
       if (found !== undefined && found.purgeAt !== null) found.purgeAt = state.now();
       return { expired: model.expireBuffer(found?.id ?? "") };
     }
     case "cancel":
-      return ofJob(model.cancelJob(job(move.job)?.id ?? ""));
+      return ofJob(cancelJob(model, job(move.job)));
     case "retry":
-      return ofJob(model.retryJob(job(move.job)?.id ?? ""));
+      return ofJob(retryJob(model, job(move.job)));
     case "pass-lease": {
       const found = job(move.job);
       if (found?.status === "running") found.leaseUntil = state.now() - 1;
@@ -322,7 +332,7 @@ export function playOnModel(model: ControlPlaneModel, move: Move): MoveAnswer {
       });
       if (claimed === null) return { status: 204 };
       const { id, kind, attempt, epoch, cancel_requested, payload } = claimed;
-      const ips = new Map(state.publicIps.map((ip) => [addressOfIp(ip), ip.number]));
+      const ips = new Map(state.ips.map(({ address, number }) => [address.address, number]));
       const number = state.job(id)?.number ?? 0;
       return claimAnswer(number, { kind, attempt, epoch, cancel_requested, payload }, ips);
     }

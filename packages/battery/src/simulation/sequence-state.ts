@@ -1,4 +1,5 @@
-import type { ModelState } from "./model-state.ts";
+import type { ModelState } from "../reference-model/model-state.ts";
+import type { ModelServer } from "../reference-model/types.ts";
 
 /** Everything that a sequence leaves behind, each row as a text, with numbers for names. */
 export type SequenceState = {
@@ -16,15 +17,15 @@ export type SequenceState = {
 const DUE_MILLISECONDS = 500;
 
 export function stateOfModel(state: ModelState): SequenceState {
-  const numberOf = new Map([...state.servers.keys()].map((id, index) => [id, index + 1]));
-  const jobNumber = new Map(state.jobs.map((job) => [job.id, job.number]));
+  const numberOf = (server: ModelServer | null) =>
+    server === null ? undefined : state.servers.indexOf(server) + 1;
   return {
-    servers: [...state.servers.values()].map((server, index) =>
+    servers: state.servers.map((server, index) =>
       row(
         index + 1,
         server.status,
-        server.powerState,
-        server.reasonCode,
+        server.power,
+        server.reason,
         server.restoresTo,
         server.generation,
         server.observedGeneration,
@@ -34,10 +35,10 @@ export function stateOfModel(state: ModelState): SequenceState {
         server.image,
         server.package,
         server.diskGb,
-        server.resizes?.package,
-        server.resizes?.diskGb,
-        server.deleteProtected,
-        server.rebuildProtected,
+        server.growsTo?.slug,
+        server.growsTo?.diskGb,
+        server.isProtected,
+        server.isRebuildProtected,
         server.filter.wanted === "",
         server.filter.applied === server.filter.wanted,
         server.filter.applied === "",
@@ -49,14 +50,14 @@ export function stateOfModel(state: ModelState): SequenceState {
       row(
         job.number,
         job.kind,
-        numberOf.get(job.serverId),
+        numberOf(job.server),
         job.status,
         job.attempt,
         job.epoch,
         job.lastSeq,
         job.phase,
         job.progress,
-        job.irreversible,
+        job.isIrreversible,
         job.cancelRequested,
         job.errorCode,
         job.leaseUntil !== null,
@@ -67,23 +68,19 @@ export function stateOfModel(state: ModelState): SequenceState {
     steps: state.jobs.flatMap((job) =>
       job.steps.map((step) => row(job.number, step.epoch, step.attempt, step.phase, step.name, step.status)),
     ),
-    usage: state.usage.map((each) =>
-      row(numberOf.get(each.serverId), each.kind, jobNumber.get(each.jobId), each.package),
-    ),
+    usage: state.usage.map((each) => row(numberOf(each.server), each.kind, each.job.number, each.package)),
     numbers: [...state.vmids]
       .sort(([one], [other]) => one - other)
-      .map(([vmid, each]) => row(vmid, each.state, numberOf.get(each.serverId))),
-    addresses: [...state.servers.keys()].map((id, index) =>
-      row(index + 1, state.addressOf(id) === null ? 0 : 1),
-    ),
-    publicIps: state.publicIps.map((ip) =>
+      .map(([vmid, each]) => row(vmid, each.state, numberOf(each.server))),
+    addresses: state.servers.map(({ host }, index) => row(index + 1, host === null ? 0 : 1)),
+    publicIps: state.ips.map((ip) =>
       row(
         ip.number,
-        numberOf.get(ip.serverId ?? ""),
-        numberOf.get(ip.heldBy ?? ""),
+        numberOf(ip.wantedBy),
+        numberOf(ip.heldBy),
         ip.isApplied,
-        ip.requiresReboot,
-        ip.statusCode,
+        ip.needsReboot,
+        ip.reason,
         ip.generation,
       ),
     ),
@@ -92,7 +89,7 @@ export function stateOfModel(state: ModelState): SequenceState {
         firewall.number,
         firewall.port,
         [...firewall.servers]
-          .map((id) => numberOf.get(id) ?? 0)
+          .map((server) => numberOf(server) ?? 0)
           .sort((one, other) => one - other)
           .join(","),
       ),

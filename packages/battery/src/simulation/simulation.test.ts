@@ -3,6 +3,7 @@ import { VirtualClock } from "./clock.ts";
 import { ControlPlaneModel } from "./control-plane.ts";
 import { Dice } from "./dice.ts";
 import { drawCallOutcome, drawFaults, QUIET } from "./fault-plan.ts";
+import { createServer } from "./model-requests.ts";
 import { Simulation } from "./simulation.ts";
 
 describe("The clock", () => {
@@ -92,7 +93,7 @@ describe("The model of the control plane", () => {
       () => now,
       () => 0.5,
     );
-    model.createServer();
+    createServer(model);
     now = 1;
     const ask = (claim_id: string) =>
       model.claim({ claim_id, agent_version: "0", capabilities: ["ServerCreate"] });

@@ -1,15 +1,14 @@
 // One seed: a control plane, a region, two or three agents, people with requests, and faults; then the faults
 // end, and every request has to be completed.
 
-import { isDone } from "@kule/rules/jobs/actions";
+import { isDone } from "../reference-model/model-state.ts";
 import { VirtualClock } from "./clock.ts";
-import { ControlPlaneModel } from "./control-plane.ts";
+import { ControlPlaneModel, type ControlPlaneSettings } from "./control-plane.ts";
 import { Dice } from "./dice.ts";
 import { checkEnd } from "./end-checks.ts";
 import { drawFaults, type FaultPlan } from "./fault-plan.ts";
 import { startFirewallRequests } from "./firewall-requests.ts";
 import { startFaults } from "./injected-faults.ts";
-import type { ModelSettings } from "./model-state.ts";
 import { startRequests } from "./requests.ts";
 import { SimulatedAgent } from "./simulated-agent.ts";
 import { SimulatedApi } from "./simulated-api.ts";
@@ -81,7 +80,7 @@ export class Simulation {
   readonly dice: Dice;
   readonly plan: FaultPlan;
   readonly clock = new VirtualClock(START);
-  readonly settings: ModelSettings;
+  readonly settings: ControlPlaneSettings;
   readonly model: ControlPlaneModel;
   readonly api: SimulatedApi;
   readonly region: SimulatedRegion;
@@ -133,10 +132,7 @@ export class Simulation {
     const faultsEnd = START + this.plan.faultSeconds * 1000;
     await this.clock.runUntil(() => this.clock.now() >= faultsEnd, faultsEnd);
     this.#endFaults();
-    const lastBuffer = Math.max(
-      0,
-      ...[...this.model.state.servers.values()].map(({ purgeAt }) => purgeAt ?? 0),
-    );
+    const lastBuffer = Math.max(0, ...this.model.state.servers.map(({ purgeAt }) => purgeAt ?? 0));
     const limit = Math.max(faultsEnd, lastBuffer) + LIVENESS_SECONDS * 1000;
     let looked = -1;
     const isQuiet = () => {
@@ -213,7 +209,7 @@ export class Simulation {
       const running = this.model.state.jobs.filter((job) => job.status === "running");
       this.model.expireLeases();
       for (const job of running) if (job.status !== "running") this.witness.leaseEnded(job.id);
-      for (const server of this.model.state.servers.values()) this.model.expireBuffer(server.id);
+      for (const server of this.model.state.servers) this.model.expireBuffer(server.id);
       this.clock.after(60_000, work);
     };
     this.clock.after(dice.between(0, 60_000), work);
@@ -240,7 +236,7 @@ export class Simulation {
     const { jobs, servers } = this.model.state;
     if (jobs.some((job) => !isDone(job.status))) return false;
     this.#recoveredAt ??= this.clock.now();
-    for (const { status } of servers.values()) if (status === "pending_deletion") return false;
+    for (const { status } of servers) if (status === "pending_deletion") return false;
     return true;
   }
 }

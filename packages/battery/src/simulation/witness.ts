@@ -4,7 +4,7 @@ import type { Schemas } from "@kule/contract/schemas";
 import type { Effect } from "@kule/lab/journal";
 import { configDigest } from "@kule/lab/vm/config-file";
 import { parseMarker } from "@kule/proxmox/marker";
-import { isDone } from "@kule/rules/jobs/actions";
+import { hasOpenJob, isDone } from "../reference-model/model-state.ts";
 import { wasTakenOver } from "./machine-checks.ts";
 import type { SeenRun, SimulatedAgent } from "./simulated-agent.ts";
 import type { Simulation } from "./simulation.ts";
@@ -102,8 +102,8 @@ export class Witness {
   /** A job has ended, and has reported what it observed last. */
   #powerIsKnown(jobId: string, { epoch, outcome }: Schemas["StepReport"]): void {
     const { state } = this.#simulation.model;
-    const serverId = state.job(jobId)?.serverId;
-    const vmid = serverId === undefined ? null : state.vmidOf(serverId);
+    const server = state.job(jobId)?.server;
+    const vmid = server === undefined ? null : state.vmidOf(server);
     if (vmid === null) return;
     const lateAt = this.latePower.get(vmid);
     if (lateAt === undefined) return;
@@ -202,16 +202,15 @@ export class Witness {
     }
     const over = model.state.jobs.filter(({ status }) => isDone(status)).map(({ id }) => id);
     this.#overAtStart.set(vmid, new Set(over));
-    const { serverId } = allocation;
-    if (model.state.jobs.every((job) => job.serverId !== serverId || isDone(job.status)))
-      this.#cloneIsLate(vmid);
+    const { server } = allocation;
+    if (!hasOpenJob(server)) this.#cloneIsLate(vmid);
     const twins = this.#simulation.region.vms().filter((vm) => {
       const owner = parseMarker(vm.config.description)?.serverId;
       const isQuarantined = model.state.vmids.get(vm.vmid)?.state === "quarantined";
-      return vm.vmid !== vmid && owner === serverId && !isQuarantined;
+      return vm.vmid !== vmid && owner === server.id && !isQuarantined;
     });
     if (twins.length > 0)
-      this.#simulation.violation(`I1: a second VM was begun for ${serverId}: ${twins[0]?.vmid} and ${vmid}`);
+      this.#simulation.violation(`I1: a second VM was begun for ${server.id}: ${twins[0]?.vmid} and ${vmid}`);
   }
 
   #cloneFinished({ vmid = 0, detail }: Effect): void {
@@ -259,7 +258,7 @@ export class Witness {
     const { model, clock } = this.#simulation;
     const note = (text: string) => this.#simulation.violation(text);
     const marker = parseMarker(String(detail?.description ?? ""));
-    const server = marker === null ? undefined : model.state.servers.get(marker.serverId);
+    const server = marker === null ? undefined : model.state.server(marker.serverId);
     const key = `${vmid} ${marker?.jobId}`;
     const count = (this.#destroyed.get(key) ?? 0) + 1;
     this.#destroyed.set(key, count);
@@ -268,7 +267,7 @@ export class Witness {
       note(`I2: a VM that is not ours was destroyed: ${vmid}`);
       return;
     }
-    if (this.madeByHand.has(vmid) && !wasTakenOver(model.state, server.id))
+    if (this.madeByHand.has(vmid) && !wasTakenOver(server))
       note(`I2: VM ${vmid} was destroyed although it was never taken over`);
     const isOver =
       (server.status === "deleting" || server.status === "deleted") &&
@@ -291,12 +290,11 @@ export class Witness {
     }
     if (isOver) return;
     // A rebuild destroys what another job has created, and never its own.
-    const rebuilds = model.state.jobs.some(
+    const rebuilds = server.jobs.some(
       (job) =>
         job.kind === "ServerRebuild" &&
-        job.serverId === server.id &&
         // A released attempt is not counted, and its destroy continues.
-        (job.attempt > 0 || job.irreversible) &&
+        (job.attempt > 0 || job.isIrreversible) &&
         !isDone(job.status) &&
         job.id !== marker.jobId,
     );

@@ -1,10 +1,10 @@
 import fc from "fast-check";
-import { type Command, command, type Ref, refs, sides } from "./command.ts";
-import { compareIp, compareServer } from "./compare.ts";
+import { absent } from "../reference-model/answers.ts";
+import type { ModelState } from "../reference-model/model-state.ts";
+import { applyReleaseIp } from "../reference-model/public-ip-endings.ts";
 import {
   applyAttach,
   applyDetach,
-  applyReleaseIp,
   applyTake,
   expectAttach,
   expectDetach,
@@ -12,8 +12,10 @@ import {
   expectTake,
   isAbsentIp,
   takeableAddress,
-} from "./model-public-ips.ts";
-import { absent, addJob, type ModelIp, type ModelState, type Side } from "./model-state.ts";
+} from "../reference-model/public-ips.ts";
+import type { ModelIp, Side } from "../reference-model/types.ts";
+import { type Command, command, type Ref, refs, sides } from "./command.ts";
+import { compareIp, compareServer } from "./compare.ts";
 import { ask, type Real, same } from "./real-world.ts";
 import { pick, preferOwn } from "./targets.ts";
 
@@ -92,7 +94,7 @@ async function takeIp(
   version: 4 | 6,
   ref: Ref | null,
 ): Promise<void> {
-  const named = ref === null ? null : (pick(state.addresses, ref) ?? null);
+  const named = ref === null ? null : (pick(state.settings.addresses, ref) ?? null);
   const expected = expectTake(state, side, version, named);
   const address = named ?? takeableAddress(state, side, version);
   const body = await ask(real, side, "POST", "/public-ips", expected, {
@@ -135,26 +137,24 @@ async function attachIp(
     ...(force ? { force: true } : {}),
   });
   if (expected.status !== 202) return;
-  const leaves = applyAttach(ip, target);
-  if (leaves !== null) addJob(leaves, null, "PublicIpDetach", "queued");
-  addJob(target, body.job.id, "PublicIpAttach", "queued").waits = leaves !== null;
+  const { job, before } = applyAttach(state, ip, target);
+  job.id = body.job.id;
   await compareServer(real, state, target);
-  if (leaves !== null) await compareServer(real, state, leaves);
+  if (before !== null) await compareServer(real, state, before.server);
 }
 
 async function detachIp(state: ModelState, real: Real, side: Side, ip: ModelIp): Promise<void> {
   const expected = expectDetach(ip, side);
   const body = await ask(real, side, "POST", `/public-ips/${ip.id}/detach`, expected);
-  if (expected.status !== 202 || ip.heldBy === null) return;
-  const from = ip.heldBy;
-  applyDetach(ip);
-  addJob(from, body.job.id, "PublicIpDetach", "queued");
-  await compareServer(real, state, from);
+  if (expected.status !== 202) return;
+  const job = applyDetach(state, ip);
+  job.id = body.job.id;
+  await compareServer(real, state, job.server);
 }
 
 /** Moves the clock: all quarantines end, in the order in which they began. */
 async function endQuarantines(state: ModelState, real: Real): Promise<void> {
-  const resting = state.addresses.filter((each) => each.state === "resting");
+  const resting = state.settings.addresses.filter((each) => each.state === "resting");
   if (resting.length === 0) return;
   await real.owner.query(
     `update public_address set free_after = free_after - interval '10 years'

@@ -1,8 +1,10 @@
 import fc from "fast-check";
+import { beginAttempt, claimable, endAttempt } from "../reference-model/attempts.ts";
+import { nothingSeen, type Seen } from "../reference-model/endings.ts";
+import type { ModelState } from "../reference-model/model-state.ts";
+import type { ModelJob } from "../reference-model/types.ts";
 import { type Command, command, type Ref, refs } from "./command.ts";
 import { compareServer, compareUnnamed } from "./compare.ts";
-import { applyEnd, applyRelease, claimable, type Seen } from "./model-servers.ts";
-import { allJobs, type ModelJob, type ModelState } from "./model-state.ts";
 import { type Real, same } from "./real-world.ts";
 
 type HowItEnds = {
@@ -70,8 +72,7 @@ async function claim(state: ModelState, real: Real): Promise<void> {
   if (job === undefined)
     throw new Error(`the agent was given ${claimed.kind} ${claimed.id}, which the model does not let wait`);
   same("the kind of the claimed job", claimed.kind, job.kind);
-  job.status = "running";
-  job.claims += 1;
+  beginAttempt(state, job, claimed.id);
   real.held.set(claimed.id, claimed);
   await compareServer(real, state, job.server);
 }
@@ -84,14 +85,15 @@ async function endSome(state: ModelState, real: Real, ref: Ref, how: HowItEnds):
 
 async function end(state: ModelState, real: Real, id: string, ends: HowItEnds): Promise<void> {
   const { how, code, isIrreversible } = ends;
-  const job = allJobs(state).find((each) => each.id === id);
+  const job = state.job(id);
   const claimed = real.held.get(id);
   if (job === undefined || claimed === undefined) return;
   real.held.delete(id);
   const seen = seenOf(job, ends);
+  const errorCode = how === "failed" || how === "cancelled" ? code : null;
   const observed = {
     ...(seen.power === null ? {} : { power_state: seen.power }),
-    ...(isIpJob(job) ? { public_network: seen.atNextBoot ? "next_boot" : "applied" } : {}),
+    ...(seen.publicNetwork === null ? {} : { public_network: seen.publicNetwork }),
   };
   const answer = await real.agent.report(claimed, {
     phase: "verify",
@@ -99,9 +101,9 @@ async function end(state: ModelState, real: Real, id: string, ends: HowItEnds): 
     outcome: {
       status: how,
       ...(how === "released" ? {} : { observed }),
-      ...(how === "failed" || how === "cancelled"
-        ? { error: { code, message: "It did not work", retryable: false } }
-        : {}),
+      ...(errorCode === null
+        ? {}
+        : { error: { code: errorCode, message: "It did not work", retryable: false } }),
     },
   });
   real.counted.answers += 1;
@@ -110,8 +112,8 @@ async function end(state: ModelState, real: Real, id: string, ends: HowItEnds): 
   );
   same(`the report of ${job.kind}`, answer.status, 200);
   if (isIrreversible) job.isIrreversible = true;
-  if (how === "released") applyRelease(state, job);
-  else applyEnd(state, job, how, seen);
+  const reported = how === "released" ? nothingSeen : seen;
+  endAttempt(state, job, { ...reported, status: how, errorCode, vmidUnusable: null }, () => 0);
   await compareServer(real, state, job.server);
   await compareUnnamed(real, state);
 }
@@ -120,7 +122,12 @@ function isIpJob({ kind }: ModelJob): boolean {
   return kind === "PublicIpAttach" || kind === "PublicIpDetach";
 }
 
-function seenOf(job: ModelJob, { power, code, atNextBoot }: HowItEnds): Seen {
+function seenOf(job: ModelJob, { power, atNextBoot }: HowItEnds): Seen {
   const leavesOff = job.kind === "ServerStop" || job.kind === "ServerDestroy";
-  return { power: leavesOff && power !== null ? "off" : power, code, atNextBoot: isIpJob(job) && atNextBoot };
+  const network = atNextBoot ? "next_boot" : "applied";
+  return {
+    ...nothingSeen,
+    power: leavesOff && power !== null ? "off" : power,
+    publicNetwork: isIpJob(job) ? network : null,
+  };
 }

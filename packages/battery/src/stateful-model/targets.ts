@@ -1,6 +1,7 @@
+import type { ModelState } from "../reference-model/model-state.ts";
+import type { ModelJob, ModelServer, Side } from "../reference-model/types.ts";
 import { type Command, command, type Ref } from "./command.ts";
 import { compareServer } from "./compare.ts";
-import type { ModelJob, ModelServer, ModelState, Side } from "./model-state.ts";
 import type { Real } from "./real-world.ts";
 
 /** On a server of any side, also one that is gone; afterwards its owner's view is compared with the model. */

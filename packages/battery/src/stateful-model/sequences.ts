@@ -2,9 +2,9 @@ import fc from "fast-check";
 import { agentCommands, agentWorks } from "./agent-commands.ts";
 import type { Command } from "./command.ts";
 import { deliveryCommands } from "./delivery-commands.ts";
-import type { Room } from "./model-state.ts";
 import { lockServers, operationCommands, protectServers, updateServers } from "./operation-commands.ts";
 import { publicIpCommands, takeIps, takeSome } from "./public-ip-commands.ts";
+import type { Room } from "./real-world.ts";
 import {
   accessCommands,
   keyCommands,

@@ -1,23 +1,23 @@
-import { refusalOf, SERVER_ACTIONS } from "./model-actions.ts";
+import { isCancellable, isRetryable } from "../reference-model/job-requests.ts";
+import {
+  diskOf,
+  isLeaving,
+  liveNetworks,
+  liveSubnets,
+  type ModelState,
+  UNNAMED,
+} from "../reference-model/model-state.ts";
+import { ipsOf } from "../reference-model/public-ip-endings.ts";
 import {
   attachedSomewhere,
   detachRefusal,
   holderOf,
   ipStatus,
-  ipsOf,
   releaseRefusal,
-} from "./model-public-ips.ts";
-import { QUOTAS, usedBy } from "./model-quotas.ts";
-import { isCancellable, isRetryable } from "./model-servers.ts";
-import {
-  isLeaving,
-  liveNetworks,
-  liveSubnets,
-  type ModelIp,
-  type ModelServer,
-  type ModelState,
-  type Side,
-} from "./model-state.ts";
+} from "../reference-model/public-ips.ts";
+import { QUOTAS, usedBy } from "../reference-model/quotas.ts";
+import { refusalOf, SERVER_ACTIONS } from "../reference-model/server-actions.ts";
+import type { ModelIp, ModelServer, Side } from "../reference-model/types.ts";
 import { ask, type Real, same } from "./real-world.ts";
 
 /** Compares a server and all of its jobs, as its owner sees them, with the model. */
@@ -51,7 +51,7 @@ export async function compareServer(real: Real, state: ModelState, server: Model
         { delete: server.isProtected, rebuild: server.isRebuildProtected },
         server.isLocked,
         server.package,
-        server.diskGb,
+        diskOf(server),
         server.image,
         server.keys,
         [server.subnet.id],
@@ -112,7 +112,7 @@ async function compareJobs(real: Real, server: ModelServer): Promise<void> {
 function nameJobs(server: ModelServer, items: readonly Shown["job"][]): void {
   const known = new Set(server.jobs.map(({ id }) => id));
   for (const job of server.jobs) {
-    if (job.id !== null) continue;
+    if (job.id !== UNNAMED) continue;
     const found = items.find((each) => each.kind === job.kind && !known.has(each.id));
     if (found === undefined)
       throw new Error(`the model says that server ${server.name} has another ${job.kind}, and it has none`);
@@ -144,7 +144,7 @@ type Shown = {
 /** Servers with a predicted job whose id the model has not learnt yet. */
 export async function compareUnnamed(real: Real, state: ModelState): Promise<void> {
   for (const server of state.servers)
-    if (server.jobs.some(({ id }) => id === null)) await compareServer(real, state, server);
+    if (server.jobs.some(({ id }) => id === UNNAMED)) await compareServer(real, state, server);
 }
 
 export async function compareIp(real: Real, ip: ModelIp): Promise<void> {
@@ -234,7 +234,7 @@ export async function compareAll(real: Real, state: ModelState): Promise<void> {
         idsOf(liveSubnets(state, side).filter((subnet) => subnet.network === network)),
       );
     const jobs = state.servers.filter((server) => server.side === side).flatMap((server) => server.jobs);
-    await compareList(real, side, "/jobs", jobs.map(({ id }) => id ?? "").sort());
+    await compareList(real, side, "/jobs", jobs.map(({ id }) => id).sort());
   }
 }
 

@@ -2,7 +2,15 @@ import type { Answer, ApiCaller } from "@kule/api/testing/api-caller";
 import type { ApiWorld } from "@kule/api/testing/api-world";
 import { type ClaimedJob, TestAgent } from "@kule/api/testing/test-agent";
 import type pg from "pg";
-import type { Expected, ModelAddress, Room, Side } from "./model-state.ts";
+import type { Expected } from "../reference-model/answers.ts";
+import { MAX_ATTEMPTS, ModelState, UNNAMED } from "../reference-model/model-state.ts";
+import type { ModelAddress, Side } from "../reference-model/types.ts";
+
+/**
+ * How much the region has. A VM number that was used rests for longer than any run. `addresses` are public ones for each
+ * organisation, of each version.
+ */
+export type Room = { readonly vmids: number; readonly vlans: number; readonly addresses: number };
 
 /** The API that the model is held against: two organisations and a region of their own. */
 export type Real = {
@@ -26,6 +34,26 @@ export type Real = {
   readonly counted: { answers: number; commands: number; readonly outcomes: Map<string, number> };
 };
 
+/** Longer than any sequence. */
+export const LEASE_SECONDS = 3_600;
+const FIRST_VMID = 100;
+
+/** The model of organisations and a region without anything; no command depends on the time. */
+export function emptyState({ vmids, vlans }: Room, addresses: readonly ModelAddress[]): ModelState {
+  return new ModelState({
+    now: () => 0,
+    vmidRange: vmidRange(vmids),
+    vlans,
+    removalBufferSeconds: 0,
+    leaseSeconds: LEASE_SECONDS,
+    maxAttempts: MAX_ATTEMPTS,
+    addresses,
+    idOfJob: () => UNNAMED,
+  });
+}
+
+const vmidRange = (count: number) => ({ first: FIRST_VMID, last: FIRST_VMID + count - 1 });
+
 let made = 0;
 
 export async function openReal(
@@ -38,7 +66,7 @@ export async function openReal(
   const a = await world.addOrganisation(`model-${made}-a`);
   const b = await world.addOrganisation(`model-${made}-b`);
   const region = await world.addRegion(`model-${made}`, {
-    vmid_range: { first: 100, last: 99 + room.vmids },
+    vmid_range: vmidRange(room.vmids),
     vlan_range: { first: 100, last: 99 + room.vlans },
     restricted_to: [a.id, b.id],
   });

@@ -4,8 +4,7 @@ import fc from "fast-check";
 import pg from "pg";
 import type { Command } from "./command.ts";
 import { compareAll } from "./compare.ts";
-import { emptyState, type Room } from "./model-state.ts";
-import { openReal, type Real } from "./real-world.ts";
+import { emptyState, LEASE_SECONDS, openReal, type Real, type Room } from "./real-world.ts";
 import { type Sequence, sequences } from "./sequences.ts";
 import { shorten } from "./shorten.ts";
 
@@ -34,7 +33,7 @@ export type ModelOrder = {
 /** So many sequences of commands, each with organisations and a region of its own, in one world. */
 export async function runModel({ runs, seed, shortens, isOver, progress }: ModelOrder): Promise<ModelRuns> {
   // A job that the agent holds at the end of a sequence stays held until the world ends.
-  const world = await ApiWorld.open({ leaseSeconds: 3600 });
+  const world = await ApiWorld.open({ leaseSeconds: LEASE_SECONDS });
   const owner = new pg.Pool({ connectionString: world.database.ownerUrl, max: 2 });
   owner.on("error", () => {});
   const counted = { answers: 0, commands: 0, outcomes: new Map<string, number>() };

@@ -2,31 +2,26 @@
 // lock.
 
 import fc from "fast-check";
-import { type Command, refs, sides } from "./command.ts";
-import type { ServerAction } from "./model-actions.ts";
+import { absent, type Expected, refused } from "../reference-model/answers.ts";
+import type { ModelState } from "../reference-model/model-state.ts";
 import {
+  applyPasswordReset,
+  applyPower,
+  applyRebuild,
+  applyResize,
   applyUpdate,
   type Changes,
-  diskAfter,
   expectAction,
+  expectPower,
   expectResize,
   expectUpdate,
   isAbsent,
+  type PowerRequest,
+  passwordAction,
   type ResizeRequest,
-} from "./model-servers.ts";
-import {
-  absent,
-  addJob,
-  type Expected,
-  type ModelServer,
-  type ModelState,
-  openJob,
-  type PowerAction,
-  preemptQueuedJob,
-  refused,
-  type ServerJobKind,
-  type Side,
-} from "./model-state.ts";
+} from "../reference-model/server-requests.ts";
+import type { ModelServer, PowerAction, ServerJobKind, Side } from "../reference-model/types.ts";
+import { type Command, refs, sides } from "./command.ts";
 import { ask, askOperator, type Real, same } from "./real-world.ts";
 import { onServer, pick } from "./targets.ts";
 
@@ -83,45 +78,28 @@ export function powerServers(): fc.Arbitrary<Command> {
         `powerServer ${what}${force ? " by force" : ""}${isDry ? ", dry" : ""}`,
         side,
         ref,
-        (_, real, server) => power(real, side, server, what, force, isDry),
+        (state, real, server) => power(state, real, side, server, { action: what, force }, isDry),
       ),
     );
 }
 
-const onTheWay = {
-  start: "starting",
-  shutdown: "stopping",
-  stop: "stopping",
-  reboot: "rebooting",
-  reset: "rebooting",
-} as const;
-
 async function power(
+  state: ModelState,
   real: Real,
   side: Side,
   server: ModelServer,
-  action: PowerAction,
-  force: boolean,
+  wanted: PowerRequest,
   isDry: boolean,
 ): Promise<void> {
-  const asksGuest = action === "shutdown" || action === "reboot";
-  const state = expectAction(action, server, side);
-  const expected = state.status !== 404 && force && !asksGuest ? { status: 422 } : state;
   const body = await askFor(
     real,
     side,
     `/servers/${server.id}/power`,
-    { action, ...(force ? { force_after: true } : {}) },
-    expected,
+    { action: wanted.action, ...(wanted.force ? { force_after: true } : {}) },
+    expectPower(wanted, server, side),
     isDry ? "ServerPower" : null,
   );
-  if (body === null) return;
-  // A stop supersedes what the guest was asked.
-  const [queued, running] = [openJob(server, "queued"), openJob(server, "running")];
-  if (queued !== undefined) preemptQueuedJob(queued);
-  if (running !== undefined) running.cancelRequested = true;
-  server.status = onTheWay[action];
-  addJob(server, body.job.id, "ServerPower", "queued", { action });
+  if (body !== null) applyPower(state, server, wanted).id = body.job.id;
 }
 
 export function resizeServers(): fc.Arbitrary<Command> {
@@ -159,11 +137,7 @@ async function resize(
     expectResize(state, server, side, wish),
     isDry ? "ServerResize" : null,
   );
-  if (body === null) return;
-  const to = { slug: wish.slug, diskGb: diskAfter(server, wish), run: server.status === "running" };
-  server.status = "resizing";
-  server.growsTo = to;
-  addJob(server, body.job.id, "ServerResize", "queued", { resize: to });
+  if (body !== null) applyResize(state, server, wish).id = body.job.id;
 }
 
 export function rebuildServers(): fc.Arbitrary<Command> {
@@ -182,7 +156,7 @@ export function rebuildServers(): fc.Arbitrary<Command> {
         ref,
         (state, real, server) => {
           const found = key === null ? null : (pick(state.keys, key) ?? null);
-          return rebuild(real, side, server, { image, key: found, confirms, isDry });
+          return rebuild(state, real, side, server, { image, key: found, confirms, isDry });
         },
       ),
     );
@@ -207,7 +181,13 @@ function expectRebuild(server: ModelServer, side: Side, { image, key, confirms }
   return expected.status === 202 && isWindows ? refused("region_unavailable") : expected;
 }
 
-async function rebuild(real: Real, side: Side, server: ModelServer, wish: RebuildRequest): Promise<void> {
+async function rebuild(
+  state: ModelState,
+  real: Real,
+  side: Side,
+  server: ModelServer,
+  wish: RebuildRequest,
+): Promise<void> {
   const { image, key, confirms, isDry } = wish;
   const body = await askFor(
     real,
@@ -224,31 +204,31 @@ async function rebuild(real: Real, side: Side, server: ModelServer, wish: Rebuil
   if (body === null) return;
   const keys = key === null ? server.keys : [key.id];
   same("a password is shown", typeof body.console_password === "string", keys.length === 0);
-  const wasInError = server.status === "error";
-  server.status = "rebuilding";
-  const job = addJob(server, body.job.id, "ServerRebuild", "queued", { rebuild: { image, keys } });
-  // A disk that an earlier rebuild destroyed is gone until a rebuild has succeeded.
-  job.isIrreversible = wasInError;
+  applyRebuild(state, server, { image, keys }).id = body.job.id;
 }
 
 export function resetPasswords(): fc.Arbitrary<Command> {
   return fc
     .record({ ...serverRef, when: fc.constantFrom("now", "now", "next_boot"), dry })
     .map(({ side, ref, when, dry: isDry }) =>
-      onServer(`resetServerPassword ${when}${isDry ? ", dry" : ""}`, side, ref, async (_, real, server) => {
-        const action: ServerAction = when === "now" ? "password_reset_now" : "password_reset";
-        const body = await askFor(
-          real,
-          side,
-          `/servers/${server.id}/password-reset`,
-          { when },
-          expectAction(action, server, side),
-          isDry ? "ServerPasswordReset" : null,
-        );
-        if (body === null) return;
-        same("a password is shown", typeof body.password, "string");
-        addJob(server, body.job.id, "ServerPasswordReset", "queued");
-      }),
+      onServer(
+        `resetServerPassword ${when}${isDry ? ", dry" : ""}`,
+        side,
+        ref,
+        async (state, real, server) => {
+          const body = await askFor(
+            real,
+            side,
+            `/servers/${server.id}/password-reset`,
+            { when },
+            expectAction(passwordAction(when), server, side),
+            isDry ? "ServerPasswordReset" : null,
+          );
+          if (body === null) return;
+          same("a password is shown", typeof body.password, "string");
+          applyPasswordReset(state, server, when).id = body.job.id;
+        },
+      ),
     );
 }
 
@@ -295,8 +275,8 @@ async function update(
   const expected = expectUpdate(state, server, side, wanted);
   const body = await ask(real, side, "PATCH", `/servers/${server.id}`, expected, wanted);
   if (expected.status !== 200 && expected.status !== 202) return;
-  applyUpdate(server, wanted);
-  if (expected.status === 202) addJob(server, body.job.id, "ServerUpdate", "queued");
+  const job = applyUpdate(state, server, wanted);
+  if (job !== null) job.id = body.job.id;
 }
 
 /** Only operators set it, and while it is set nothing of the server can be changed. */

@@ -1,4 +1,5 @@
-import { hasOpenJob, isLeaving, type ModelServer, openJob, type ServerStatus } from "./model-state.ts";
+import { hasOpenJob, hasOpenJobButRules, isLeaving, openJob, wasCreated } from "./model-state.ts";
+import type { ModelServer, ServerStatus } from "./types.ts";
 
 /** What people can do to an existing server. */
 export const SERVER_ACTIONS = [
@@ -47,7 +48,8 @@ export function refusalOf(action: ServerAction, server: ModelServer): string | n
   if (action === "update") return null;
   if (action === "rebuild" && server.isRebuildProtected) return "protected";
   if (action === "stop" && waitsForGuest(server)) return null;
-  const isIdle = idleIn[action]?.includes(status) === true && server.wasCreated && !hasOpenJob(server);
+  const isBusy = action === "rebuild" ? hasOpenJobButRules(server) : hasOpenJob(server);
+  const isIdle = idleIn[action]?.includes(status) === true && wasCreated(server) && !isBusy;
   if (!isIdle) return "invalid_state";
   // Only a running guest can be given a password; whether its agent answers is unknown in these runs.
   return action === "password_reset_now" && status !== "running" ? "guest_agent_unavailable" : null;

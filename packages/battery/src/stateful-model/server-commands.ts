@@ -1,34 +1,23 @@
 import { expireRemovalBuffer } from "@kule/api/worker/expire-removal-buffer";
 import fc from "fast-check";
-import { type Command, command, type Ref, refs, sides } from "./command.ts";
-import { compareQuotas, compareServer, compareUnnamed } from "./compare.ts";
-import { applyTake, takeableAddress } from "./model-public-ips.ts";
+import { applyCancelJob, applyRetry, expectCancelJob, expectRetry } from "../reference-model/job-requests.ts";
+import { allSubnets, type ModelState } from "../reference-model/model-state.ts";
+import { applyTake, takeableAddress } from "../reference-model/public-ips.ts";
 import {
   applyCancelDeletion,
-  applyCancelJob,
+  applyCreate,
   applyDelete,
   applyExpiry,
   applyPurge,
-  applyRetry,
   expectAction,
   expectCancelDeletion,
-  expectCancelJob,
   expectCreate,
-  expectRetry,
   type Place,
   placeFor,
-} from "./model-servers.ts";
-import {
-  addJob,
-  allSubnets,
-  type ModelIp,
-  type ModelNetwork,
-  type ModelServer,
-  type ModelState,
-  type ModelSubnet,
-  packageOf,
-  type Side,
-} from "./model-state.ts";
+} from "../reference-model/server-requests.ts";
+import type { ModelIp, ModelNetwork, ModelServer, ModelSubnet, Side } from "../reference-model/types.ts";
+import { type Command, command, type Ref, refs, sides } from "./command.ts";
+import { compareQuotas, compareServer, compareUnnamed } from "./compare.ts";
 import { ask, type Real, same } from "./real-world.ts";
 import { onJob, onServer, pick } from "./targets.ts";
 
@@ -89,28 +78,20 @@ export function lifeCommands(): fc.Arbitrary<Command>[] {
   const serverRef = { side: sides, ref: refs };
   return [
     fc.record(serverRef).map(({ side, ref }) =>
-      onServer("deleteServer", side, ref, async (_state, real, server) => {
+      onServer("deleteServer", side, ref, async (state, real, server) => {
         const expected = expectAction("delete", server, side);
         const body = await ask(real, side, "DELETE", `/servers/${server.id}`, expected);
-        if (expected.status !== 202) return;
-        applyDelete(server);
-        addJob(server, body.job.id, "ServerStop", "queued");
+        if (expected.status === 202) applyDelete(state, server).id = body.job.id;
       }),
     ),
     fc.record(serverRef).map(({ side, ref }) =>
       onServer("cancelServerDeletion", side, ref, async (state, real, server) => {
         const expected = expectCancelDeletion(state, server, side);
         const body = await ask(real, side, "POST", `/servers/${server.id}/cancel-deletion`, expected);
-        if (expected.status !== 202) return;
-        const isOver = applyCancelDeletion(state, server);
-        addJob(server, body.job.id, "ServerRestore", isOver ? "succeeded" : "queued");
+        if (expected.status === 202) applyCancelDeletion(state, server).id = body.job.id;
       }),
     ),
-    fc
-      .record(serverRef)
-      .map(({ side, ref }) =>
-        onServer("the removal buffer ends", side, ref, (_state, real, server) => expire(real, server)),
-      ),
+    fc.record(serverRef).map(({ side, ref }) => onServer("the removal buffer ends", side, ref, expire)),
     fc.record(serverRef).map(({ side, ref }) =>
       onJob("cancelJob", side, ref, async (state, real, job) => {
         const expected = expectCancelJob(job, side);
@@ -133,12 +114,10 @@ export function lifeCommands(): fc.Arbitrary<Command>[] {
 /** Destroyed at once, or out of the removal buffer before its time. */
 export function purgeServers(): fc.Arbitrary<Command> {
   return fc.record({ side: sides, ref: refs }).map(({ side, ref }) =>
-    onServer("purgeServer", side, ref, async (_state, real, server) => {
+    onServer("purgeServer", side, ref, async (state, real, server) => {
       const expected = expectAction("purge", server, side);
       const body = await ask(real, side, "DELETE", `/servers/${server.id}?purge=true`, expected);
-      if (expected.status !== 202) return;
-      applyPurge(server);
-      addJob(server, body.job.id, "ServerDestroy", "queued");
+      if (expected.status === 202) applyPurge(state, server).id = body.job.id;
     }),
   );
 }
@@ -162,32 +141,18 @@ async function createServer(state: ModelState, real: Real, wish: ServerRequest):
     ...(publicIp === null ? {} : { public_ip: publicIp === "auto" ? "auto" : publicIp.id }),
   });
   if (expected.status !== 202) return;
-  state.vmidsLeft -= 1;
-  const subnet = subnetOf(state, side, place, body.created);
-  subnet.given += 1;
-  const server: ModelServer = {
+  const job = applyCreate(state, {
     id: body.server.id,
     side,
     name,
-    labels: {},
-    subnet,
-    jobs: [],
-    status: "creating",
-    isProtected: false,
-    isRebuildProtected: false,
-    isLocked: false,
-    wasCreated: false,
-    starts: wish.starts,
-    power: "unknown",
-    restoresTo: null,
+    subnet: subnetOf(state, side, place, body.created),
     package: slug,
-    diskGb: packageOf(slug).diskGb,
     image: "debian-13",
     keys: key === null ? [] : [key.id],
-    growsTo: null,
-  };
-  state.servers.push(server);
-  addJob(server, body.job.id, "ServerCreate", "queued");
+    starts: wish.starts,
+  });
+  job.id = body.job.id;
+  const { server } = job;
   if (publicIp !== null) giveTo(state, server, publicIp, body.server.public_ips);
   await compareServer(real, state, server);
 }
@@ -248,7 +213,7 @@ function additionalQuota(state: ModelState, side: Side, shown: readonly { readon
  * Moves the clock for one server and runs the worker's check, as it does by itself. An operator's lock
  * prevents the removal.
  */
-async function expire(real: Real, server: ModelServer): Promise<void> {
+async function expire(state: ModelState, real: Real, server: ModelServer): Promise<void> {
   const isMarked = server.status === "pending_deletion";
   if (isMarked)
     await real.owner.query(
@@ -262,8 +227,7 @@ async function expire(real: Real, server: ModelServer): Promise<void> {
   same(`the removal buffer of ${server.name} ends`, expired, goes);
   if (!goes) return;
   real.since.hasChanged = true;
-  applyExpiry(server);
-  addJob(server, null, "ServerDestroy", "queued");
+  applyExpiry(state, server);
 }
 
 /** What an organisation uses is compared at once, and not only at the end of a sequence. */

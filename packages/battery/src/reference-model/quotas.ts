@@ -1,16 +1,6 @@
-import {
-  type Amounts,
-  type Expected,
-  isLeaving,
-  liveNetworks,
-  liveSubnets,
-  type ModelServer,
-  type ModelState,
-  packageOf,
-  type QuotaName,
-  refused,
-  type Side,
-} from "./model-state.ts";
+import { type Expected, refused } from "./answers.ts";
+import { diskOf, isLeaving, liveNetworks, liveSubnets, type ModelState, packageOf } from "./model-state.ts";
+import type { Amounts, ModelServer, QuotaName, Side } from "./types.ts";
 
 /** In the order in which a refusal names them. */
 export const QUOTAS: readonly QuotaName[] = [
@@ -31,6 +21,7 @@ export const QUOTAS: readonly QuotaName[] = [
 /** How much the organisation uses. A server being deleted counts with its place and its disk only. */
 export function usedBy(state: ModelState, side: Side): { readonly [name in QuotaName]: number } {
   const servers = state.servers.filter((each) => each.side === side && each.status !== "deleted");
+  const firewalls = state.firewalls.filter((each) => each.side === side);
   const staying = servers.filter(({ status }) => !isLeaving(status));
   const sum = (list: readonly ModelServer[], of: "vcpu" | "memoryMb" | "diskGb") =>
     list.reduce((total, server) => total + sizeOf(server)[of], 0);
@@ -45,17 +36,18 @@ export function usedBy(state: ModelState, side: Side): { readonly [name in Quota
     subnets: liveSubnets(state, side).length,
     ssh_keys: live(state.keys),
     public_ips: live(state.ips),
+    firewalls: firewalls.length,
+    firewall_rules: firewalls.length,
     // No command makes one.
-    firewalls: 0,
-    firewall_rules: 0,
     gateways: 0,
     members: live(state.members),
   };
 }
 
 /** While it is resized, the larger of both sizes for each quota. */
-function sizeOf({ package: slug, diskGb, growsTo }: ModelServer) {
-  const has = { ...packageOf(slug), diskGb };
+function sizeOf(server: ModelServer) {
+  const { growsTo } = server;
+  const has = { ...packageOf(server.package), diskGb: diskOf(server) };
   if (growsTo === null) return has;
   const comes = { ...packageOf(growsTo.slug), diskGb: growsTo.diskGb };
   return {
@@ -67,8 +59,9 @@ function sizeOf({ package: slug, diskGb, growsTo }: ModelServer) {
 
 /** The refusal of the first quota that has no room for it; null when all have. */
 export function fullFor(state: ModelState, side: Side, asked: Amounts): Expected | null {
-  const used = usedBy(state, side);
   const limits = state.limits[side];
+  if (limits.size === 0) return null;
+  const used = usedBy(state, side);
   const full = QUOTAS.find((name) => {
     const [limit, wanted = 0] = [limits.get(name), asked[name]];
     return limit !== undefined && wanted > 0 && used[name] + wanted > limit;
@@ -92,6 +85,6 @@ export function takenByResize(server: ModelServer, slug: string, diskGb: number)
   return {
     vcpu: Math.max(0, comes.vcpu - has.vcpu),
     memory_mb: Math.max(0, comes.memoryMb - has.memoryMb),
-    disk_gb: Math.max(0, diskGb - server.diskGb),
+    disk_gb: Math.max(0, diskGb - diskOf(server)),
   };
 }

@@ -1,5 +1,6 @@
 import fc from "fast-check";
-import type { ModelState, Side } from "./model-state.ts";
+import type { ModelState } from "../reference-model/model-state.ts";
+import type { Side } from "../reference-model/types.ts";
 import type { Real } from "./real-world.ts";
 
 export type Command = fc.AsyncCommand<ModelState, Real>;

@@ -1,19 +1,11 @@
 import { ed25519Line } from "@kule/api/testing/ssh-key-lines";
 import fc from "fast-check";
+import { absent, type Expected, refused } from "../reference-model/answers.ts";
+import { allSubnets, liveNetworks, type ModelState } from "../reference-model/model-state.ts";
+import { fullFor, QUOTAS } from "../reference-model/quotas.ts";
+import type { ModelNetwork, QuotaName, Side } from "../reference-model/types.ts";
 import { type Command, command, type Ref, refs, sides } from "./command.ts";
 import { compareQuotas } from "./compare.ts";
-import { fullFor, QUOTAS } from "./model-quotas.ts";
-import {
-  absent,
-  allSubnets,
-  type Expected,
-  liveNetworks,
-  type ModelNetwork,
-  type ModelState,
-  type QuotaName,
-  refused,
-  type Side,
-} from "./model-state.ts";
 import { ask, askOperator, type Real } from "./real-world.ts";
 import { pick } from "./targets.ts";
 
