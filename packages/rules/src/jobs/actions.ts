@@ -81,14 +81,6 @@ const retryNeeds: {
 export const leaveTheDisk = ["PublicIpAttach", "PublicIpDetach", "FirewallApply", "ServerReconcile"] as const;
 
 /**
- * Whether a job after a rebuild leaves that one retryable: it has shown nothing of the disk. A power action
- * that failed, or was cancelled, has not come so far.
- */
-export function leavesRebuildOpen(kind: string, status: JobStatus): boolean {
-  return leaveTheDisk.some((each) => each === kind) || (kind === "ServerPower" && status !== "succeeded");
-}
-
-/**
  * Jobs that write the VM's filter in addition to their own work. One of them that is requested, or retried,
  * supersedes a queued `FirewallApply`: the cause that interrupted the first often delays the other one, which
  * the control plane queued because of it, for as long again.

@@ -38,7 +38,7 @@ const hasOpenJob = sql<boolean>`case when job.status in ('failed', 'cancelled') 
 /**
  * By a later one of its kind. A rebuild also by any job that used the server's disk after it: its password is
  * deleted then, and a disk in use must not be destroyed by an outdated button. A failed power action used
- * none (`leavesRebuildOpen` of the rules).
+ * none.
  */
 const isOvertaken = sql<boolean>`case when job.status in ('failed', 'cancelled') then exists (
   select 1 from job other
