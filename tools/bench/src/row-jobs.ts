@@ -141,7 +141,7 @@ export async function busyNeighbourRow(installation: Installation, queued: numbe
   await owner.query("set session_replication_role = replica");
   await owner.query(
     `insert into job (id, organisation_id, region, kind, resource_type, resource_id, requested_by, request_id)
-     select 'job_0cc' || lpad(to_hex(i), 23, '0'), $1, 'loud1', 'ServerCreate', 'server', 'srv_0cc' || lpad(to_hex(i), 23, '0'),
+     select 'job_0dd' || lpad(to_hex(i), 23, '0'), $1, 'loud1', 'ServerCreate', 'server', 'srv_0dd' || lpad(to_hex(i), 23, '0'),
             '{"type":"user","id":null,"name":"bench"}', 'req_bench' from generate_series(1, $2::integer) i`,
     [installation.organisationId, queued],
   );
@@ -149,7 +149,7 @@ export async function busyNeighbourRow(installation: Installation, queued: numbe
   await owner.query("select graphile_worker.add_job('region:loud1', '{}')");
   await owner.query(
     `insert into graphile_worker._private_jobs (task_id, payload, key)
-     select t.id, '{}', 'job_0cc' || lpad(to_hex(i), 23, '0')
+     select t.id, '{}', 'job_0dd' || lpad(to_hex(i), 23, '0')
        from graphile_worker._private_tasks t, generate_series(1, $1::integer) i where t.identifier = 'region:loud1'`,
     [queued],
   );
