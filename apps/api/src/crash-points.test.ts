@@ -9,7 +9,7 @@ import { openTwoOrganisations, type TwoOrganisations } from "./testing/proofs/tw
 import { tasksOf } from "./worker/run.ts";
 
 /** Writes with one statement, which Postgres executes completely or not at all. */
-const withoutTransaction = new Set<string>(["reportHealth"]);
+const withoutTransaction = new Set<string>(["reportHealth", "reportStep", "reportStep: a step begins"]);
 
 describe("crash points", () => {
   let all: TwoOrganisations;
@@ -28,7 +28,7 @@ describe("crash points", () => {
     const points = passed.map((name) => name.slice(`api.${each.operation}.`.length));
     expect(points.at(0)).toBe("before-begin");
     expect(points.at(-1)).toBe("done");
-    if (!withoutTransaction.has(each.operation))
+    if (!withoutTransaction.has(each.name))
       expect(points).toEqual(expect.arrayContaining(["before-commit", "committed"]));
     if (audited) expect(points).toContain("written");
     const queues = /"job":\{[^}]*"status":"queued"/.test(answer.text);

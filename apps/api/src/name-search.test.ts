@@ -4,6 +4,7 @@ import type { OperationId } from "@kule/contract/schemas";
 import { sql } from "kysely";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { searchCondition } from "./platform/search-condition.ts";
+import { inTransaction } from "./platform/transaction.ts";
 import { ApiWorld } from "./testing/api-world.ts";
 import { made, Tenant } from "./testing/proofs/tenant.ts";
 
@@ -93,7 +94,7 @@ test("a search reads the rows of the one organisation, by an index", async () =>
   for (const [table, condition] of Object.entries(conditions)) {
     // Small tables are read sequentially whatever indexes there are: the test checks that a suitable index
     // exists.
-    const { rows } = await db.transaction().execute(async (tx) => {
+    const { rows } = await inTransaction(db, async (tx) => {
       await sql`set local enable_seqscan = off; set local enable_sort = off`.execute(tx);
       return sql<{ "QUERY PLAN": string }>`explain select id from ${sql.table(table)}
         where organisation_id = ${tenant.id} and ${condition} ${sql.raw(table === "server" ? "and deleted_at is null" : "")} order by created_at desc, id desc limit 7`.execute(

@@ -8,6 +8,7 @@ import { DatabaseAway, violatedConstraint } from "../platform/database-errors.ts
 import { handlerOf, type JobHandlers, kindsOf } from "../platform/job-handler.ts";
 import type { JobRow } from "../platform/jobs.ts";
 import { noContent, type Reply, reply } from "../platform/reply.ts";
+import { inTransaction, sendAhead } from "../platform/transaction.ts";
 import { type AttemptOutcome, endAttempt, StaleLease } from "./end-attempt.ts";
 import { regionOf } from "./region.ts";
 
@@ -58,19 +59,16 @@ async function claimOnce(
   handlers: JobHandlers,
 ): Promise<ClaimedJob | NotAssigned | null> {
   const look = () =>
-    request.db
-      .transaction()
-      .execute(async (tx) => {
-        const job = await claim(tx, request, region, handlers);
-        // Rolled back, the job waits for the next agent; assigned without a reader, it would wait for the end
-        // of its lease.
-        if (job !== null && request.context.req.raw.signal.aborted) throw new CallerDisconnected();
-        return job;
-      })
-      .catch((error: unknown) => {
-        if (error instanceof CallerDisconnected) return null;
-        throw error;
-      });
+    inTransaction(request.db, async (tx) => {
+      const job = await claim(tx, request, region, handlers);
+      // Rolled back, the job waits for the next agent; assigned without a reader, it would wait for the end
+      // of its lease.
+      if (job !== null && request.context.req.raw.signal.aborted) throw new CallerDisconnected();
+      return job;
+    }).catch((error: unknown) => {
+      if (error instanceof CallerDisconnected) return null;
+      throw error;
+    });
   try {
     return await look();
   } catch (error) {
@@ -95,7 +93,7 @@ async function claim(
                                  ${capabilities}::text[], ${leaseSeconds}::integer)`.execute(tx);
   const [job] = rows;
   if (job === undefined || job.lease_until === null) return null;
-  await markInterruptedSteps(tx, job);
+  markInterruptedSteps(tx, job);
   let payload: ClaimedJob["payload"];
   try {
     payload = await handlerOf(handlers, job).renderPayload(tx, job);
@@ -147,7 +145,7 @@ async function releaseUnassignable(
     );
   else deps.log.error({ err: cause, job: job.id, kind: job.kind }, "the payload of a job cannot be rendered");
   try {
-    await db.transaction().execute(async (tx) => {
+    await inTransaction(db, async (tx) => {
       await handlerOf(handlers, job).lockResource(tx, job);
       await endAttempt(tx, job, outcome, { handlers, settings: deps.settings });
     });
@@ -217,9 +215,9 @@ function unrenderable(cause: unknown): AttemptOutcome {
 }
 
 /** The step that a former holder ran when its lease expired is no longer running. */
-async function markInterruptedSteps(tx: Tx, job: JobRow): Promise<void> {
+function markInterruptedSteps(tx: Tx, job: JobRow): void {
   if (job.epoch === 1) return;
-  await tx
+  const steps = tx
     .updateTable("job_step")
     .set({
       status: "failed",
@@ -229,8 +227,8 @@ async function markInterruptedSteps(tx: Tx, job: JobRow): Promise<void> {
     .where("organisation_id", "=", job.organisation_id)
     .where("job_id", "=", job.id)
     .where("epoch", "<", job.epoch)
-    .where("status", "=", "running")
-    .execute();
+    .where("status", "=", "running");
+  sendAhead(tx, steps);
 }
 
 type JobNews = { next(withinMs: number, gone: AbortSignal): Promise<void>; dispose(): void };

@@ -1,4 +1,5 @@
 import type { SystemAuditAction } from "@kule/contract/system-audit";
+import type { JobStatus } from "@kule/rules/jobs/actions";
 import { type JobErrorCode, jobErrorText, knownErrorCode } from "@kule/rules/jobs/region-texts";
 import { backoffSeconds, hasAttemptsLeft } from "@kule/rules/jobs/retry";
 import { sql } from "kysely";
@@ -7,6 +8,7 @@ import { newId } from "../platform/ids.ts";
 import { handlerOf, type JobEnd, type JobHandlers, type PowerState } from "../platform/job-handler.ts";
 import { type JobError, type JobRow, noteJobEnd } from "../platform/jobs.ts";
 import type { Settings } from "../platform/settings.ts";
+import { send, sendAhead } from "../platform/transaction.ts";
 
 /** What an agent, or the reaper in its place, reports about the end of an attempt. */
 export type AttemptOutcome = {
@@ -24,12 +26,17 @@ export type AttemptOutcome = {
 /** The attempt is no longer the job's: another agent holds it, or it has ended. Nothing was changed. */
 export class StaleLease extends Error {}
 
+/** What the report that ends an attempt says of the job beside its outcome. */
+export type ReportedState = Partial<Pick<JobRow, "last_seq" | "phase" | "progress" | "irreversible">>;
+
 export type EndContext = { readonly handlers: JobHandlers; readonly settings: Settings };
 
 /**
  * Ends an attempt of a running job: finally, with everything that this means for its resource, or back into
  * the queue. The resource's row and the job's row must be locked, in this order.
  *
+ * @param reported what else of the job's row the agent's last report changes
+ * @returns the job's status now
  * @throws StaleLease when the job's epoch is not the attempt's any more
  */
 export async function endAttempt(
@@ -37,20 +44,21 @@ export async function endAttempt(
   job: JobRow,
   outcome: AttemptOutcome,
   context: EndContext,
-): Promise<void> {
+  reported: ReportedState = {},
+): Promise<JobStatus> {
   const replaced = outcome.vmidUnusable !== null && outcome.status !== "succeeded" && !job.cancel_requested;
   if (replaced && outcome.vmidUnusable !== null) {
     const handler = handlerOf(context.handlers, job);
     const hasAnother = await handler.replaceVmid(tx, job, outcome.vmidUnusable);
     if (!hasAnother) {
       const error = ended("vmid_exhausted", "The region has no VM number left");
-      return finish(tx, job, { ...outcome, status: "failed", error }, context);
+      return finish(tx, job, { ...outcome, status: "failed", error }, context, reported);
     }
-    await noteReplacedVmid(tx, job, outcome);
+    noteReplacedVmid(tx, job, outcome);
   }
   const next = await decideNext(tx, job, outcome, replaced);
-  if (next.status === "queued") return requeue(tx, job, next, outcome);
-  return finish(tx, job, { ...outcome, status: next.status, error: next.error }, context);
+  if (next.status === "queued") return requeue(tx, job, next, outcome, reported);
+  return finish(tx, job, { ...outcome, status: next.status, error: next.error }, context, reported);
 }
 
 type FinalAttempt = AttemptOutcome & { readonly status: JobEnd["status"] };
@@ -60,8 +68,9 @@ async function finish(
   job: JobRow,
   { status, error, power, ...more }: FinalAttempt,
   { handlers, settings }: EndContext,
-): Promise<void> {
-  await writeEnd(tx, job, { status, error, power, ...more });
+  reported: ReportedState,
+): Promise<FinalAttempt["status"]> {
+  const written = writeEnd(tx, job, { status, error, power, ...more }, reported);
   const {
     public_network: publicNetwork = null,
     disk_bytes: diskBytes = null,
@@ -85,7 +94,10 @@ async function finish(
     message,
     code: error?.code ?? null,
   };
-  await handlerOf(handlers, job).settle(tx, job, end, settings);
+  // Sent first, so it is first in the transaction; its answer comes with that of the first read.
+  const settled = handlerOf(handlers, job).settle(tx, { ...job, ...reported }, end, settings);
+  await Promise.all([written, settled]);
+  return status;
 }
 
 const defaultMessages: { readonly [status in JobEnd["status"]]: string } = {
@@ -146,12 +158,14 @@ export function isHeld(job: Pick<JobRow, "id" | "epoch">) {
   return sql<boolean>`job.id = ${job.id} and job.epoch = ${job.epoch} and job.status = 'running'`;
 }
 
-async function writeEnd(tx: Tx, job: JobRow, outcome: FinalAttempt): Promise<void> {
-  const { numUpdatedRows } = await tx
+/** Rejects when the attempt does not hold the job. */
+async function writeEnd(tx: Tx, job: JobRow, outcome: FinalAttempt, reported: ReportedState): Promise<void> {
+  const row = tx
     .updateTable("job")
     .set({
+      ...reported,
       status: outcome.status,
-      progress: outcome.status === "succeeded" ? 100 : job.progress,
+      ...(outcome.status === "succeeded" ? { progress: 100 } : {}),
       lease_until: null,
       // The moment of its usage, too: one for all that this transaction writes.
       finished_at: sql<Date>`now()`,
@@ -161,16 +175,17 @@ async function writeEnd(tx: Tx, job: JobRow, outcome: FinalAttempt): Promise<voi
     })
     .where("organisation_id", "=", job.organisation_id)
     .where(isHeld(job))
-    .executeTakeFirst();
-  if (numUpdatedRows === 0n) throw new StaleLease(job.id);
-  await closeSteps(tx, job, outcome.status === "succeeded" ? "succeeded" : "failed");
-  await sql`select kule_queue_finish(${job.id}, ${job.epoch})`.execute(tx);
-  await noteJobEnd(
+    .returning("id");
+  const written = send(tx, row);
+  closeSteps(tx, job, outcome.status === "succeeded" ? "succeeded" : "failed");
+  sendAhead(tx, sql`select kule_queue_finish(${job.id}, ${job.epoch})`);
+  noteJobEnd(
     tx,
     job,
     outcome.status,
     outcome.status === "succeeded" || outcome.error === null ? null : knownErrorCode(outcome.error.code),
   );
+  if ((await written).length === 0) throw new StaleLease(job.id);
 }
 
 async function requeue(
@@ -178,10 +193,12 @@ async function requeue(
   job: JobRow,
   next: Extract<Next, { status: "queued" }>,
   outcome: AttemptOutcome,
-): Promise<void> {
+  reported: ReportedState,
+): Promise<"queued"> {
   const { numUpdatedRows } = await tx
     .updateTable("job")
     .set({
+      ...reported,
       status: "queued",
       lease_until: null,
       run_at: sql<Date>`clock_timestamp() + make_interval(secs => ${next.delaySeconds})`,
@@ -196,13 +213,14 @@ async function requeue(
     .where(isHeld(job))
     .executeTakeFirst();
   if (numUpdatedRows === 0n) throw new StaleLease(job.id);
-  await closeSteps(tx, job, "failed");
-  await sql`select kule_queue_release(${job.id}, ${job.epoch})`.execute(tx);
+  closeSteps(tx, job, "failed");
+  sendAhead(tx, sql`select kule_queue_release(${job.id}, ${job.epoch})`);
+  return "queued";
 }
 
 /** No step of a job that is not running may be shown as running. */
-async function closeSteps(tx: Tx, job: JobRow, status: "succeeded" | "failed"): Promise<void> {
-  await tx
+function closeSteps(tx: Tx, job: JobRow, status: "succeeded" | "failed"): void {
+  const steps = tx
     .updateTable("job_step")
     .set({
       status,
@@ -211,15 +229,15 @@ async function closeSteps(tx: Tx, job: JobRow, status: "succeeded" | "failed"): 
     })
     .where("organisation_id", "=", job.organisation_id)
     .where("job_id", "=", job.id)
-    .where("status", "=", "running")
-    .execute();
+    .where("status", "=", "running");
+  sendAhead(tx, steps);
 }
 
 /**
  * A VM in Kule's range was created outside of Kule, or is stuck: a message for operators, not for customers.
  */
-async function noteReplacedVmid(tx: Tx, job: JobRow, outcome: AttemptOutcome): Promise<void> {
-  await systemQuery(tx, "an audit row for operators")
+function noteReplacedVmid(tx: Tx, job: JobRow, outcome: AttemptOutcome): void {
+  const row = systemQuery(tx, "an audit row for operators")
     .insertInto("audit")
     .values({
       id: newId("aud"),
@@ -240,8 +258,8 @@ async function noteReplacedVmid(tx: Tx, job: JobRow, outcome: AttemptOutcome): P
         why: outcome.vmidUnusable,
         message: outcome.error?.message ?? null,
       }),
-    })
-    .execute();
+    });
+  sendAhead(tx, row);
 }
 
 const ended = (code: JobErrorCode, message: string): JobError => ({

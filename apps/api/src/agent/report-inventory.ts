@@ -3,6 +3,7 @@ import type { RequestBody, Schemas } from "@kule/contract/schemas";
 import type { ApiRequest } from "../platform/api-request.ts";
 import { fieldError } from "../platform/errors.ts";
 import { type Reply, reply } from "../platform/reply.ts";
+import { inTransaction } from "../platform/transaction.ts";
 import { type BatchNews, beginPass, recordBatch } from "../products/inventory/index.ts";
 import { regionOf } from "./region.ts";
 
@@ -31,9 +32,8 @@ export async function reportInventory(request: Request): Promise<Reply> {
   const { db, body } = request;
   const region = regionOf(request);
   const { pass } = body;
-  if (pass === undefined)
-    return reply(200, await db.transaction().execute((tx) => beginPass(tx, region, body)));
-  const news = await db.transaction().execute((tx) => recordBatch(tx, region, body));
+  if (pass === undefined) return reply(200, await inTransaction(db, (tx) => beginPass(tx, region, body)));
+  const news = await inTransaction(db, (tx) => recordBatch(tx, region, body));
   tell(request, region, news);
   const ack: Schemas["InventoryAck"] = {
     pass,

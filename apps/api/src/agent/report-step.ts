@@ -3,14 +3,21 @@ import type { JobStatus } from "@kule/rules/jobs/actions";
 import { nextProgress } from "@kule/rules/jobs/progress";
 import { keptStepText, maxStepsOfJob } from "@kule/rules/jobs/step-limits";
 import { staleLease } from "@kule/rules/refusals";
-import { type RawBuilder, sql } from "kysely";
+import { sql } from "kysely";
 import type { ApiRequest } from "../platform/api-request.ts";
 import type { Tx } from "../platform/database.ts";
 import { Conflict } from "../platform/errors.ts";
 import { handlerOf, type JobHandlers } from "../platform/job-handler.ts";
 import type { JobRow } from "../platform/jobs.ts";
 import { type Reply, reply } from "../platform/reply.ts";
-import { type AttemptOutcome, endAttempt, isHeld, StaleLease } from "./end-attempt.ts";
+import { inTransaction } from "../platform/transaction.ts";
+import {
+  type AttemptOutcome,
+  type EndContext,
+  endAttempt,
+  type ReportedState,
+  StaleLease,
+} from "./end-attempt.ts";
 import { storedObservation } from "./observed.ts";
 
 type Report = Schemas["StepReport"];
@@ -24,31 +31,63 @@ export async function reportStep(
   found: JobRow,
   handlers: JobHandlers,
 ): Promise<Reply> {
+  const { leaseSeconds } = request.deps.settings;
   const report: Report = request.body;
+  if (report.outcome === undefined) {
+    const [job] = (await progressQuery(found, report, leaseSeconds).execute(request.db)).rows;
+    if (job !== undefined) return acknowledge(job);
+  }
   try {
-    const job = await request.db.transaction().execute((tx) => record(tx, request, found, report, handlers));
-    const ack: Schemas["StepAck"] = {
-      lease_expires_at: job.lease_until?.toISOString() ?? null,
-      cancel_requested: job.cancel_requested,
-      status: job.status as JobStatus,
-    };
-    return reply(200, ack);
+    return acknowledge(
+      await inTransaction(request.db, (tx) =>
+        decide(tx, found, report, { handlers, settings: request.deps.settings }),
+      ),
+    );
   } catch (error) {
     if (error instanceof StaleLease) throw leaseLost(found.id);
     throw error;
   }
 }
 
-async function record(
-  tx: Tx,
-  request: ApiRequest,
-  found: JobRow,
-  report: Report,
-  handlers: JobHandlers,
-): Promise<JobRow> {
+type Acknowledged = Pick<JobRow, "lease_until" | "cancel_requested" | "status">;
+
+function acknowledge(job: Acknowledged): Reply {
+  const ack: Schemas["StepAck"] = {
+    lease_expires_at: job.lease_until?.toISOString() ?? null,
+    cancel_requested: job.cancel_requested,
+    status: job.status as JobStatus,
+  };
+  return reply(200, ack);
+}
+
+/**
+ * The row of the job after the report of its holder; no row when the report is not of the job's holder, or was recorded
+ * before. Everything but the end of an attempt is this one statement, since a job has many reports.
+ */
+function progressQuery(found: JobRow, report: Report, leaseSeconds: number) {
+  const phase = report.phase ?? (found.phase as Report["phase"]) ?? null;
+  const { step } = report;
+  const written =
+    step === undefined
+      ? null
+      : JSON.stringify({
+          name: step.name,
+          status: step.status,
+          message: keptStepText(step.message ?? null),
+          external_ref: step.external_ref ?? null,
+        });
+  return sql<JobRow>`
+    select * from kule_report_progress(
+      ${found.organisation_id}, ${found.id}, ${report.epoch}::integer, ${report.seq}::integer, ${phase},
+      ${nextProgress(found.progress, phase, report.progress ?? null)}::integer, ${report.irreversible === true},
+      ${leaseSeconds}::integer, ${written}::jsonb, ${maxStepsOfJob}::integer)`;
+}
+
+/** Under the locks of the resource and its jobs: ends the attempt, or tells a repeated report from a stale one. */
+async function decide(tx: Tx, found: JobRow, report: Report, context: EndContext): Promise<Acknowledged> {
   // The resource before its jobs, as everywhere, so that no two transactions wait for each other.
-  if (report.outcome !== undefined) await handlerOf(handlers, found).lockResource(tx, found);
-  const job = await lockJob(tx, found);
+  if (report.outcome !== undefined) await handlerOf(context.handlers, found).lockResource(tx, found);
+  let job: JobRow & { isLeased: boolean } = await lockJob(tx, found);
   if (job.epoch !== report.epoch) throw new StaleLease(job.id);
   if (report.seq <= job.last_seq) {
     // The answer to this report was lost; its content is recorded. After a report that ends the attempt the
@@ -57,16 +96,27 @@ async function record(
     if (job.isLeased || report.outcome !== undefined) return job;
     throw new StaleLease(job.id);
   }
-  if (!job.isLeased) throw new StaleLease(job.id);
-
-  const recorded = await writeReport(tx, job, report, request.deps.settings.leaseSeconds);
-  if (report.step !== undefined) await writeStep(tx, recorded, report, report.step);
-  if (report.outcome === undefined) {
-    await sql`select kule_queue_renew(${job.id}, ${job.epoch})`.execute(tx);
-    return recorded;
+  if (!job.isLeased || report.outcome === undefined) throw new StaleLease(job.id);
+  let reported: ReportedState = stateOf(job, report);
+  if (report.step !== undefined) {
+    const { leaseSeconds } = context.settings;
+    const [recorded] = (await progressQuery(job, report, leaseSeconds).execute(tx)).rows;
+    if (recorded === undefined) throw new StaleLease(job.id);
+    job = { ...recorded, isLeased: true };
+    reported = {};
   }
-  await endAttempt(tx, recorded, readOutcome(report.outcome), { handlers, settings: request.deps.settings });
-  return lockJob(tx, found);
+  const status = await endAttempt(tx, job, readOutcome(report.outcome), context, reported);
+  return { status, lease_until: null, cancel_requested: job.cancel_requested };
+}
+
+function stateOf(job: JobRow, report: Report): ReportedState {
+  const phase = report.phase ?? (job.phase as Report["phase"]) ?? null;
+  return {
+    last_seq: report.seq,
+    phase,
+    progress: nextProgress(job.progress, phase, report.progress ?? null),
+    irreversible: job.irreversible || report.irreversible === true,
+  };
 }
 
 async function lockJob(tx: Tx, job: JobRow): Promise<JobRow & { isLeased: boolean }> {
@@ -78,100 +128,6 @@ async function lockJob(tx: Tx, job: JobRow): Promise<JobRow & { isLeased: boolea
     .where("id", "=", job.id)
     .forUpdate()
     .executeTakeFirstOrThrow();
-}
-
-async function writeReport(tx: Tx, job: JobRow, report: Report, leaseSeconds: number): Promise<JobRow> {
-  const phase = report.phase ?? (job.phase as Report["phase"]) ?? null;
-  const row = await tx
-    .updateTable("job")
-    .set({
-      last_seq: report.seq,
-      phase,
-      progress: nextProgress(job.progress, phase, report.progress ?? null),
-      irreversible: job.irreversible || report.irreversible === true,
-      lease_until: sql<Date>`clock_timestamp() + make_interval(secs => ${leaseSeconds})`,
-    })
-    .where("organisation_id", "=", job.organisation_id)
-    .where(isHeld(job))
-    .returningAll()
-    .executeTakeFirst();
-  if (row === undefined) throw new StaleLease(job.id);
-  return row;
-}
-
-/** A step is one row: reported as running it begins, reported again by its name it ends. */
-async function writeStep(
-  tx: Tx,
-  job: JobRow,
-  report: Report,
-  step: NonNullable<Report["step"]>,
-): Promise<void> {
-  const isOver = step.status !== "running";
-  const finishedAt: RawBuilder<Date> | null = isOver ? sql<Date>`clock_timestamp()` : null;
-  const { numUpdatedRows } = await tx
-    .updateTable("job_step")
-    .set({
-      status: step.status,
-      finished_at: finishedAt,
-      message: sql<string | null>`coalesce(${keptStepText(step.message ?? null)}::text, message)`,
-      external_ref: sql<string | null>`coalesce(${step.external_ref ?? null}::text, external_ref)`,
-    })
-    .where("organisation_id", "=", job.organisation_id)
-    .where("job_id", "=", job.id)
-    .where("epoch", "=", job.epoch)
-    .where("name", "=", step.name)
-    .where("status", "=", "running")
-    .executeTakeFirst();
-  if (numUpdatedRows > 0n) return;
-  await endObservation(tx, job);
-  if (!(await hasRoomForStep(tx, job))) return;
-  await tx
-    .insertInto("job_step")
-    .values({
-      job_id: job.id,
-      organisation_id: job.organisation_id,
-      epoch: job.epoch,
-      seq: report.seq,
-      attempt: job.attempt,
-      phase: job.phase ?? "observe",
-      name: step.name,
-      status: step.status,
-      message: keptStepText(step.message ?? null),
-      external_ref: step.external_ref ?? null,
-      finished_at: finishedAt,
-    })
-    .execute();
-}
-
-/**
- * Counted in the job's row, which is locked, so that no rows are read. One statement for each step that
- * begins.
- */
-async function hasRoomForStep(tx: Tx, job: JobRow): Promise<boolean> {
-  const { numUpdatedRows } = await tx
-    .updateTable("job")
-    .set({ step_count: sql<number>`step_count + 1` })
-    .where("organisation_id", "=", job.organisation_id)
-    .where("id", "=", job.id)
-    .where("step_count", "<", maxStepsOfJob)
-    .executeTakeFirst();
-  return numUpdatedRows > 0n;
-}
-
-/**
- * A program observes before it plans and after it has acted; whatever it does next, that observation has
- * ended.
- */
-async function endObservation(tx: Tx, job: JobRow): Promise<void> {
-  await tx
-    .updateTable("job_step")
-    .set({ status: "succeeded", finished_at: sql<Date>`clock_timestamp()` })
-    .where("organisation_id", "=", job.organisation_id)
-    .where("job_id", "=", job.id)
-    .where("epoch", "=", job.epoch)
-    .where("status", "=", "running")
-    .where("name", "in", ["observe", "verify"])
-    .execute();
 }
 
 function readOutcome(outcome: NonNullable<Report["outcome"]>): AttemptOutcome {

@@ -6,6 +6,7 @@ import type { ApiRequest } from "../platform/api-request.ts";
 import { systemQuery, type Tx } from "../platform/database.ts";
 import { fieldError, Invalid } from "../platform/errors.ts";
 import { newId } from "../platform/ids.ts";
+import { inTransaction } from "../platform/transaction.ts";
 
 /**
  * Stores a key that is not the one in use: the region's first one is used from now on, another one waits for
@@ -23,7 +24,7 @@ export async function keepReportedKey(
     throw new Invalid([
       fieldError("/public_key", "invalid_format", "must be an X25519 public key in base64"),
     ]);
-  const kept = await request.db.transaction().execute((tx) => keep(tx, request, region, key));
+  const kept = await inTransaction(request.db, (tx) => keep(tx, request, region, key));
   const told = { region, fingerprint: keyFingerprint(key) };
   if (kept === "wait")
     request.deps.log.error(

@@ -9,6 +9,7 @@ import { newId } from "../platform/ids.ts";
 import { generatePassword, hashPassword } from "../platform/passwords.ts";
 import { BadSettings } from "../platform/settings.ts";
 import { parseToken, sameHash, type TokenKind } from "../platform/tokens.ts";
+import { inTransaction } from "../platform/transaction.ts";
 import { findUserByEmail, insertUser, passwordProof } from "../products/account/index.ts";
 import { insertMember, listMemberships } from "../products/members/index.ts";
 import { findOrganisationBySlug, insertOrganisation } from "../products/organisations/index.ts";
@@ -77,7 +78,7 @@ export async function seed(db: Database, names: Names): Promise<Seeded> {
     operator: await hashPassword(passwords.operator),
     organisation: await hashPassword(passwords.organisation),
   };
-  return db.transaction().execute(async (tx) => {
+  return inTransaction(db, async (tx) => {
     const operatorId = await ensureUser(tx, operatorEmail, "Operator", hashes.operator, true);
     const ownerId = await ensureUser(tx, ownerEmail, "Demo Owner", hashes.organisation, false);
     const organisation =

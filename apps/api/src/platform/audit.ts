@@ -1,10 +1,11 @@
 import type { AuditAction } from "@kule/contract/generated/operations";
 import type { SystemAuditAction } from "@kule/contract/system-audit";
 import type { ApiRequest } from "./api-request.ts";
-import { type Database, systemQuery, type Tx } from "./database.ts";
+import { type Database, isTransaction, systemQuery, type Tx } from "./database.ts";
 import { Invalid, type Refusal } from "./errors.ts";
 import { newId } from "./ids.ts";
 import { storableText } from "./storable-text.ts";
+import { sendAhead } from "./transaction.ts";
 
 export type AuditNote = {
   /** When it is not the operation's own. */
@@ -34,7 +35,7 @@ const secretFields = new Set([
 ]);
 const maxDetailCharacters = 4_000;
 
-/** Writes who did what and how it ended; in the transaction of what was done. */
+/** Writes who did what and how it ended; in the transaction of what was done, whose commit tells whether it could. */
 export async function writeAudit(
   connection: Database | Tx,
   request: ApiRequest,
@@ -45,7 +46,7 @@ export async function writeAudit(
   if (action === null) throw new Error(`${request.operation.id} has no audit action`);
   const actor = request.established.actor ?? caller?.actor;
   const onBehalf = caller?.isOperator === true && request.organisationOrNull !== null;
-  await systemQuery(connection, "the audit trail holds rows of no organisation too")
+  const row = systemQuery(connection, "the audit trail holds rows of no organisation too")
     .insertInto("audit")
     .values({
       id: newId("aud"),
@@ -62,8 +63,9 @@ export async function writeAudit(
       request_id: request.id,
       source_address: request.sourceAddress,
       details: JSON.stringify({ ...note.details, ...(onBehalf ? { on_behalf: true } : {}) }),
-    })
-    .execute();
+    });
+  if (isTransaction(connection)) sendAhead(connection, row);
+  else await row.execute();
   request.established.audited = true;
 }
 

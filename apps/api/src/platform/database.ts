@@ -1,5 +1,11 @@
 import type { DB } from "@kule/database/generated/rows";
-import { Kysely, PostgresDialect, type PostgresPool, type Transaction } from "kysely";
+import {
+  type DatabaseConnection,
+  Kysely,
+  type KyselyPlugin,
+  PostgresDialect,
+  type PostgresPool,
+} from "kysely";
 import pg from "pg";
 import { type News, newsOfNotice } from "./committed-news.ts";
 import { crashPoint, hasCrashPoints } from "./crash-points.ts";
@@ -7,7 +13,39 @@ import { DatabaseAway } from "./database-errors.ts";
 import { tenantGuard } from "./tenant-guard.ts";
 
 export type Database = Kysely<DB>;
-export type Tx = Transaction<DB>;
+
+declare const inTransaction: unique symbol;
+/** A transaction (see transaction.ts). */
+export type Tx = Kysely<DB> & { readonly [inTransaction]: true };
+
+/** Where transactions of a database get their connections. */
+type TransactionPool = {
+  readonly connect: () => Promise<pg.PoolClient>;
+  readonly plugins: readonly KyselyPlugin[];
+};
+
+const pools = new WeakMap<Kysely<DB>, TransactionPool>();
+const connections = new WeakMap<Kysely<DB>, DatabaseConnection>();
+
+export function poolOf(db: Database): TransactionPool {
+  const pool = pools.get(db);
+  if (pool === undefined) throw new Error("a transaction begins on the database as it was opened");
+  return pool;
+}
+
+export function noteConnection(tx: Tx, connection: DatabaseConnection): void {
+  connections.set(tx, connection);
+}
+
+export function connectionOf(tx: Tx): DatabaseConnection {
+  const connection = connections.get(tx);
+  if (connection === undefined) throw new Error("this is no transaction");
+  return connection;
+}
+
+export function isTransaction(connection: Database | Tx): connection is Tx {
+  return connections.has(connection);
+}
 
 export type DatabaseOptions = {
   readonly url: string;
@@ -124,7 +162,9 @@ export function openDatabase(options: DatabaseOptions): OpenDatabase {
     lock_timeout: 5_000,
     idle_in_transaction_session_timeout: 30_000,
     application_name: "kule-api",
-  });
+    // Statements that do not wait for each other are sent together (see transaction.ts).
+    pipeline: true,
+  } as pg.PoolConfig);
   pool.on("error", onError);
   pool.on("connect", (client) => client.on("error", onError));
   const connecting: PostgresPool = {
@@ -136,10 +176,9 @@ export function openDatabase(options: DatabaseOptions): OpenDatabase {
       }) as ReturnType<PostgresPool["connect"]>,
     end: () => pool.end(),
   };
-  const db = new Kysely<DB>({
-    dialect: new PostgresDialect({ pool: connecting }),
-    plugins: options.guardTenants ? [tenantGuard] : [],
-  });
+  const plugins = options.guardTenants ? [tenantGuard] : [];
+  const db = new Kysely<DB>({ dialect: new PostgresDialect({ pool: connecting }), plugins });
+  pools.set(db, { connect: connecting.connect as TransactionPool["connect"], plugins });
   return {
     db,
     poolUse: () => ({ total: pool.totalCount, idle: pool.idleCount, waiting: pool.waitingCount }),
@@ -158,7 +197,12 @@ export function systemQuery<Connection extends Database | Tx>(
   reason: string,
 ): Connection {
   reasons.add(reason);
-  return connection.withoutPlugins() as Connection;
+  const bare = connection.withoutPlugins() as Connection;
+  const own = connections.get(connection);
+  if (own !== undefined) connections.set(bare, own);
+  const pool = pools.get(connection);
+  if (pool !== undefined) pools.set(bare, { ...pool, plugins: [] });
+  return bare;
 }
 
 /** Reasons given to systemQuery so far in this process. */

@@ -8,6 +8,7 @@ import { Conflict, fieldError, Invalid } from "./errors.ts";
 import { slowDigest } from "./passwords.ts";
 import type { Reply } from "./reply.ts";
 import { storableText } from "./storable-text.ts";
+import { sendAhead } from "./transaction.ts";
 
 /*
  * A key belongs to one caller, method and path, and is stored in the transaction of its effect: both exist
@@ -82,16 +83,16 @@ export async function takeKey(tx: Tx, request: ApiRequest, key: string): Promise
 }
 
 /** Stores the answer without its secrets. */
-export async function storeAnswer(
+export function storeAnswer(
   tx: Tx,
   request: ApiRequest,
   key: string,
   answer: Reply,
   secretFields: readonly string[],
-): Promise<void> {
+): void {
   const body = withoutSecrets(answer.body, secretFields);
   const scope = scopeOf(request, key);
-  await keysOf(tx)
+  const stored = keysOf(tx)
     .updateTable("idempotency_key")
     .set({
       status: answer.status,
@@ -102,8 +103,8 @@ export async function storeAnswer(
     .where("subject", "=", scope.subject)
     .where("method", "=", scope.method)
     .where("path", "=", scope.path)
-    .where("key", "=", scope.key)
-    .execute();
+    .where("key", "=", scope.key);
+  sendAhead(tx, stored);
 }
 
 function withoutSecrets(body: unknown, secretFields: readonly string[]): unknown {

@@ -7,6 +7,7 @@ import { type Selectable, sql } from "kysely";
 import { crashPoint } from "./crash-points.ts";
 import type { Tx } from "./database.ts";
 import { newId } from "./ids.ts";
+import { send, sendAhead } from "./transaction.ts";
 
 export type JobRow = Selectable<DB["job"]>;
 
@@ -32,51 +33,59 @@ export type JobError = Schemas["JobError"];
  * may exist without the other. The resource's row must be locked by this transaction.
  */
 export async function queueJob(tx: Tx, job: NewJob): Promise<JobRow> {
-  const row = await insertJob(tx, job, {});
-  await addQueueEntry(tx, row);
-  return row;
+  await crashPoint("allocated");
+  const id = newId("job");
+  const written = send(tx, jobInsert(tx, id, job, {}));
+  await crashPoint("job-written");
+  addQueueEntry(tx, id);
+  const [row] = await written;
+  await crashPoint("queued");
+  return row as JobRow;
 }
 
 /** The end of every job adds one row to the audit trail, in the transaction that ends it. */
-export async function noteJobEnd(
+export function noteJobEnd(
   tx: Tx,
   job: JobRow,
   status: "succeeded" | "failed" | "cancelled",
   code: string | null,
-): Promise<void> {
+): void {
   const byAgent = job.status === "running" && job.agent_token_id !== null;
-  await tx
-    .insertInto("audit")
-    .values({
-      id: newId("aud"),
-      organisation_id: job.organisation_id,
-      region: job.region,
-      actor_type: byAgent ? "agent" : "system",
-      actor_id: byAgent ? job.agent_token_id : null,
-      // Its organisation reads this, and an agent may call itself anything.
-      actor_name: byAgent ? `agent of ${job.region}` : null,
-      action: "job.end" satisfies SystemAuditAction,
-      resource: job.id,
-      outcome: status === "succeeded" ? "succeeded" : "failed",
-      http_status: 200,
-      code,
-      request_id: job.request_id,
-      source_address: null,
-      details: JSON.stringify({ kind: job.kind, status, resource: job.resource_id }),
-    })
-    .execute();
+  const row = tx.insertInto("audit").values({
+    id: newId("aud"),
+    organisation_id: job.organisation_id,
+    region: job.region,
+    actor_type: byAgent ? "agent" : "system",
+    actor_id: byAgent ? job.agent_token_id : null,
+    // Its organisation reads this, and an agent may call itself anything.
+    actor_name: byAgent ? `agent of ${job.region}` : null,
+    action: "job.end" satisfies SystemAuditAction,
+    resource: job.id,
+    outcome: status === "succeeded" ? "succeeded" : "failed",
+    http_status: 200,
+    code,
+    request_id: job.request_id,
+    source_address: null,
+    details: JSON.stringify({ kind: job.kind, status, resource: job.resource_id }),
+  });
+  sendAhead(tx, row);
 }
 
 /** Writes a job that has already ended, because the region has nothing to do. */
 export async function recordDoneJob(tx: Tx, job: NewJob): Promise<JobRow> {
-  const row = await insertJob(tx, job, {
-    status: "succeeded",
-    progress: 100,
-    started_at: sql<Date>`clock_timestamp()`,
-    finished_at: sql<Date>`clock_timestamp()`,
-  });
-  await noteJobEnd(tx, row, "succeeded", null);
-  return row;
+  await crashPoint("allocated");
+  const [row] = await send(
+    tx,
+    jobInsert(tx, newId("job"), job, {
+      status: "succeeded",
+      progress: 100,
+      started_at: sql<Date>`clock_timestamp()`,
+      finished_at: sql<Date>`clock_timestamp()`,
+    }),
+  );
+  await crashPoint("job-written");
+  noteJobEnd(tx, row as JobRow, "succeeded", null);
+  return row as JobRow;
 }
 
 type Ended = {
@@ -86,12 +95,11 @@ type Ended = {
   readonly finished_at?: ReturnType<typeof sql<Date>>;
 };
 
-async function insertJob(tx: Tx, job: NewJob, ended: Ended): Promise<JobRow> {
-  await crashPoint("allocated");
-  const row = await tx
+function jobInsert(tx: Tx, id: string, job: NewJob, ended: Ended) {
+  return tx
     .insertInto("job")
     .values({
-      id: newId("job"),
+      id,
       organisation_id: job.organisationId,
       region: job.region,
       kind: job.kind,
@@ -103,15 +111,11 @@ async function insertJob(tx: Tx, job: NewJob, ended: Ended): Promise<JobRow> {
       irreversible: job.irreversible ?? false,
       ...ended,
     })
-    .returningAll()
-    .executeTakeFirstOrThrow();
-  await crashPoint("job-written");
-  return row;
+    .returningAll();
 }
 
-async function addQueueEntry(tx: Tx, job: JobRow): Promise<void> {
-  await sql`select kule_queue_add(${job.id})`.execute(tx);
-  await crashPoint("queued");
+function addQueueEntry(tx: Tx, jobId: string): void {
+  sendAhead(tx, sql`select kule_queue_add(${jobId})`);
 }
 
 export type OpenJobs = { readonly running: JobRow | null; readonly queued: JobRow | null };
@@ -133,22 +137,17 @@ export async function lockOpenJobs(tx: Tx, organisationId: string, resourceId: s
 }
 
 /** Ends a queued job: another one takes its place in the queue, or it is no longer wanted. */
-export async function cancelQueuedJob(
-  tx: Tx,
-  job: JobRow,
-  code: JobErrorCode,
-  message: string,
-): Promise<void> {
+export function cancelQueuedJob(tx: Tx, job: JobRow, code: JobErrorCode, message: string): void {
   const error: JobError = { code, message, step: null, retryable: false };
-  await tx
+  const ended = tx
     .updateTable("job")
     .set({ status: "cancelled", finished_at: sql<Date>`clock_timestamp()`, error: JSON.stringify(error) })
     .where("organisation_id", "=", job.organisation_id)
     .where("id", "=", job.id)
-    .where("status", "=", "queued")
-    .execute();
-  await sql`select kule_queue_finish(${job.id}, ${job.epoch})`.execute(tx);
-  await noteJobEnd(tx, job, "cancelled", code);
+    .where("status", "=", "queued");
+  sendAhead(tx, ended);
+  sendAhead(tx, sql`select kule_queue_finish(${job.id}, ${job.epoch})`);
+  noteJobEnd(tx, job, "cancelled", code);
 }
 
 /**
@@ -194,7 +193,8 @@ export async function requeueEndedJob(tx: Tx, job: JobRow): Promise<JobRow> {
     .returningAll()
     .executeTakeFirstOrThrow();
   await crashPoint("job-written");
-  await addQueueEntry(tx, row);
+  addQueueEntry(tx, row.id);
+  await crashPoint("queued");
   return row;
 }
 

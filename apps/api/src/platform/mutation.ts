@@ -8,6 +8,7 @@ import { isCollision } from "./database-errors.ts";
 import { Conflict } from "./errors.ts";
 import { storeAnswer, takeKey } from "./idempotency.ts";
 import type { Reply } from "./reply.ts";
+import { inTransaction, sendAhead } from "./transaction.ts";
 
 export type Outcome = {
   readonly reply: Reply;
@@ -66,9 +67,9 @@ function attemptMutation(
   options: MutationOptions,
 ): Promise<Reply> {
   const key = request.dryRun ? undefined : request.idempotencyKey;
-  return request.db.transaction().execute(async (tx) => {
+  return inTransaction(request.db, async (tx) => {
     const organisation = request.organisationOrNull;
-    if (organisation !== null) await actAs(tx, organisation.id);
+    if (organisation !== null) actAs(tx, organisation.id);
     if (key !== undefined) {
       const replayed = await takeKey(tx, request, key);
       if (replayed !== null) {
@@ -94,7 +95,7 @@ function attemptMutation(
       code: null,
       details: { ...requestDetails(request), ...details },
     });
-    if (key !== undefined) await storeAnswer(tx, request, key, reply, secretFields ?? []);
+    if (key !== undefined) storeAnswer(tx, request, key, reply, secretFields ?? []);
     return reply;
   });
 }
@@ -103,6 +104,6 @@ function attemptMutation(
  * From here to its end the transaction sees and writes this organisation's rows only, whatever its queries
  * are.
  */
-export async function actAs(tx: Tx, organisationId: string): Promise<void> {
-  await sql`select set_config('app.organisation', ${organisationId}, true)`.execute(tx);
+export function actAs(tx: Tx, organisationId: string): void {
+  sendAhead(tx, sql`select set_config('app.organisation', ${organisationId}, true)`);
 }

@@ -3,8 +3,9 @@ import { Client } from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { ApiWorld, type TestOrganisation } from "../testing/api-world.ts";
 import { ed25519Line } from "../testing/ssh-key-lines.ts";
-import type { Database } from "./database.ts";
+import { type Database, systemQuery } from "./database.ts";
 import { actAs } from "./mutation.ts";
+import { inTransaction } from "./transaction.ts";
 
 let world: ApiWorld;
 let acme: TestOrganisation;
@@ -18,13 +19,13 @@ beforeAll(async () => {
   other = await world.addOrganisation("other");
   await other.owner.post("/ssh-keys", { name: "theirs", public_key: ed25519Line() });
   await acme.owner.post("/ssh-keys", { name: "ours", public_key: ed25519Line() });
-  db = world.replica.deps.db.withoutPlugins();
+  db = systemQuery(world.replica.deps.db, "queries without their organisation");
 });
 afterAll(() => world.close());
 
 function within<Result>(organisationId: string, work: (tx: Parameters<typeof actAs>[0]) => Promise<Result>) {
-  return db.transaction().execute(async (tx) => {
-    await actAs(tx, organisationId);
+  return inTransaction(db, async (tx) => {
+    actAs(tx, organisationId);
     return work(tx);
   });
 }

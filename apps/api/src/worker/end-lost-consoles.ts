@@ -1,4 +1,5 @@
 import type { Database } from "../platform/database.ts";
+import { inTransaction } from "../platform/transaction.ts";
 import { auditEnd, closeAbandoned } from "../products/consoles/index.ts";
 
 /**
@@ -6,7 +7,7 @@ import { auditEnd, closeAbandoned } from "../products/consoles/index.ts";
  * They count for no limit by then; this records their end.
  */
 export function endLostConsoles(db: Database): Promise<number> {
-  return db.transaction().execute(async (tx) => {
+  return inTransaction(db, async (tx) => {
     const ended = await closeAbandoned(tx);
     for (const each of ended)
       if (each.redeemed_at !== null) await auditEnd(tx, each, { reason: "lost", bytes: null });

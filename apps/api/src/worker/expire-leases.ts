@@ -4,6 +4,7 @@ import { systemQuery, type Tx } from "../platform/database.ts";
 import type { Deps } from "../platform/deps.ts";
 import { handlerOf } from "../platform/job-handler.ts";
 import type { JobRow } from "../platform/jobs.ts";
+import { inTransaction } from "../platform/transaction.ts";
 
 const reason = "the reaper looks after the jobs of all";
 
@@ -29,14 +30,13 @@ export async function expireLeases(
   let reaped = 0;
   const failures: unknown[] = [];
   for (const job of expired) {
-    const done = await db
-      .transaction()
-      .execute((tx) => reap(tx, job, { handlers, settings }))
-      .catch((error: unknown) => {
+    const done = await inTransaction(db, (tx) => reap(tx, job, { handlers, settings })).catch(
+      (error: unknown) => {
         // One job that cannot be ended must not delay the others; its error is thrown when they are done.
         if (!(error instanceof StaleLease)) failures.push(error);
         return false;
-      });
+      },
+    );
     if (done) reaped += 1;
   }
   if (failures.length > 0) throw new AggregateError(failures, `${failures.length} leases cannot be reaped`);

@@ -5,6 +5,7 @@ import type { Deps } from "../platform/deps.ts";
 import { newId } from "../platform/ids.ts";
 import { lockOpenJobs, queueJob } from "../platform/jobs.ts";
 import { actAs } from "../platform/mutation.ts";
+import { inTransaction } from "../platform/transaction.ts";
 import { lockServer, preemptQueuedJob } from "../products/servers/index.ts";
 
 type Work = Pick<Deps, "db">;
@@ -23,8 +24,8 @@ export async function expireRemovalBuffer(
   organisationId: string,
   serverId: string,
 ): Promise<boolean> {
-  return db.transaction().execute(async (tx) => {
-    await actAs(tx, organisationId);
+  return inTransaction(db, async (tx) => {
+    actAs(tx, organisationId);
     const server = await lockServer(tx, organisationId, serverId);
     if (server === null || server.status !== "pending_deletion") return false;
     // An operator's lock prevents it; the sweep finds the server when the lock is gone.

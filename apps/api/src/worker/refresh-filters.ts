@@ -1,6 +1,7 @@
 import type { Deps } from "../platform/deps.ts";
 import { newId } from "../platform/ids.ts";
 import { actAs } from "../platform/mutation.ts";
+import { inTransaction } from "../platform/transaction.ts";
 import { refreshFilters } from "../products/firewalls/index.ts";
 
 /**
@@ -12,8 +13,8 @@ export async function refreshFiltersOf(
   organisationId: string,
   region: string,
 ): Promise<number> {
-  const jobs = await db.transaction().execute(async (tx) => {
-    await actAs(tx, organisationId);
+  const jobs = await inTransaction(db, async (tx) => {
+    actAs(tx, organisationId);
     return refreshFilters(tx, organisationId, region, {
       requestedBy: { type: "system", id: null, name: "firewalls" },
       requestId: newId("req"),

@@ -42,6 +42,11 @@ export const row: Row = {
           find: "if (report.seq <= job.last_seq) {",
           replace: "if (report.seq < 0) {",
         },
+        {
+          file: "packages/database/src/migrations/0001-baseline/job-queue.ts",
+          find: "and epoch = p_epoch and last_seq < p_seq",
+          replace: "and epoch = p_epoch",
+        },
       ],
       expects: /one report was recorded twice|its reports went back|is recorded \d+ times|was answered 500/,
     },

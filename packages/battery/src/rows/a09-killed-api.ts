@@ -27,8 +27,8 @@ export const row: Row = {
         {
           file: "apps/api/src/platform/jobs.ts",
           // biome-ignore lint/suspicious/noTemplateCurlyInString: the text of a template in the product
-          find: "await sql`select kule_queue_add(${job.id})`.execute(tx);",
-          replace: "(globalThis.lateEntries ??= []).push(job.id);",
+          find: "sendAhead(tx, sql`select kule_queue_add(${jobId})`);",
+          replace: "(globalThis.lateEntries ??= []).push(jobId);",
         },
         {
           file: "apps/api/src/platform/mutation.ts",

@@ -14,8 +14,10 @@ export const row: Row = {
         {
           file: "apps/api/src/agent/report-step.ts",
           // biome-ignore lint/suspicious/noTemplateCurlyInString: the text of a template in the product
-          find: "lease_until: sql<Date>`clock_timestamp() + make_interval(secs => ${leaseSeconds})`,",
-          replace: "lease_until: new Date(Date.now() + leaseSeconds * 1000),",
+          find: "${leaseSeconds}::integer",
+          replace:
+            // biome-ignore lint/suspicious/noTemplateCurlyInString: the text of a template in the product
+            "extract(epoch from ${new Date(Date.now() + leaseSeconds * 1000)}::timestamptz - clock_timestamp())::integer",
         },
       ],
       expects: /the lease of \S+ had [\d.]+ s to run/,

@@ -24,23 +24,20 @@ export const row: Row = {
   minutes: 1,
   mutants: [
     {
-      name: "no-subnet-lock",
-      removes: "the lock on the subnet's row while an address is chosen",
+      name: "address-taken-over",
+      removes: "the look whether somebody else has just got the address that was free",
       patches: [
         {
-          file: subnetStore,
-          find: `.where("id", "=", id)
-    .forUpdate()`,
-          replace: `.where("id", "=", id)`,
-        },
-        {
-          file: "apps/api/src/products/servers/surroundings.ts",
-          find: `.where("status", "<>", "deleting")
-    .forUpdate()`,
-          replace: `.where("status", "<>", "deleting")`,
+          file: "packages/database/src/migrations/0001-baseline/addresses.ts",
+          find: `on conflict (subnet_id, address) do nothing;
+      if found then
+        perform`,
+          replace: `on conflict (subnet_id, address) do update set nic_id = excluded.nic_id, state = 'used';
+      if found then
+        perform`,
         },
       ],
-      expects: /answers that nothing explains: .*409 address_in_use/,
+      expects: /answers that nothing explains: .*500|has no address/,
     },
     {
       name: "reserved-twice",

@@ -28,7 +28,7 @@ export const row: Row = {
       patches: [
         {
           file: "apps/api/src/platform/mutation.ts",
-          find: "if (organisation !== null) await actAs(tx, organisation.id);",
+          find: "if (organisation !== null) actAs(tx, organisation.id);",
           replace: "",
         },
       ],

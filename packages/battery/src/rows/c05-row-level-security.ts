@@ -42,8 +42,8 @@ export const row: Row = {
       patches: [
         {
           file: "apps/api/src/platform/mutation.ts",
-          find: ", true)`.execute(tx);",
-          replace: ", false)`.execute(tx);",
+          find: ", true)`);",
+          replace: ", false)`);",
         },
       ],
       expects: /a connection of the pool still acts as org_/,

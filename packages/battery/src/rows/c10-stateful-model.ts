@@ -76,6 +76,11 @@ export const row: Row = {
           find: "if (job.epoch !== report.epoch) throw new StaleLease(job.id);",
           replace: "",
         },
+        {
+          file: "packages/database/src/migrations/0001-baseline/job-queue.ts",
+          find: "and epoch = p_epoch and last_seq < p_seq",
+          replace: "and last_seq < p_seq",
+        },
       ],
       expects: /the report of a former holder of \w+: the API says \[200/,
     },

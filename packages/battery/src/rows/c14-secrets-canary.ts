@@ -72,7 +72,7 @@ export const row: Row = {
       patches: [
         {
           file: "apps/api/src/products/servers/settle.ts",
-          find: "if (settled.wipesSecret) await wipeSecret(tx, server);",
+          find: "if (settled.wipesSecret) wipeSecret(tx, server);",
           replace: "if (settled.wipesSecret && wipeSecret === null) return;",
         },
       ],

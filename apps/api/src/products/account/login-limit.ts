@@ -3,6 +3,7 @@ import { networkOf } from "../../platform/address-network.ts";
 import type { ApiRequest } from "../../platform/api-request.ts";
 import { type Database, systemQuery, type Tx } from "../../platform/database.ts";
 import { RateLimited } from "../../platform/errors.ts";
+import { inTransaction } from "../../platform/transaction.ts";
 
 const windowSeconds = 900;
 const maxFailures = 10;
@@ -88,7 +89,7 @@ type Bound = {
 
 /** Counts one more of each subject, unless one of them has had its share: one after the other, at whichever replica. */
 function note(db: Database, subjects: readonly string[], { windowSeconds: window, isOver, refusal }: Bound) {
-  return db.transaction().execute(async (tx) => {
+  return inTransaction(db, async (tx) => {
     for (const each of subjects)
       await sql`select pg_advisory_xact_lock(hashtextextended(${`login ${each}`}, 0))`.execute(tx);
     const over = (await countFailures(tx, subjects, window)).filter(isOver);

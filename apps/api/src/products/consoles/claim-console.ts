@@ -6,6 +6,7 @@ import { systemQuery, type Tx } from "../../platform/database.ts";
 import { violatedConstraint } from "../../platform/database-errors.ts";
 import { listenFor } from "../../platform/news.ts";
 import { noContent, type Reply, reply } from "../../platform/reply.ts";
+import { inTransaction } from "../../platform/transaction.ts";
 import { type SessionRow, takeWaiting } from "./store.ts";
 
 type Claimed = Schemas["ClaimedConsole"]["console"];
@@ -41,7 +42,7 @@ export async function claimConsole(request: ApiRequest<"claimConsole">): Promise
  */
 async function claimOnce(request: ApiRequest<"claimConsole">, region: string): Promise<Claimed | null> {
   const look = () =>
-    request.db.transaction().execute(async (tx) => {
+    inTransaction(request.db, async (tx) => {
       const claim = { region, claimId: request.body.claim_id, tokenId: request.caller.tokenId };
       const session = await takeWaiting(tx, claim);
       return session === null ? null : render(tx, session);

@@ -4,6 +4,7 @@ import type { WebSocket } from "ws";
 import { findCaller } from "../../platform/caller.ts";
 import type { Deps } from "../../platform/deps.ts";
 import type { TokenKind } from "../../platform/tokens.ts";
+import { inTransaction } from "../../platform/transaction.ts";
 import { LiveSession, regionPace, type SessionTimes, viewerPace } from "./live-session.ts";
 import { auditEnd, auditSession } from "./session-audit.ts";
 import { SessionNotes } from "./session-notes.ts";
@@ -185,13 +186,13 @@ export class ConsoleHub {
   }
 
   async #noteOpened(row: SessionRow): Promise<void> {
-    await this.#deps.db.transaction().execute(async (tx) => {
+    await inTransaction(this.#deps.db, async (tx) => {
       if (await markOpen(tx, row)) await auditSession(tx, row, "opened", {});
     });
   }
 
   async #noteEnded(row: SessionRow, end: SessionEnd): Promise<void> {
-    await this.#deps.db.transaction().execute(async (tx) => {
+    await inTransaction(this.#deps.db, async (tx) => {
       if (await markClosed(tx, row, end)) await auditEnd(tx, row, end);
     });
   }

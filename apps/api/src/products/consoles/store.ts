@@ -2,7 +2,7 @@ import type { RequestQuery } from "@kule/contract/schemas";
 import type { DB } from "@kule/database/generated/rows";
 import { type ConsoleType, consoleLimits, type LiveSession } from "@kule/rules/consoles/console";
 import { type Selectable, sql } from "kysely";
-import { type Database, systemQuery, type Tx } from "../../platform/database.ts";
+import { type Database, isTransaction, systemQuery, type Tx } from "../../platform/database.ts";
 import { fetchPage, newestFirst, type Page } from "../../platform/pagination.ts";
 import { replicaIsGone } from "./replica-store.ts";
 
@@ -73,7 +73,7 @@ export async function findLiveSession(
     .where("server_id", "=", serverId)
     .where("id", "=", id)
     .where(isLive);
-  return (await (connection.isTransaction ? query.forUpdate() : query).executeTakeFirst()) ?? null;
+  return (await (isTransaction(connection) ? query.forUpdate() : query).executeTakeFirst()) ?? null;
 }
 
 /** Ends sessions: at once those that no process holds, the others as soon as their process is notified. */

@@ -1,4 +1,5 @@
-import type { ServerHooks } from "../servers/index.ts";
+import { hasAttachments } from "../../platform/filter-refresh.ts";
+import { mayBeFiltered, type ServerHooks } from "../servers/index.ts";
 import { renderFilter } from "./filter.ts";
 import { attachToNewServer, firewallsOfNewServerErrors, lockForNewServer } from "./new-server.ts";
 import { retryFilter, settleFilter } from "./settle.ts";
@@ -12,6 +13,11 @@ export const firewallsOfServers: ServerHooks = {
   // After the addresses of the products before it: the rules are about them.
   give: (tx, server, { firewall_ids = [] }) => attachToNewServer(tx, server, firewall_ids),
   filter: renderFilter,
-  settle: (tx, server, { job, end }) => settleFilter(tx, server, job, end),
+  settle: async (tx, { organisation_id, region }) => {
+    const isAnyAttached = await hasAttachments(tx, organisation_id, region);
+    return async (server, { job, end }) => {
+      if (mayBeFiltered(server, isAnyAttached)) await settleFilter(tx, server, job, end);
+    };
+  },
   retried: retryFilter,
 };

@@ -5,7 +5,7 @@ import { newId } from "../../platform/ids.ts";
 import type { JobEnd } from "../../platform/job-handler.ts";
 import { type JobRow, lockOpenJobs } from "../../platform/jobs.ts";
 import { digestOfFilter, noFilter, storedDigest, unknownFilter } from "../inventory/index.ts";
-import { isFiltered, writesFilter } from "../servers/index.ts";
+import { writesFilter } from "../servers/index.ts";
 import { filterOf, storedFilterId } from "./filter.ts";
 import { loadIntent } from "./intent.ts";
 import { canGetFilterJob, queueFirewallJob } from "./refresh.ts";
@@ -32,12 +32,11 @@ const moves: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Records what the end of any job of a server means for its filter, and queues another job for what is
+ * Records what the end of any job of a server that may be filtered means for its filter, and queues another job for what is
  * missing. So changes while a job runs, in whichever order, are applied in the end.
  */
 export async function settleFilter(tx: Tx, server: SettledServer, job: JobRow, end: JobEnd): Promise<void> {
   const { organisation_id: organisationId, region } = server;
-  if (!(await isFiltered(tx, server))) return;
   if (moves.has(job.kind) && end.status === "succeeded") await queueFilterRefresh(tx, organisationId, region);
   if (server.status === "deleted") {
     await tx

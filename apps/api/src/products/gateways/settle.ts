@@ -87,7 +87,7 @@ async function gone(tx: Tx, gateway: GatewayRow, job: JobRow, settings: Settings
   const ip = await lockPublicIp(tx, organisationId, held.id);
   // An address that the gateway was created with, or that is protected, stays the organisation's.
   if (ip === null || ip.protect_delete || gateway.keeps_address) return;
-  await releasePublicIp(tx, ip, settings.addressQuarantineSeconds, { jobId: job.id, source: "verify" });
+  await releasePublicIp(tx, ip, settings.addressQuarantineSeconds, { job, source: "verify" });
 }
 
 /** No job that waits brings what this one has not brought. */

@@ -90,7 +90,7 @@ async function followDisk(tx: Tx, { server, orderedDiskGb }: Holder, guest: Gues
   await audit(tx, server, { disk_gb: { from: diskGb, to: disk_gb } });
   const grown = { ...server, disk_gb };
   const { diskIsCounted } = await openUsage(tx, server.organisation_id, server.id);
-  if (diskIsCounted) await recordUsage(tx, ["server.resized"], serverUsage(grown, null, "reconcile"));
+  if (diskIsCounted) recordUsage(tx, ["server.resized"], serverUsage(grown, null, "reconcile"));
   return grown;
 }
 
@@ -165,7 +165,7 @@ async function follow(tx: Tx, server: Server, guest: Guest | null): Promise<Foll
     .execute();
   if (result.status !== server.status) await noteChange(tx, server, result);
   if (result.stopsAgain) await stopAgain(tx, server);
-  await recordUsage(tx, result.usage, serverUsage(server, null, "reconcile"));
+  recordUsage(tx, result.usage, serverUsage(server, null, "reconcile"));
   return result;
 }
 

@@ -24,7 +24,7 @@ export async function cancelJob(
   if (!decision.allowed)
     throw new Conflict(invalidState("job_cancellable", decision.reason, { resource: job.id }), job.status);
   if (job.status === "queued") {
-    await cancelQueuedJob(tx, job, "cancelled", message);
+    cancelQueuedJob(tx, job, "cancelled", message);
     // An attempt before it may have switched the server off: what it observed last is what is known.
     const end = { status: "cancelled", message, code: null, ...seenByLastAttempt(job) } as const;
     await handlerOf(handlers, job).settle(tx, job, end, request.deps.settings);

@@ -2,6 +2,7 @@ import { sql } from "kysely";
 import { type Database, systemQuery } from "../../platform/database.ts";
 import { newId } from "../../platform/ids.ts";
 import { actAs } from "../../platform/mutation.ts";
+import { inTransaction } from "../../platform/transaction.ts";
 import { applyAgain, type Requester, requestNetworkApply } from "./apply.ts";
 import { hasOpenJob, lockNetwork } from "./store.ts";
 
@@ -52,8 +53,8 @@ export async function applyFirstTime(db: Database, region: string): Promise<numb
     .limit(mostAtOnce)
     .execute();
   for (const { id, organisation_id } of unapplied)
-    await db.transaction().execute(async (tx) => {
-      await actAs(tx, organisation_id);
+    await inTransaction(db, async (tx) => {
+      actAs(tx, organisation_id);
       const network = await lockNetwork(tx, organisation_id, id);
       if (network?.on_edge !== false) return;
       await requestNetworkApply(tx, organisation_id, id, bySystem("the region has an edge"));
@@ -91,8 +92,8 @@ const bySystem = (name: string): Requester => ({
 async function applyEach(db: Database, networks: readonly Candidate[], name: string): Promise<number> {
   let applied = 0;
   for (const { id, organisation_id } of networks) {
-    const isWritten = await db.transaction().execute(async (tx) => {
-      await actAs(tx, organisation_id);
+    const isWritten = await inTransaction(db, async (tx) => {
+      actAs(tx, organisation_id);
       const network = await lockNetwork(tx, organisation_id, id);
       // It was changed concurrently: the job of that change applies all of it.
       if (network?.status !== "active" || (await hasOpenJob(tx, organisation_id, id))) return false;

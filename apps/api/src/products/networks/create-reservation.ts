@@ -53,12 +53,13 @@ export async function createReservation(
     .onConflict((on) => on.constraint("reservation_name").doNothing())
     .executeTakeFirst();
   if (numInsertedOrUpdatedRows !== 1n) throw reservationNameTaken(body.name);
-  await allocateAddress(tx, {
+  const address = await allocateAddress(tx, {
     organisationId,
     subnetId: subnet.id,
     holder: { reservationId: id },
     wanted: body.address,
   });
+  if (address === null) throw new NotFound();
   const row = await findReservation(tx, organisationId, id, subnet.id);
   if (row === null) throw new Error("a reservation that was just made could not be found");
   return {

@@ -5,6 +5,7 @@ import { handlerOf, type JobHandlers } from "../../platform/job-handler.ts";
 import { cancelQueuedJob, lockOpenJobs } from "../../platform/jobs.ts";
 import { actAs } from "../../platform/mutation.ts";
 import type { Settings } from "../../platform/settings.ts";
+import { inTransaction } from "../../platform/transaction.ts";
 import { requestNetworkApply } from "./apply.ts";
 import { hasOpenJob, lockNetwork } from "./store.ts";
 
@@ -42,7 +43,7 @@ export async function endStrandedJobs(db: Database, region: string, context: Con
     .execute();
   let ended = 0;
   for (const each of stranded)
-    if (await db.transaction().execute((tx) => endStranded(tx, region, each, context))) ended += 1;
+    if (await inTransaction(db, (tx) => endStranded(tx, region, each, context))) ended += 1;
   return ended;
 }
 
@@ -53,7 +54,7 @@ async function endStranded(
   { handlers, settings }: Context,
 ): Promise<boolean> {
   const jobs = handlerOf(handlers, { resource_type: "network" });
-  await actAs(tx, organisation_id);
+  actAs(tx, organisation_id);
   await jobs.lockResource(tx, { organisation_id, resource_id: network_id } as never);
   const { queued } = await lockOpenJobs(tx, organisation_id, network_id);
   const { has_edge } = await tx
@@ -63,7 +64,7 @@ async function endStranded(
     .executeTakeFirstOrThrow();
   // Claimed, or an agent with an edge is back.
   if (queued === null || has_edge) return false;
-  await cancelQueuedJob(tx, queued, edgeMissing, message);
+  cancelQueuedJob(tx, queued, edgeMissing, message);
   await jobs.settle(tx, queued, { status: "cancelled", power: null, code: edgeMissing, message }, settings);
   return true;
 }
@@ -86,8 +87,8 @@ export async function applyStranded(db: Database, region: string): Promise<numbe
     .limit(mostAtOnce)
     .execute();
   for (const { id, organisation_id } of stranded)
-    await db.transaction().execute(async (tx) => {
-      await actAs(tx, organisation_id);
+    await inTransaction(db, async (tx) => {
+      actAs(tx, organisation_id);
       const network = await lockNetwork(tx, organisation_id, id);
       if (network === null || (await hasOpenJob(tx, organisation_id, id))) return;
       await requestNetworkApply(tx, organisation_id, id, {

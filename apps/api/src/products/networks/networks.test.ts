@@ -2,6 +2,7 @@ import { Client } from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { newId } from "../../platform/ids.ts";
 import { actAs } from "../../platform/mutation.ts";
+import { inTransaction } from "../../platform/transaction.ts";
 import { ApiWorld, type TestOrganisation } from "../../testing/api-world.ts";
 import { allocateAddress, ensureDefaultNetwork } from "./index.ts";
 
@@ -246,9 +247,16 @@ describe("addresses", () => {
   }
 
   function allocateFor(nicId: string, subnet: { id: string }, wanted?: string): Promise<string> {
-    return world.replica.deps.db.transaction().execute(async (tx) => {
-      await actAs(tx, acme.id);
-      return allocateAddress(tx, { organisationId: acme.id, subnetId: subnet.id, holder: { nicId }, wanted });
+    return inTransaction(world.replica.deps.db, async (tx) => {
+      actAs(tx, acme.id);
+      const address = await allocateAddress(tx, {
+        organisationId: acme.id,
+        subnetId: subnet.id,
+        holder: { nicId },
+        wanted,
+      });
+      if (address === null) throw new Error("the subnet is gone");
+      return address;
     });
   }
 
@@ -331,8 +339,8 @@ test("two first servers at the same time share one default network", async () =>
   const fresh = await world.addOrganisation("fresh");
   const results = await Promise.all(
     Array.from({ length: 8 }, () =>
-      world.replica.deps.db.transaction().execute(async (tx) => {
-        await actAs(tx, fresh.id);
+      inTransaction(world.replica.deps.db, async (tx) => {
+        actAs(tx, fresh.id);
         return ensureDefaultNetwork(tx, fresh.id, "r1", {
           requestedBy: { type: "system", id: null, name: "test" },
           requestId: "req_test",

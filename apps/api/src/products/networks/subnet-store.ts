@@ -74,7 +74,7 @@ export async function findSubnet(
   return (await rows.executeTakeFirst()) ?? null;
 }
 
-/** The subnet under its row lock: only the holder allocates its addresses. */
+/** The subnet under its row lock: only the holder allocates and releases addresses that a request names. */
 export async function lockSubnet(tx: Tx, organisationId: string, id: string): Promise<SubnetRow | null> {
   const row = await tx
     .selectFrom("subnet")

@@ -52,7 +52,7 @@ export async function takePublicIp(tx: Tx, wish: PublicIpRequest): Promise<strin
     .set({ state: "used", public_ip_id: id, free_after: null })
     .where("address", "=", found.address)
     .execute();
-  await recordUsage(tx, ["public_ip.allocated"], {
+  recordUsage(tx, ["public_ip.allocated"], {
     ...usageOf({
       id,
       organisation_id: wish.organisationId,
@@ -60,7 +60,7 @@ export async function takePublicIp(tx: Tx, wish: PublicIpRequest): Promise<strin
       address: found.address,
       labels: JSON.parse(wish.more.labels ?? "{}"),
     }),
-    jobId: null,
+    job: null,
     source: "request",
   });
   return id;
@@ -117,7 +117,7 @@ export async function releasePublicIp(
   tx: Tx,
   ip: PublicIpRow,
   quarantineSeconds: number,
-  by: Pick<UsageNote, "jobId" | "source">,
+  by: Pick<UsageNote, "job" | "source">,
 ): Promise<void> {
   const { id, organisation_id: organisationId } = ip;
   await tx
@@ -135,12 +135,12 @@ export async function releasePublicIp(
     .where("organisation_id", "=", organisationId)
     .where("id", "=", id)
     .execute();
-  await recordUsage(tx, ["public_ip.released"], { ...usageOf(ip), ...by });
+  recordUsage(tx, ["public_ip.released"], { ...usageOf(ip), ...by });
 }
 
 export function usageOf(
   ip: Pick<PublicIpRow, "id" | "organisation_id" | "region" | "address" | "labels">,
-): Omit<UsageNote, "jobId" | "source"> {
+): Omit<UsageNote, "job" | "source"> {
   return {
     organisationId: ip.organisation_id,
     region: ip.region,

@@ -19,7 +19,7 @@ export async function deletePublicIp(
   const [refusal] = decideRelease(factsOf(ip));
   if (refusal !== undefined) throw new Conflict(refusal);
   await releasePublicIp(tx, ip, request.deps.settings.addressQuarantineSeconds, {
-    jobId: null,
+    job: null,
     source: "request",
   });
   return { reply: noContent(), resource: ip.id, details: { region: ip.region, address: ip.address } };

@@ -1,7 +1,7 @@
 import type { ServerHooks } from "../servers/index.ts";
 import { attachIpToNewServer, publicIpOfNewServerErrors } from "./attach-to-new-server.ts";
 import { publicInterfaceOf } from "./payload.ts";
-import { catchUp, relatedServersOf, retryPublicIps, settlePublicIps } from "./settle.ts";
+import { catchUp, ipsOf, lockRelatedServers, retryPublicIps, settlePublicIps } from "./settle.ts";
 
 /** The hooks of public IPs for servers: their public interface, and what their jobs do to it. */
 export const publicIpsOfServers: ServerHooks = {
@@ -9,9 +9,12 @@ export const publicIpsOfServers: ServerHooks = {
   give: async (tx, { id, organisation_id, region }, { public_ip: wanted }) => {
     if (wanted !== undefined) await attachIpToNewServer(tx, organisation_id, { id, region }, wanted);
   },
-  relatedServers: relatedServersOf,
+  lockRelated: lockRelatedServers,
   publicInterface: publicInterfaceOf,
-  settle: (tx, server, { job, end, settings }) => settlePublicIps(tx, server, job, end, settings),
+  settle: async (tx, { id, organisation_id }) => {
+    const ips = await ipsOf(tx, organisation_id, id);
+    return (server, { job, end, settings }) => settlePublicIps(tx, ips, server, job, end, settings);
+  },
   retried: retryPublicIps,
   restored: catchUp,
 };

@@ -1,9 +1,10 @@
-import { sql } from "kysely";
+import { type RawBuilder, sql } from "kysely";
 import type { Tx } from "../../platform/database.ts";
 import { newId } from "../../platform/ids.ts";
 import type { JobEnd } from "../../platform/job-handler.ts";
 import { cancelQueuedJob, type JobRow, lockOpenJobs } from "../../platform/jobs.ts";
 import type { Settings } from "../../platform/settings.ts";
+import { sendAhead } from "../../platform/transaction.ts";
 import { releasePublicIp } from "./allocation.ts";
 import { callJob, queuePublicIpJob } from "./jobs.ts";
 import type { PublicIpRow } from "./store.ts";
@@ -18,10 +19,15 @@ export type SettledServer = {
 
 const isPublicIpJob = (job: JobRow) => job.kind === "PublicIpAttach" || job.kind === "PublicIpDetach";
 
-/** The servers that the end of this job may concern: those that an address of it moves to or from. */
-export async function relatedServersOf(tx: Tx, job: JobRow): Promise<(string | null)[]> {
-  const ips = await ipsOf(tx, job.organisation_id, job.resource_id);
-  return ips.flatMap((ip) => [ip.server_id, ip.held_by]);
+/** Locks the server's addresses; the servers that one of them moves to or from. */
+export function lockRelatedServers(
+  tx: Tx,
+  { organisation_id, resource_id }: Pick<JobRow, "organisation_id" | "resource_id">,
+): RawBuilder<{ id: string | null }> {
+  const own = sql`from public_ip where organisation_id = ${organisation_id}
+    and (server_id = ${resource_id} or held_by = ${resource_id})`;
+  sendAhead(tx, sql`select id ${own} order by id for update`);
+  return sql`(select unnest(array[server_id, held_by]) as id ${own})`;
 }
 
 /**
@@ -31,12 +37,15 @@ export async function relatedServersOf(tx: Tx, job: JobRow): Promise<(string | n
  */
 export async function settlePublicIps(
   tx: Tx,
+  ips: readonly PublicIpRow[],
   server: SettledServer,
   job: JobRow,
   end: JobEnd,
   settings: Settings,
 ): Promise<void> {
-  for (const ip of await ipsOf(tx, server.organisation_id, server.id)) {
+  // Under the server's lock: it has none, so none waits for a job.
+  if (ips.length === 0) return;
+  for (const ip of ips) {
     if (job.kind === "ServerDestroy" && end.status === "succeeded")
       await purged(tx, ip, server, job, settings);
     else if (end.status === "succeeded") await done(tx, ip, server, job, end);
@@ -46,7 +55,7 @@ export async function settlePublicIps(
 }
 
 /** Addresses that the server has, should have, or has not released yet, under their locks. */
-async function ipsOf(tx: Tx, organisationId: string, serverId: string): Promise<PublicIpRow[]> {
+export async function ipsOf(tx: Tx, organisationId: string, serverId: string): Promise<PublicIpRow[]> {
   return tx
     .selectFrom("public_ip")
     .selectAll()
@@ -165,7 +174,7 @@ async function notDone(
   if (isLeaving && ip.server_id !== null) {
     const { queued } = await lockOpenJobs(tx, ip.organisation_id, ip.server_id);
     if (queued?.kind === "PublicIpAttach")
-      await cancelQueuedJob(tx, queued, "move_failed", "The address could not be taken off its server");
+      cancelQueuedJob(tx, queued, "move_failed", "The address could not be taken off its server");
     return change(tx, ip, { ...reason("move_failed"), server_id: server.id });
   }
   if (isLeaving) return change(tx, ip, reason("detach_failed"));
@@ -190,7 +199,7 @@ async function purged(
     requires_reboot: false,
   });
   if (isHeld && ip.delete_with_server && !ip.protect_delete)
-    await releasePublicIp(tx, ip, settings.addressQuarantineSeconds, { jobId: job.id, source: "verify" });
+    await releasePublicIp(tx, ip, settings.addressQuarantineSeconds, { job, source: "verify" });
 }
 
 /**

@@ -16,7 +16,8 @@ export async function takeVmid(tx: Tx, region: string, serverId: string): Promis
         .selectFrom("region_vmid as candidate")
         .select("candidate.vmid")
         .where("candidate.region", "=", region)
-        .where("candidate.state", "=", "free")
+        // A literal: a plan for any state could not use the index of the free ones.
+        .where("candidate.state", "=", sql.lit("free"))
         .orderBy("candidate.vmid")
         .limit(1)
         .forUpdate()

@@ -10,6 +10,7 @@ import { newId } from "../../platform/ids.ts";
 import { queueJob } from "../../platform/jobs.ts";
 import type { Outcome } from "../../platform/mutation.ts";
 import { reply } from "../../platform/reply.ts";
+import { sendAhead } from "../../platform/transaction.ts";
 import { placeServer } from "../inventory/index.ts";
 import { viewWrittenJob } from "../jobs/index.ts";
 import { askedBy, type DefaultNetwork, ensureDefaultNetwork, hasDefaultNetwork } from "../networks/index.ts";
@@ -17,7 +18,7 @@ import { quotaOfPackage, quotaRefusalsUnderLock } from "../quotas/index.ts";
 import { takeVmid } from "./allocations.ts";
 import { blocked, linksTo, refuseConflicts, would, writtenServer } from "./answers.ts";
 import { addFirstInterface } from "./first-interface.ts";
-import type { ServerHooks } from "./hooks.ts";
+import type { HookedServer, ServerHooks } from "./hooks.ts";
 import { type Placement, placementOf } from "./placement.ts";
 import { keepNewPassword } from "./server-secret.ts";
 import { findNamesake } from "./store.ts";
@@ -50,7 +51,12 @@ export async function createServer(
 
 async function decide(request: Request, tx: Tx, { region, image, plan, subnet }: Placement) {
   const { body, organisationId } = request;
-  const facts = await readCreateFacts(tx, organisationId, region.slug);
+  const [facts, placed, nameTakenBy, subnetFacts] = await Promise.all([
+    readCreateFacts(tx, organisationId, region.slug),
+    placeServer(tx, region.slug, image.slug, plan),
+    findNamesake(tx, organisationId, region.slug, body.name),
+    subnet === null ? null : findSubnetFacts(tx, organisationId, subnet, body.private_ip, request.dryRun),
+  ]);
   // First of all that is locked: creates of an organisation with a limit go one after the other from here on.
   const fullQuotas = facts.isLimited
     ? await quotaRefusalsUnderLock(tx, organisationId, async () => ({
@@ -61,7 +67,6 @@ async function decide(request: Request, tx: Tx, { region, image, plan, subnet }:
         ...(body.public_ip === "auto" ? { public_ips: 1 } : {}),
       }))
     : [];
-  const placed = await placeServer(tx, region.slug, image.slug, plan);
   const refusals = decideCreate({
     region: {
       slug: region.slug,
@@ -71,11 +76,8 @@ async function decide(request: Request, tx: Tx, { region, image, plan, subnet }:
     },
     needsSealedPassword: getsPassword(body, image) && image.osFamily === "windows",
     name: body.name,
-    nameTakenBy: await findNamesake(tx, organisationId, region.slug, body.name),
-    subnet:
-      subnet === null
-        ? null
-        : await findSubnetFacts(tx, organisationId, subnet, body.private_ip, request.dryRun),
+    nameTakenBy,
+    subnet: subnetFacts,
     hasFreeVlan: facts.hasFreeVlan,
     lacksRoomFor: placed.fits ? null : plan.slug,
     fullQuotas,
@@ -97,31 +99,39 @@ async function write(
   const hooked = { id: serverId, organisation_id: organisationId, region: region.slug };
   // The name first: of many requests for it, all but one wait here, before they hold anything that others
   // need.
-  await insertServer(request, tx, serverId, placement);
+  insertServer(request, tx, serverId, placement);
   // Before the subnet: a change of a firewall locks the firewall first and a subnet that it names after it.
   for (const hook of hooks) await hook.lockForCreate?.(tx, hooked, body);
   const created =
     placement.subnet === null
       ? await ensureDefaultNetwork(tx, organisationId, region.slug, askedBy(request))
       : null;
-  await insertInterface(request, tx, serverId, placement, created);
-  for (const hook of hooks) await hook.give?.(tx, hooked, body);
-  const password = await writePassword(request, tx, serverId, placement);
-  const job = await queueJob(tx, {
-    kind: "ServerCreate",
-    organisationId,
-    region: region.slug,
-    resourceType: "server",
-    resourceId: serverId,
-    requestedBy: caller.actor,
-    requestId: request.id,
-  });
-  const server = await writtenServer(tx, organisationId, serverId);
+  const vmid = await takeVmid(tx, region.slug, serverId);
+  if (vmid === null) throw new Conflict(vmidExhausted(region.slug));
+  const password = writePassword(request, tx, serverId, placement);
+  // Sent together, in this order.
+  const [, , job] = await Promise.all([
+    insertInterface(request, tx, serverId, placement, created, vmid),
+    giveAlong(request, tx, hooked, hooks),
+    queueJob(tx, {
+      kind: "ServerCreate",
+      organisationId,
+      region: region.slug,
+      resourceType: "server",
+      resourceId: serverId,
+      requestedBy: caller.actor,
+      requestId: request.id,
+    }),
+  ]);
+  const [server, jobView] = await Promise.all([
+    writtenServer(tx, organisationId, serverId),
+    viewWrittenJob(tx, job, caller),
+  ]);
   const createdAlong = created?.createdAlong ?? null;
   if (request.dryRun) return would(server, "ServerCreate", createdAlong);
   const answer: Schemas["ServerCreated"] = {
     server,
-    job: await viewWrittenJob(tx, job, caller),
+    job: jobView,
     console_password: password,
     ...(createdAlong === null ? {} : { created: createdAlong }),
   };
@@ -133,50 +143,55 @@ async function write(
   };
 }
 
-async function insertServer(
+function insertServer(
   { body, organisationId }: Request,
   tx: Tx,
   id: string,
   { region, image, plan, sshPublicKeys, node }: PlacedServer,
-): Promise<void> {
-  await tx
-    .insertInto("server")
-    .values({
-      id,
-      organisation_id: organisationId,
-      region: region.slug,
-      name: body.name,
-      status: "creating",
-      image: image.slug,
-      package: plan.slug,
-      ssh_key_ids: body.ssh_key_ids ?? [],
-      ssh_public_keys: [...sshPublicKeys],
-      labels: JSON.stringify(body.labels ?? {}),
-      protect_delete: body.protection?.delete ?? false,
-      protect_rebuild: body.protection?.rebuild ?? false,
-      start_when_created: body.start ?? true,
-      node,
-    })
-    .execute()
-    .catch((error: unknown) => {
-      if (violatedConstraint(error) !== "server_name") throw error;
-      throw new Conflict(serverNameTaken(body.name, region.slug, null));
-    });
+): void {
+  const row = tx.insertInto("server").values({
+    id,
+    organisation_id: organisationId,
+    region: region.slug,
+    name: body.name,
+    status: "creating",
+    image: image.slug,
+    package: plan.slug,
+    ssh_key_ids: body.ssh_key_ids ?? [],
+    ssh_public_keys: [...sshPublicKeys],
+    labels: JSON.stringify(body.labels ?? {}),
+    protect_delete: body.protection?.delete ?? false,
+    protect_rebuild: body.protection?.rebuild ?? false,
+    start_when_created: body.start ?? true,
+    node,
+  });
+  sendAhead(tx, row, (error) =>
+    violatedConstraint(error) === "server_name"
+      ? new Conflict(serverNameTaken(body.name, region.slug, null))
+      : error,
+  );
 }
 
-/** The VM number without a wait, the address last: its subnet's lock is what concurrent creates queue for. */
 async function insertInterface(
   { body, organisationId }: Request,
   tx: Tx,
   serverId: string,
   { region, subnet }: Placement,
   created: DefaultNetwork | null,
+  vmid: number,
 ): Promise<void> {
   const subnetId = subnet?.id ?? created?.subnetId;
   if (subnetId === undefined) throw new Error("the server has no subnet to go to");
-  const vmid = await takeVmid(tx, region.slug, serverId);
-  if (vmid === null) throw new Conflict(vmidExhausted(region.slug));
   await addFirstInterface(tx, { organisationId, region, serverId, subnetId, vmid, wanted: body.private_ip });
+}
+
+async function giveAlong(
+  { body }: Request,
+  tx: Tx,
+  server: HookedServer,
+  hooks: readonly ServerHooks[],
+): Promise<void> {
+  for (const hook of hooks) await hook.give?.(tx, server, body);
 }
 
 /** Without keys, and a Windows only if it is started: its guest agent is who sets the password (ADR 0029). */
@@ -185,12 +200,12 @@ function getsPassword({ ssh_key_ids = [], start = true }: Request["body"], { osF
 }
 
 /** @returns the password to show once, or null when there is none */
-async function writePassword(
+function writePassword(
   { body, organisationId }: Request,
   tx: Tx,
   serverId: string,
   { region, image }: Placement,
-): Promise<string | null> {
+): string | null {
   if (!getsPassword(body, image)) return null;
   return keepNewPassword(
     tx,

@@ -46,7 +46,7 @@ export async function deleteServer(
     requestedBy: request.caller.actor,
     requestId: request.id,
   });
-  await recordUsage(tx, ["server.purge_scheduled"], serverUsage(left, job.id, "request"));
+  recordUsage(tx, ["server.purge_scheduled"], serverUsage(left, job, "request"));
   return changed(request, tx, server.id, job);
 }
 
@@ -72,7 +72,7 @@ async function purge(request: ApiRequest<"deleteServer">, tx: Tx, server: Server
           }),
     },
   });
-  if (!isMarked) await recordUsage(tx, ["server.purge_scheduled"], serverUsage(server, job.id, "request"));
+  if (!isMarked) recordUsage(tx, ["server.purge_scheduled"], serverUsage(server, job, "request"));
   return changed(request, tx, server.id, job);
 }
 

@@ -29,7 +29,14 @@ export async function leaveFilter(tx: Tx, server: Filtered, job: JobRow): Promis
 }
 
 /** Some firewall may have, or have had, something to do with it. */
-export async function isFiltered(tx: Tx, server: Omit<Filtered, "id">): Promise<boolean> {
-  const isKnown = server.filter_wanted !== noFilter || server.filter_applied !== noFilter;
-  return isKnown || hasAttachments(tx, server.organisation_id, server.region);
+async function isFiltered(tx: Tx, server: Omit<Filtered, "id">): Promise<boolean> {
+  return mayBeFiltered(server, false) || (await hasAttachments(tx, server.organisation_id, server.region));
+}
+
+/** The same, when it is known whether a firewall is attached to anything in the server's region. */
+export function mayBeFiltered(
+  server: Pick<Filtered, "filter_wanted" | "filter_applied">,
+  isAnyAttached: boolean,
+): boolean {
+  return isAnyAttached || server.filter_wanted !== noFilter || server.filter_applied !== noFilter;
 }

@@ -1,7 +1,9 @@
 import { macAddress } from "@kule/rules/servers/mac";
 import type { Tx } from "../../platform/database.ts";
+import { violatedReference } from "../../platform/database-errors.ts";
 import { fieldError, Invalid } from "../../platform/errors.ts";
 import { newId } from "../../platform/ids.ts";
+import { sendAhead } from "../../platform/transaction.ts";
 import { allocateAddress } from "../networks/index.ts";
 import { lockSubnetRow } from "./surroundings.ts";
 
@@ -16,29 +18,31 @@ type FirstInterface = {
 };
 
 /**
- * Creates the interface of a server that has just got its VM number, with its address, under the subnet's
- * lock.
+ * Creates the interface of a server that has just got its VM number, with its address. Only a request for a certain
+ * address locks the subnet.
  *
- * @throws Invalid when the subnet was deleted concurrently
+ * @throws Invalid when the subnet was deleted concurrently; Conflict when no address is free, or not the one wanted
  */
 export async function addFirstInterface(
   tx: Tx,
   { organisationId, region, serverId, subnetId, vmid, wanted }: FirstInterface,
 ): Promise<void> {
-  if (!(await lockSubnetRow(tx, organisationId, subnetId)))
-    throw new Invalid([fieldError("/subnet_id", "not_found", "no such subnet")]);
+  if (wanted !== undefined && !(await lockSubnetRow(tx, organisationId, subnetId))) throw subnetIsGone();
   const nicId = newId("nic");
-  await tx
-    .insertInto("nic")
-    .values({
-      id: nicId,
-      organisation_id: organisationId,
-      region: region.slug,
-      server_id: serverId,
-      subnet_id: subnetId,
-      position: 0,
-      mac: macAddress(region.number, vmid, 0),
-    })
-    .execute();
-  await allocateAddress(tx, { organisationId, subnetId, holder: { nicId }, wanted });
+  const interfaceRow = tx.insertInto("nic").values({
+    id: nicId,
+    organisation_id: organisationId,
+    region: region.slug,
+    server_id: serverId,
+    subnet_id: subnetId,
+    position: 0,
+    mac: macAddress(region.number, vmid, 0),
+  });
+  sendAhead(tx, interfaceRow, (error) => (violatedReference(error) === null ? error : subnetIsGone()));
+  const address = await allocateAddress(tx, { organisationId, subnetId, holder: { nicId }, wanted });
+  if (address === null) throw subnetIsGone();
+}
+
+function subnetIsGone(): Invalid {
+  return new Invalid([fieldError("/subnet_id", "not_found", "no such subnet")]);
 }

@@ -1,5 +1,6 @@
 import type { FieldError } from "@kule/contract/field-errors";
 import type { PayloadOf, RequestBody } from "@kule/contract/schemas";
+import type { RawBuilder } from "kysely";
 import type { ApiRequest } from "../../platform/api-request.ts";
 import type { Tx } from "../../platform/database.ts";
 import type { JobEnd } from "../../platform/job-handler.ts";
@@ -21,6 +22,8 @@ export type JobEnding = {
   /** The server is deleted, or will not be created: its addresses and its number are free. */
   readonly releasesAllocations: boolean;
 };
+
+export type Settle = (server: SettledServer, ending: JobEnding) => Promise<void>;
 
 /** As its payload names it. */
 export type PublicInterface = NonNullable<PayloadOf<"PublicIpAttach">["public_interface"]>;
@@ -46,8 +49,14 @@ export type ServerHooks = {
    * Attaches what the create names to the server that is being created. It has its private address by now.
    */
   give?(tx: Tx, server: HookedServer, body: CreateBody): Promise<void>;
-  /** Other servers that the end of the job may concern: their rows are locked together with its own. */
-  relatedServers?(tx: Tx, job: JobRow): Promise<readonly (string | null)[]>;
+  /**
+   * Locks what of the product's the end of the job may concern, before the servers' rows. The other servers that it may
+   * concern are the result of the query, a column \`id\`: their rows are locked together with the job's own.
+   */
+  lockRelated?(
+    tx: Tx,
+    job: Pick<JobRow, "organisation_id" | "resource_id">,
+  ): RawBuilder<{ id: string | null }>;
   /** The public interface that the server's VM should have now; null for none. At most one product has it. */
   publicInterface?(tx: Tx, server: HookedServer & { readonly vmid: number }): Promise<PublicInterface | null>;
   /**
@@ -55,8 +64,11 @@ export type ServerHooks = {
    * has them.
    */
   filter?(tx: Tx, server: HookedServer): Promise<PayloadFilter | undefined>;
-  /** Writes what the end of any job of a server means for what the product has of it. After usage was recorded. */
-  settle?(tx: Tx, server: SettledServer, ending: JobEnding): Promise<void>;
+  /**
+   * Reads what the product has of the server whose job ends, and returns what writes the end's meaning for it. That runs
+   * after usage was recorded.
+   */
+  settle?(tx: Tx, server: HookedServer): Promise<Settle>;
   /** A job of the server that had ended waits again. */
   retried?(tx: Tx, job: JobRow): Promise<void>;
   /**

@@ -3,7 +3,7 @@
  * attached to it.
  */
 export { blocked, refuseConflicts } from "./answers.ts";
-export { isFiltered, writesFilter } from "./filter-state.ts";
+export { mayBeFiltered, writesFilter } from "./filter-state.ts";
 export type { PublicInterface, ServerHooks } from "./hooks.ts";
 export { lockServers } from "./lock-servers.ts";
 export { passWaitingRules, preemptQueuedJob } from "./preempt.ts";

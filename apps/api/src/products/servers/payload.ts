@@ -151,6 +151,10 @@ async function createPayload(
 ): Promise<PayloadOf<"ServerCreate">> {
   const image = findImage(server.image);
   if (image === undefined) throw new Error(`image ${server.image} is not in the catalogue`);
+  const [interfaces, filter] = await Promise.all([
+    allInterfacesOf(tx, server, hooks),
+    filterIn(tx, server, hooks),
+  ]);
   return {
     kind: "ServerCreate",
     ...base,
@@ -160,8 +164,8 @@ async function createPayload(
     os_family: image.osFamily,
     default_user: image.defaultUser,
     package: { ...packageOf(server.package), disk_gb: diskOf(server) },
-    ...(await allInterfacesOf(tx, server, hooks)),
-    ...(await filterIn(tx, server, hooks)),
+    ...interfaces,
+    ...filter,
     ssh_public_keys: server.ssh_public_keys,
     password_hash: server.password_hash,
     sealed_password: server.sealed_password,
@@ -195,8 +199,10 @@ async function wholeFilter(
 /** With a public IPv4 address the guest's way out is the public interface: two default routes would be one too many. */
 async function allInterfacesOf(tx: Tx, server: LoadedServer, hooks: readonly ServerHooks[]) {
   const withPublic = hooks.find((hook) => hook.publicInterface);
-  const outside = (await withPublic?.publicInterface?.(tx, server)) ?? null;
-  const interfaces = await interfacesOf(tx, server);
+  const [outside = null, interfaces] = await Promise.all([
+    withPublic?.publicInterface?.(tx, server),
+    interfacesOf(tx, server),
+  ]);
   return {
     interfaces: leadsOut(outside) ? interfaces.map((each) => ({ ...each, gateway: null })) : interfaces,
     public_interface: outside,

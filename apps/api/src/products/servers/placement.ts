@@ -6,8 +6,10 @@ import { formatAddress, parseAddress, parseCidr, subnetAddresses } from "@kule/r
 import { serverNameProblem } from "@kule/rules/servers/naming";
 import type { ApiRequest } from "../../platform/api-request.ts";
 import { requirePermissions } from "../../platform/authorise.ts";
+import type { Database } from "../../platform/database.ts";
 import { fieldError } from "../../platform/errors.ts";
 import { isId } from "../../platform/ids.ts";
+import { readTogether } from "../../platform/transaction.ts";
 import { findSshKeys } from "../ssh-keys/index.ts";
 import type { ServerHooks } from "./hooks.ts";
 import { findSubnets, findVisibleRegions, type RegionRow, type SubnetRow } from "./surroundings.ts";
@@ -62,11 +64,12 @@ export async function checkPlace(
   const nameProblem = body.name === undefined ? null : serverNameProblem(body.name);
   if (nameProblem !== null) refuse("/name", "invalid_format", nameProblem);
 
-  const region = await checkRegion(request, body, refuse);
+  const named = await readNamed(request, body);
+  const region = checkRegion(named.regions, body, refuse);
   const image = checkImage(body, refuse);
   const plan = checkPackage(body, image, refuse);
-  const sshPublicKeys = await checkSshKeys(request, body, image, refuse);
-  const subnet = await checkSubnet(request, body, region, refuse);
+  const sshPublicKeys = checkSshKeys(named.keys, body, image, refuse);
+  const subnet = await checkSubnet(request, named.subnets, body, region, refuse);
   for (const hook of hooks) errors.push(...((await hook.check?.(request, body, region?.slug ?? null)) ?? []));
   if (errors.length > 0 || region === null || image === null || plan === null || subnet === null)
     return { errors, placement: null };
@@ -75,12 +78,30 @@ export async function checkPlace(
 
 export type Refuse = (pointer: string, code: FieldError["code"], message: string) => void;
 
-async function checkRegion(
-  { db, organisationId }: ApiRequest,
-  body: Body,
-  refuse: Refuse,
-): Promise<RegionRow | null> {
-  const visible = await findVisibleRegions(db, organisationId);
+/** What the body names, in one round trip; the subnets of a region that it leaves out are read when that is known. */
+function readNamed({ db, organisationId }: ApiRequest, body: Body) {
+  const { region, subnet_id, ssh_key_ids = [] } = body;
+  const placesItself = region !== undefined || subnet_id !== undefined;
+  return readTogether(db, async (connection) => {
+    const [regions, keys, subnets] = await Promise.all([
+      findVisibleRegions(connection, organisationId),
+      findNamedKeys(connection, organisationId, ssh_key_ids),
+      placesItself ? findSubnets(connection, organisationId, region ?? "", subnet_id) : null,
+    ]);
+    return { regions, keys, subnets };
+  });
+}
+
+/** The keys of the organisation that are named; ids in a wrong form name none. */
+export function findNamedKeys(db: Database, organisationId: string, ids: readonly string[]) {
+  return findSshKeys(
+    db,
+    organisationId,
+    ids.filter((id) => isId("key", id)),
+  );
+}
+
+function checkRegion(visible: readonly RegionRow[], body: Body, refuse: Refuse): RegionRow | null {
   if (body.region === undefined) {
     const [only, ...others] = visible;
     if (only !== undefined && others.length === 0) return only;
@@ -119,20 +140,15 @@ function checkPackage(body: Body, image: Image | null, refuse: Refuse): ServerPa
 }
 
 /** The lines of the keys that the body names, in its order. */
-export async function checkSshKeys(
-  { db, organisationId }: ApiRequest,
+export function checkSshKeys(
+  keys: Awaited<ReturnType<typeof findNamedKeys>>,
   body: { readonly ssh_key_ids?: readonly string[] | undefined },
   image: Image | null,
   refuse: Refuse,
-): Promise<string[]> {
+): string[] {
   const ids = body.ssh_key_ids ?? [];
   if (ids.length > 0 && image?.osFamily === "windows")
     refuse("/ssh_key_ids", "conflicts_with", "Windows takes no SSH keys: a console password is generated");
-  const keys = await findSshKeys(
-    db,
-    organisationId,
-    ids.filter((id) => isId("key", id)),
-  );
   const lines: string[] = [];
   for (const [index, id] of ids.entries()) {
     const key = keys.find((candidate) => candidate.id === id);
@@ -145,13 +161,15 @@ export async function checkSshKeys(
 /** The subnet the server goes to; `row` is null when the default network is to be created. */
 async function checkSubnet(
   { db, organisationId }: ApiRequest,
+  found: Awaited<ReturnType<typeof findSubnets>> | null,
   body: Body,
   region: RegionRow | null,
   refuse: Refuse,
 ): Promise<{ readonly row: SubnetRow | null } | null> {
   // Without a region there is none to choose from, but one that is named can be wrong all the same.
   if (region === null && body.subnet_id === undefined) return null;
-  const { subnets, hasNetwork } = await findSubnets(db, organisationId, region?.slug ?? "", body.subnet_id);
+  const { subnets, hasNetwork } =
+    found ?? (await findSubnets(db, organisationId, region?.slug ?? "", body.subnet_id));
   if (body.subnet_id !== undefined) {
     const named = subnets.find((subnet) => subnet.id === body.subnet_id);
     if (named === undefined) {

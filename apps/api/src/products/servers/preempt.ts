@@ -36,7 +36,7 @@ export async function preemptQueuedJob(
   job: JobRow,
   message: string,
 ): Promise<ServerRow> {
-  await cancelQueuedJob(tx, job, "superseded", message);
+  cancelQueuedJob(tx, job, "superseded", message);
   const { power, diskBytes } = seenByLastAttempt(job);
   const isResize = job.kind === "ServerResize";
   const disk_gb = isResize
@@ -71,8 +71,8 @@ export async function preemptQueuedJob(
     .where("id", "=", server.id)
     .execute();
   await leaveFilter(tx, server, job);
-  if (settled.wipesSecret) await wipeSecret(tx, server);
-  await recordUsage(tx, settled.usage, serverUsage(left, job.id));
+  if (settled.wipesSecret) wipeSecret(tx, server);
+  recordUsage(tx, settled.usage, serverUsage(left, job));
   if (isResize) {
     // A scan of the region locks the organisation's row before the growth, and so does this.
     await tx

@@ -13,7 +13,7 @@ import { reply } from "../../platform/reply.ts";
 import { viewWrittenJob } from "../jobs/index.ts";
 import { blocked, linksTo, refuseConflicts, would, writtenServer } from "./answers.ts";
 import type { RebuildParameters } from "./payload.ts";
-import { checkImage, checkSshKeys } from "./placement.ts";
+import { checkImage, checkSshKeys, findNamedKeys } from "./placement.ts";
 import { passWaitingRules } from "./preempt.ts";
 import { queueServerJob } from "./queue-server-job.ts";
 import { keepNewPassword, wipeSecret } from "./server-secret.ts";
@@ -36,7 +36,8 @@ export async function checkRebuildServer(
     errors.push(fieldError(pointer, code, message));
   };
   const image = checkImage(body, refuse);
-  const sshPublicKeys = await checkSshKeys(request, body, image, refuse);
+  const keys = await findNamedKeys(request.db, request.organisationId, body.ssh_key_ids ?? []);
+  const sshPublicKeys = checkSshKeys(keys, body, image, refuse);
   errors.push(...mismatches(body.confirm_name, image, found));
   if (errors.length === 0 && image !== null) findings.set(request, { image, sshPublicKeys });
   return errors;
@@ -107,8 +108,8 @@ export async function rebuildServer(request: Request, tx: Tx, found: ServerDetai
     irreversible: server.status === "error",
   });
   let password: string | null = null;
-  if (parameters.ssh_public_keys.length > 0) await wipeSecret(tx, server);
-  else if (!request.dryRun) password = await keepNewPassword(tx, server, image.osFamily, agentKey);
+  if (parameters.ssh_public_keys.length > 0) wipeSecret(tx, server);
+  else if (!request.dryRun) password = keepNewPassword(tx, server, image.osFamily, agentKey);
   const written = await writtenServer(tx, server.organisation_id, server.id);
   if (request.dryRun) return would(written, "ServerRebuild", null);
   const answer: Schemas["ServerRebuilt"] = {

@@ -67,7 +67,7 @@ export async function resetServerPassword(request: Request, tx: Tx, found: Serve
     kind: "ServerPasswordReset",
     parameters: { username, when },
   });
-  const password = request.dryRun ? null : await keepNewPassword(tx, server, osFamily, agentKey);
+  const password = request.dryRun ? null : keepNewPassword(tx, server, osFamily, agentKey);
   const written = await writtenServer(tx, server.organisation_id, server.id);
   if (request.dryRun) return would(written, "ServerPasswordReset", null);
   const answer: Schemas["ServerPasswordChanged"] = {

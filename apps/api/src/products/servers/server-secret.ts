@@ -1,5 +1,6 @@
 import type { OsFamily } from "@kule/rules/catalog/images";
 import type { Tx } from "../../platform/database.ts";
+import { sendAhead } from "../../platform/transaction.ts";
 import { hashForLinux, makeConsolePassword, sealForWindows } from "./console-password.ts";
 import type { ServerRow } from "./store.ts";
 
@@ -9,30 +10,30 @@ import type { ServerRow } from "./store.ts";
  *
  * @returns the password, to be shown once
  */
-export async function keepNewPassword(
+export function keepNewPassword(
   tx: Tx,
   server: Pick<ServerRow, "id" | "organisation_id">,
   osFamily: OsFamily,
   agentPublicKey: string | null,
-): Promise<string> {
+): string {
   const password = makeConsolePassword();
   const stored =
     osFamily === "windows"
       ? sealForWindows(password, agentPublicKey ?? "", server.id)
       : hashForLinux(password);
-  await tx
+  const row = tx
     .insertInto("server_secret")
     .values({ server_id: server.id, organisation_id: server.organisation_id, ...stored })
-    .onConflict((conflict) => conflict.column("server_id").doUpdateSet(stored))
-    .execute();
+    .onConflict((conflict) => conflict.column("server_id").doUpdateSet(stored));
+  sendAhead(tx, row);
   return password;
 }
 
 /** Deletes any password that is stored for the server: it is no longer needed. */
-export async function wipeSecret(tx: Tx, server: Pick<ServerRow, "id" | "organisation_id">): Promise<void> {
-  await tx
+export function wipeSecret(tx: Tx, server: Pick<ServerRow, "id" | "organisation_id">): void {
+  const row = tx
     .deleteFrom("server_secret")
     .where("organisation_id", "=", server.organisation_id)
-    .where("server_id", "=", server.id)
-    .execute();
+    .where("server_id", "=", server.id);
+  sendAhead(tx, row);
 }

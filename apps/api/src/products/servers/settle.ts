@@ -13,12 +13,13 @@ import type { Tx } from "../../platform/database.ts";
 import type { JobEnd, JobHandler } from "../../platform/job-handler.ts";
 import type { JobRow } from "../../platform/jobs.ts";
 import type { Settings } from "../../platform/settings.ts";
+import { sendAhead } from "../../platform/transaction.ts";
 import { isBrokenByRebuild } from "../jobs/index.ts";
 import { noteKeysUsed } from "../ssh-keys/index.ts";
 import { openUsage, recordUsage, serverUsage } from "../usage/index.ts";
 import { releaseAddresses, retireVmid, takeVmid, useVmidAgain } from "./allocations.ts";
 import type { ServerHooks } from "./hooks.ts";
-import { lockServers } from "./lock-servers.ts";
+import { lockSettledServers } from "./lock-servers.ts";
 import {
   type RebuildParameters,
   type ResizeParameters,
@@ -51,9 +52,8 @@ export const serverJobs = (hooks: readonly ServerHooks[]): JobHandler => ({
     "FirewallApply",
   ],
   lockResource: async (tx, job) => {
-    const relatedServers: (string | null)[] = [];
-    for (const hook of hooks) relatedServers.push(...((await hook.relatedServers?.(tx, job)) ?? []));
-    await lockServers(tx, job.organisation_id, [job.resource_id, ...relatedServers]);
+    const related = hooks.flatMap((hook) => hook.lockRelated?.(tx, job) ?? []);
+    lockSettledServers(tx, job, related);
   },
   renderPayload: (tx, job) => renderServerPayload(tx, job, hooks),
   settle: (tx, job, end, settings) => settleServerJob(tx, job, end, settings, hooks),
@@ -70,7 +70,14 @@ async function settleServerJob(
   settings: Settings,
   hooks: readonly ServerHooks[],
 ): Promise<void> {
-  const server = await lockServer(tx, job.organisation_id, job.resource_id);
+  const { organisation_id, resource_id, region } = job;
+  // All that is read, at once: by their locks it stays as it is.
+  const [server, usage, hasSuccessor, ...settles] = await Promise.all([
+    lockServer(tx, organisation_id, resource_id),
+    openUsage(tx, organisation_id, resource_id),
+    hasQueuedJob(tx, job),
+    ...hooks.map((hook) => hook.settle?.(tx, { id: resource_id, organisation_id, region })),
+  ]);
   if (server === null || server.status === "deleted")
     throw new Error(`job ${job.id} has no server to settle`);
   const disk = diskAfter(job, server, end);
@@ -80,16 +87,16 @@ async function settleServerJob(
       status: server.status as ServerStatus,
       powerState: server.power_state as PowerState,
       wantsRunning: wantsRunning(job, server),
-      ...(await openUsage(tx, server.organisation_id, server.id)),
-      hasSuccessor: await hasQueuedJob(tx, server),
+      ...usage,
+      hasSuccessor,
       isIrreversible: job.irreversible,
       diskIsBroken: job.kind === "ServerPower" && (await isBrokenByRebuild(tx, server)),
       diskHasGrown: disk.disk_gb !== undefined && disk.disk_gb !== diskOf(server),
     },
     end,
   );
-  await writeSettlement(tx, job, server, settled, end, disk);
-  if (settled.wipesSecret) await wipeSecret(tx, server);
+  writeSettlement(tx, job, server, settled, end, disk);
+  if (settled.wipesSecret) wipeSecret(tx, server);
   if (job.kind === "ServerAdopt" && end.status === "succeeded") await takeMacs(tx, job, server);
   if (settled.releasesAllocations) {
     await releaseAddresses(tx, server, settings.addressQuarantineSeconds);
@@ -98,14 +105,13 @@ async function settleServerJob(
     await retireVmid(tx, server, (await wasNeverTakenOver(tx, server)) ? "quarantined" : "tombstone");
   }
   const resized = { ...server, ...packageAfter(job, end), ...disk };
-  await recordUsage(tx, settled.usage, serverUsage(resized, job.id));
+  recordUsage(tx, settled.usage, serverUsage(resized, job));
   // After the organisation's row, which a create's usage locks: two servers with the same keys wait for each
   // other there.
-  if (end.status === "succeeded") await noteKeysUsed(tx, server.organisation_id, keysGiven(job, server));
+  if (end.status === "succeeded") noteKeysUsed(tx, server.organisation_id, keysGiven(job, server));
   const { releasesAllocations } = settled;
-  for (const hook of hooks)
-    await hook.settle?.(
-      tx,
+  for (const settle of settles)
+    await settle?.(
       { ...server, ...settledFacts(server, settled) },
       { job, end, settings, releasesAllocations },
     );
@@ -139,12 +145,12 @@ function settledFacts(server: ServerRow, { status, isApplied }: Settlement) {
   return { status, observed_generation: isApplied ? server.generation : server.observed_generation };
 }
 
-async function hasQueuedJob(tx: Tx, server: ServerRow): Promise<boolean> {
+async function hasQueuedJob(tx: Tx, job: JobRow): Promise<boolean> {
   const row = await tx
     .selectFrom("job")
     .select("id")
-    .where("organisation_id", "=", server.organisation_id)
-    .where("resource_id", "=", server.id)
+    .where("organisation_id", "=", job.organisation_id)
+    .where("resource_id", "=", job.resource_id)
     .where("status", "=", "queued")
     .executeTakeFirst();
   return row !== undefined;
@@ -171,14 +177,14 @@ function wantsRunning(job: JobRow, server: ServerRow): boolean {
   }
 }
 
-async function writeSettlement(
+function writeSettlement(
   tx: Tx,
   job: JobRow,
   server: ServerRow,
   settled: Settlement,
   end: JobEnd,
   disk: { readonly disk_gb?: number },
-): Promise<void> {
+): void {
   const reason =
     settled.reason === "keep"
       ? {}
@@ -189,7 +195,7 @@ async function writeSettlement(
         };
   const isRestored =
     job.kind === "ServerRestore" && settled.isApplied && settled.status !== "pending_deletion";
-  await tx
+  const row = tx
     .updateTable("server")
     .set({
       status: settled.status,
@@ -209,8 +215,8 @@ async function writeSettlement(
       updated_at: sql<Date>`clock_timestamp()`,
     })
     .where("organisation_id", "=", server.organisation_id)
-    .where("id", "=", server.id)
-    .execute();
+    .where("id", "=", server.id);
+  sendAhead(tx, row);
 }
 
 function rebuiltAs(job: JobRow): Pick<ServerRow, "image" | "ssh_key_ids" | "ssh_public_keys"> {

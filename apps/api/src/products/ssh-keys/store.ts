@@ -5,6 +5,7 @@ import type { Database, Tx } from "../../platform/database.ts";
 import { labelCondition } from "../../platform/label-filter.ts";
 import { fetchPage, inOrder, type Page } from "../../platform/pagination.ts";
 import { searchCondition } from "../../platform/search-condition.ts";
+import { sendAhead } from "../../platform/transaction.ts";
 
 export type SshKeyRow = Selectable<SshKey>;
 
@@ -106,12 +107,12 @@ export async function deleteSshKeyRow(tx: Tx, organisationId: string, id: string
  * A server was given these keys now; those that were deleted concurrently are skipped. It does not change the
  * version that a caller who changes the key must have seen.
  */
-export async function noteKeysUsed(tx: Tx, organisationId: string, ids: readonly string[]): Promise<void> {
+export function noteKeysUsed(tx: Tx, organisationId: string, ids: readonly string[]): void {
   if (ids.length === 0) return;
-  await tx
+  const keys = tx
     .updateTable("ssh_key")
     .set({ last_used_at: sql<Date>`now()` })
     .where("organisation_id", "=", organisationId)
-    .where("id", "in", [...ids])
-    .execute();
+    .where("id", "in", [...ids]);
+  sendAhead(tx, keys);
 }

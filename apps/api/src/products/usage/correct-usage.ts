@@ -39,7 +39,7 @@ export async function correctUsage(
   { id: organisationId }: OrganisationRow,
 ): Promise<Outcome> {
   const { segment: segmentId, quantity, reason } = request.body;
-  await actAs(tx, organisationId);
+  actAs(tx, organisationId);
   // A server's row before the organisation's, as where usage is recorded.
   const known = await findSegment(tx, organisationId, segmentId);
   if (known.kind === "disk" && known.resource_type === "server")

@@ -2,6 +2,7 @@ import type { Schemas } from "@kule/contract/schemas";
 import { sql } from "kysely";
 import type { Tx } from "../../platform/database.ts";
 import { newId } from "../../platform/ids.ts";
+import { sendAhead } from "../../platform/transaction.ts";
 
 export type UsageKind = Schemas["UsageKind"];
 
@@ -12,7 +13,8 @@ export type UsageNote = {
   readonly package: string | null;
   readonly quantity: Schemas["UsageQuantity"];
   readonly labels: object;
-  readonly jobId: string | null;
+  /** The job whose end is counted. Tried again, a job may have more to count: its epoch tells the ends apart. */
+  readonly job: { readonly id: string; readonly epoch: number } | null;
   readonly source: Schemas["UsageEvent"]["source"];
 };
 
@@ -24,41 +26,27 @@ export type UsageNote = {
  * Their time is the beginning of the transaction, by Postgres' clock, and not the moment when it got the
  * lock, which many may wait for. Of one resource no event is before the last, even if that clock is set back.
  */
-export async function recordUsage(tx: Tx, kinds: readonly UsageKind[], note: UsageNote): Promise<void> {
+export function recordUsage(tx: Tx, kinds: readonly UsageKind[], note: UsageNote): void {
   if (kinds.length === 0) return;
-  const { usage_seq } = await tx
-    .updateTable("organisation")
-    .set({ usage_seq: sql<bigint>`usage_seq + ${kinds.length}::integer` })
-    .where("id", "=", note.organisationId)
-    .returning("usage_seq")
-    .executeTakeFirstOrThrow();
-  const first = Number(usage_seq) - kinds.length + 1;
-  await tx
-    .insertInto("usage_event")
-    .values(
-      kinds.map((kind, index) => ({
-        id: newId("use"),
-        organisation_id: note.organisationId,
-        seq: first + index,
-        kind,
-        at: sql<Date>`greatest(now(), (
-          select at from usage_event where organisation_id = ${note.organisationId}
-             and resource_id = ${note.resource.id} order by seq desc limit 1))`,
-        region: note.region,
-        resource_type: note.resource.type,
-        resource_id: note.resource.id,
-        resource_name: note.resource.name,
-        package: note.package,
-        quantity: JSON.stringify(note.quantity),
-        labels: JSON.stringify(note.labels),
-        job_id: note.jobId,
-        // The claim under which the job ended: tried again, it may have more to count.
-        epoch: sql<number>`coalesce((select epoch from job
-          where organisation_id = ${note.organisationId} and id = ${note.jobId}), 0)`,
-        source: note.source,
-      })),
+  const { organisationId, resource, job } = note;
+  const events = kinds.map((kind, index) => sql`(${newId("use")}, ${kind}, ${index + 1}::integer)`);
+  sendAhead(
+    tx,
+    sql`with counted as (
+      update organisation set usage_seq = usage_seq + ${kinds.length}::integer where id = ${organisationId}
+      returning usage_seq - ${kinds.length}::integer as last
     )
-    .execute();
+    insert into usage_event (id, organisation_id, seq, kind, at, region, resource_type, resource_id, resource_name,
+                             package, quantity, labels, job_id, epoch, source)
+    select event.id, ${organisationId}, counted.last + event.number, event.kind,
+           greatest(now(), (select at from usage_event where organisation_id = ${organisationId}
+                               and resource_id = ${resource.id} order by seq desc limit 1)),
+           ${note.region}, ${resource.type}, ${resource.id}, ${resource.name}, ${note.package},
+           ${JSON.stringify(note.quantity)}::jsonb, ${JSON.stringify(note.labels)}::jsonb, ${job?.id ?? null},
+           ${job?.epoch ?? 0}::integer, ${note.source}
+      from counted, (values ${sql.join(events)}) as event (id, kind, number)
+     order by event.number`,
+  );
 }
 
 /** Which of a server's usage is open: a run that has not ended, a disk that was not released. */

@@ -13,7 +13,7 @@ type CountedServer = Pick<
  */
 export function serverUsage(
   server: CountedServer,
-  jobId: string | null,
+  job: UsageNote["job"],
   source: UsageNote["source"] = "verify",
 ): UsageNote {
   return {
@@ -23,7 +23,7 @@ export function serverUsage(
     package: server.package,
     quantity: quantityOf(server),
     labels: server.labels as object,
-    jobId,
+    job,
     source,
   };
 }

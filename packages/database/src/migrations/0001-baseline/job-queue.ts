@@ -3,23 +3,28 @@
  * them only by these functions and those of worker.ts, which run with the owner's rights and a pinned search path.
  */
 export const jobQueue = `
--- The queue entry of a job. Those of direct regions have a task name of their own.
+-- The queue entry of a job; an entry that is there gets the job's time. Those of direct regions have a task name of their own.
+-- Not by graphile's add_job: it plans its statements anew at each call, and its NOTIFY, which wakes nobody here since
+-- no runner of graphile's has these tasks, would make the transactions of all creates commit one after the other.
 create function kule_queue_add(p_job_id text) returns void
 language plpgsql security definer set search_path = public, pg_temp as $$
 declare
   v_job job;
-  v_mode text;
+  v_task text;
+  v_task_id integer;
 begin
   select * into strict v_job from job where id = p_job_id and status = 'queued';
-  select mode into strict v_mode from region where slug = v_job.region;
-  perform graphile_worker.add_job(
-    case v_mode when 'direct' then 'direct:' else 'region:' end || v_job.region,
-    json_build_object('job_id', v_job.id),
-    run_at => v_job.run_at,
-    max_attempts => 1000,
-    job_key => v_job.id,
-    priority => v_job.priority
-  );
+  select case mode when 'direct' then 'direct:' else 'region:' end || slug into strict v_task
+    from region where slug = v_job.region;
+  select id into v_task_id from graphile_worker._private_tasks where identifier = v_task;
+  if not found then
+    insert into graphile_worker._private_tasks (identifier) values (v_task)
+      on conflict (identifier) do update set identifier = excluded.identifier
+      returning id into v_task_id;
+  end if;
+  insert into graphile_worker._private_jobs (task_id, payload, run_at, max_attempts, key, priority)
+  values (v_task_id, json_build_object('job_id', v_job.id), v_job.run_at, 1000, v_job.id, v_job.priority)
+  on conflict (key) do update set run_at = excluded.run_at, updated_at = now();
 end $$;
 
 -- Locked in graphile's own columns too, so that its 4-hour sweep and dashboards see the lock.
@@ -122,7 +127,69 @@ begin
   return query select * from job where id = v_id;
 end $$;
 
+/*
+ * Records the report of a job's holder that does not end its attempt: the job's phase, progress and lease, and the step
+ * that begins or ends. Returns the job; nothing when the caller does not hold it, or when the report was recorded before.
+ *
+ * A step is one row: reported as running it begins, reported again by its name it ends. A program observes before it
+ * plans and after it has acted, so whatever it does next, that observation has ended. Steps beyond p_max_steps are not
+ * kept; the report counts all the same.
+ *
+ * Without a wait for the disk, unless the job becomes irreversible: what a crash of the database loses is progress, and a
+ * lease that ends a little earlier.
+ */
+create function kule_report_progress(
+  p_organisation_id text, p_job_id text, p_epoch integer, p_seq integer, p_phase text, p_progress integer,
+  p_irreversible boolean, p_lease_seconds integer, p_step jsonb, p_max_steps integer
+) returns setof job language plpgsql set search_path = public, pg_temp as $$
+declare
+  v_job job;
+  v_begins boolean := false;
+begin
+  select * into v_job from job
+   where organisation_id = p_organisation_id and id = p_job_id and epoch = p_epoch and last_seq < p_seq
+     and status = 'running' and lease_until > clock_timestamp()
+   for update;
+  if not found then
+    return;
+  end if;
+  if p_step is not null then
+    update job_step
+       set status = p_step ->> 'status', message = coalesce(p_step ->> 'message', message),
+           finished_at = case when p_step ->> 'status' <> 'running' then clock_timestamp() end,
+           external_ref = coalesce(p_step ->> 'external_ref', external_ref)
+     where organisation_id = p_organisation_id and job_id = p_job_id and epoch = p_epoch
+       and name = p_step ->> 'name' and status = 'running';
+    v_begins := not found;
+  end if;
+  if v_begins then
+    update job_step set status = 'succeeded', finished_at = clock_timestamp()
+     where organisation_id = p_organisation_id and job_id = p_job_id and epoch = p_epoch and status = 'running'
+       and name in ('observe', 'verify');
+    v_begins := v_job.step_count < p_max_steps;
+  end if;
+  update job
+     set last_seq = p_seq, phase = coalesce(p_phase, phase), progress = greatest(progress, p_progress),
+         irreversible = irreversible or p_irreversible, step_count = step_count + v_begins::integer,
+         lease_until = clock_timestamp() + make_interval(secs => p_lease_seconds)
+   where organisation_id = p_organisation_id and id = p_job_id
+  returning * into v_job;
+  if v_begins then
+    insert into job_step (job_id, organisation_id, epoch, seq, attempt, phase, name, status, message, external_ref,
+                          finished_at)
+    values (p_job_id, p_organisation_id, p_epoch, p_seq, v_job.attempt, coalesce(v_job.phase, 'observe'),
+            p_step ->> 'name', p_step ->> 'status', p_step ->> 'message', p_step ->> 'external_ref',
+            case when p_step ->> 'status' <> 'running' then clock_timestamp() end);
+  end if;
+  perform kule_queue_renew(p_job_id, p_epoch);
+  if not p_irreversible then
+    perform set_config('synchronous_commit', 'off', true);
+  end if;
+  return next v_job;
+end $$;
+
 grant execute on function
+  kule_report_progress(text, text, integer, integer, text, integer, boolean, integer, jsonb, integer),
   kule_queue_add(text), kule_queue_lock(text, integer), kule_queue_renew(text, integer),
   kule_queue_release(text, integer), kule_queue_finish(text, integer),
   kule_claim_job(text, text, text, text, text[], integer)

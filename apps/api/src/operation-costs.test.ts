@@ -1,0 +1,85 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { ServerWorld } from "./testing/server-world.ts";
+import { type WireCosts, wireCostsOf } from "./testing/wire-costs.ts";
+
+/*
+ * Limits of what the operations on the hot path send to Postgres and write to its log. A change that adds to one of
+ * them raises its limit here and says why in its commit.
+ */
+
+let world: ServerWorld;
+let keyId: string;
+beforeAll(async () => {
+  world = await ServerWorld.open();
+  const key = await world.owned.post("/ssh-keys", {
+    name: "laptop",
+    public_key: "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIL0ZsLgMwGCJyWY8Yb8vvgMI5gbkOOxuyPUUfcgWAGNd",
+  });
+  keyId = key.body.id;
+  // Tokens are in the cache, the default network exists, and every statement is prepared.
+  for (let round = 0; round < 2; round += 1) await liveOnce();
+});
+afterAll(() => world.close());
+
+const create = () => world.create({ ssh_key_ids: [keyId] });
+const begin = { phase: "apply", step: { name: "clone", status: "running" } };
+
+async function liveOnce(): Promise<void> {
+  await create();
+  const job = await world.agent.take("ServerCreate");
+  await world.agent.report(job, begin);
+  await world.agent.succeed(job);
+}
+
+type Limits = WireCosts & { readonly walBytes: number };
+
+/** Of several runs the least, since other tests write to the same log meanwhile. */
+async function expectWithin(limits: Limits, prepare: () => Promise<() => Promise<unknown>>): Promise<void> {
+  const wal: number[] = [];
+  for (let run = 0; run < 12; run += 1) {
+    const work = await prepare();
+    const before = await logPosition();
+    const { roundTrips, statements } = await wireCostsOf(work);
+    wal.push(Number(await bytesSince(before)));
+    expect(roundTrips, "round trips").toBeLessThanOrEqual(limits.roundTrips);
+    expect(statements, "statements").toBeLessThanOrEqual(limits.statements);
+  }
+  const least = Math.min(...wal);
+  expect(least, "bytes of the write-ahead log").toBeLessThanOrEqual(limits.walBytes);
+  // A limit far above what is needed would notice nothing.
+  expect(least).toBeGreaterThan(limits.walBytes / 2);
+}
+
+async function logPosition(): Promise<string> {
+  return (await world.rows("select pg_current_wal_insert_lsn()::text as at"))[0].at;
+}
+
+async function bytesSince(position: string): Promise<string> {
+  return (await world.rows("select pg_wal_lsn_diff(pg_current_wal_insert_lsn(), $1) as bytes", [position]))[0]
+    .bytes;
+}
+
+describe("costs at most", () => {
+  test("a create of a server", () =>
+    expectWithin({ roundTrips: 6, statements: 20, walBytes: 7_500 }, async () => create));
+
+  test("a claim", () =>
+    expectWithin({ roundTrips: 4, statements: 7, walBytes: 2_200 }, async () => {
+      await create();
+      return () => world.agent.take("ServerCreate");
+    }));
+
+  test("a report of a step", () =>
+    expectWithin({ roundTrips: 2, statements: 2, walBytes: 1_800 }, async () => {
+      await create();
+      const job = await world.agent.take("ServerCreate");
+      return () => world.agent.report(job, begin);
+    }));
+
+  test("the report that ends a create", () =>
+    expectWithin({ roundTrips: 4, statements: 20, walBytes: 9_000 }, async () => {
+      await create();
+      const job = await world.agent.take("ServerCreate");
+      return () => world.agent.succeed(job);
+    }));
+});
