@@ -7,8 +7,6 @@ export const unfilteredUses: { readonly [use: string]: string } = {
   "delete region_organisation by region": "operators say which organisations see a region",
   "select address by id, nic_id, position, server_id, state, subnet_id in a function":
     "the check at commit looks at the one server whose rows changed",
-  "select port_forward by organisation_id, p_address, p_organisation_id, p_subnet_id, subnet_id, target_address in a function":
-    "the check at commit looks at the one address whose rows changed, and names its organisation by a parameter",
   "select audit by ": "operators see the whole audit trail",
   "delete invitation by expires_at": "the clean-up is of no one organisation",
   "select invitation by id, organisation_id":

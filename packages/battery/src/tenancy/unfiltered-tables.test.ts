@@ -19,6 +19,7 @@ const filtered: readonly string[] = [
   'SELECT 1 FROM ONLY "public"."nic" x WHERE $1 OPERATOR(pg_catalog.=) "organisation_id" FOR KEY SHARE OF x',
   "select extract(epoch from now() - s.created_at) from server s where s.organisation_id = $1 order by 1 limit $2",
   "with mine as (select id from ssh_key where organisation_id = $1) select * from mine",
+  "select a.address from address a where a.organisation_id = p_organisation_id and a.subnet_id = p_subnet_id",
   "select * from region",
 ];
 

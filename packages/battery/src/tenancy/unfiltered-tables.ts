@@ -224,6 +224,8 @@ function sideOf(nodes: readonly SqlNode[]): Side {
   const parts = cast < 0 ? nodes : nodes.slice(0, cast);
   const [first, dot, second, ...more] = parts;
   if (parts.length === 1 && first?.kind === "value") return { isValue: first.text !== "case" };
+  // The parameter of a function; no table has such a column.
+  if (parts.length === 1 && textOf(first) === "p_organisation_id") return { isValue: true };
   if (parts.length === 1 && textOf(first) === "organisation_id")
     return { column: "organisation_id", isValue: false };
   if (more.length > 0 || !isOperator(dot, ".")) return { isValue: false };
