@@ -1,6 +1,6 @@
 import { Client } from "pg";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { type FreshDatabase, freshDatabase } from "./database.ts";
+import { type FreshDatabase, freshDatabase, seededTemplate } from "./database.ts";
 
 let first: FreshDatabase;
 let second: FreshDatabase;
@@ -50,4 +50,21 @@ test("a database is dropped even with open connections", async () => {
     await query(first.ownerUrl, `select count(*)::int from pg_database where datname = '${third.name}'`),
   ).toEqual([[0]]);
   await client.end().catch(() => {});
+});
+
+test("a template is seeded once, its facts are known to everybody, and its clones are independent", async () => {
+  let seedings = 0;
+  const seed = async () => {
+    seedings += 1;
+    const database = await freshDatabase();
+    await query(database.ownerUrl, "create table seeded ()");
+    return { database, facts: { secret: "it's one" } };
+  };
+  const name = `seeded_${process.pid}`;
+  const templates = await Promise.all([seededTemplate(name, seed), seededTemplate(name, seed)]);
+  expect(seedings).toBe(1);
+  expect(templates.map(({ facts }) => facts)).toEqual([{ secret: "it's one" }, { secret: "it's one" }]);
+  const clones = await Promise.all(templates.map((template) => freshDatabase(template)));
+  for (const { ownerUrl } of clones) await query(ownerUrl, "drop table seeded");
+  for (const clone of clones) await clone.drop();
 });
