@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { type ConsoleWorld, startConsoleWorld, testSecret } from "./testing/console-world.ts";
+import { type ConsoleWorld, startConsoleWorld } from "./testing/console-world.ts";
 import type { FakeUser } from "./testing/fake-state.ts";
+import { testSecret } from "./testing/test-panel.ts";
 import { fieldIn, tokenIn, Visitor } from "./testing/visitor.ts";
 
 let world: ConsoleWorld;

@@ -1,6 +1,7 @@
 import { visitorOf } from "@kule/contract/visitor";
 import { afterEach, expect, test } from "vitest";
-import { type ConsoleWorld, startConsoleWorld, testSecret } from "./testing/console-world.ts";
+import { type ConsoleWorld, startConsoleWorld } from "./testing/console-world.ts";
+import { testSecret } from "./testing/test-panel.ts";
 import { Visitor } from "./testing/visitor.ts";
 
 let world: ConsoleWorld;

@@ -3,19 +3,20 @@ import { requirePart } from "@kule/testing/parts";
 import type { Page } from "playwright-core";
 import { describe, expect, test } from "vitest";
 import { signIn } from "./testing/browser.ts";
-import type { ConsoleWorld } from "./testing/console-world.ts";
-import { panelInBrowser } from "./testing/panel-in-browser.ts";
-import { seedNetworks } from "./testing/seed-networks.ts";
+import type { PanelWorld } from "./testing/panel-world.ts";
+import { done } from "./testing/scene-api.ts";
+import { sceneInBrowser } from "./testing/scene-in-browser.ts";
+import type { FactsOf } from "./testing/scenes/scene.ts";
+import { servers } from "./testing/scenes/servers.ts";
 
 const part = await requirePart("chromium", probeChromium, import.meta.filename);
 
 describe.skipIf(part.missing)("a notice above a page", { timeout: 120_000 }, () => {
-  let world: ConsoleWorld;
+  let world: PanelWorld<FactsOf<typeof servers>>;
   let page: Page;
 
-  panelInBrowser(25_000, (panel) => {
+  sceneInBrowser(servers, 25_000, (panel) => {
     ({ world, page } = panel);
-    seedNetworks(world.api.state);
   });
 
   const refresh = () =>
@@ -23,9 +24,8 @@ describe.skipIf(part.missing)("a notice above a page", { timeout: 120_000 }, () 
 
   test("stays while its job is open, and is removed when the job has ended, also after a reload", async () => {
     await signIn(page, world.url);
-    const { state } = world.api;
-    const id = state.servers[0]?.id ?? "";
-    state.changeServer(id, { status: "stopping" });
+    const id = world.facts.servers["web-1"];
+    await done(world.real.acme.post(`/servers/${id}/power`, { action: "stop" }));
     await page.goto(`${world.url}/servers/${id}?notice=power`);
     const notice = page.locator("main > .banner[data-kind=notice]");
     await page.waitForSelector("#resource-live[data-htmx-powered]");
@@ -33,7 +33,7 @@ describe.skipIf(part.missing)("a notice above a page", { timeout: 120_000 }, () 
     await refresh();
     await expect.poll(() => world.api.calls.length).toBeGreaterThan(asked);
     expect(await notice.textContent()).toContain("The power action is on its way.");
-    state.changeServer(id, { status: "stopped" });
+    await world.real.agent.work();
     await refresh();
     await notice.waitFor({ state: "detached" });
     expect(page.url()).toBe(`${world.url}/servers/${id}`);

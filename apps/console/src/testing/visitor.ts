@@ -1,14 +1,14 @@
 import { formTokenField } from "../csrf.ts";
-import type { ConsoleWorld } from "./console-world.ts";
+import type { TestPanel } from "./test-panel.ts";
 
 /** A browser without a screen: keeps cookies, follows nothing by itself, sends forms as browsers do. */
 export class Visitor {
   readonly cookies = new Map<string, string>();
-  readonly #world: ConsoleWorld;
+  readonly #panel: Pick<TestPanel, "app">;
   readonly #headers: Readonly<Record<string, string>>;
 
-  constructor(world: ConsoleWorld, headers: Readonly<Record<string, string>> = {}) {
-    this.#world = world;
+  constructor(panel: Pick<TestPanel, "app">, headers: Readonly<Record<string, string>> = {}) {
+    this.#panel = panel;
     this.#headers = headers;
   }
 
@@ -19,7 +19,7 @@ export class Visitor {
     });
     if (this.cookies.size > 0)
       headers.set("cookie", [...this.cookies].map(([name, value]) => `${name}=${value}`).join("; "));
-    const response = await this.#world.app.request(`http://console.test${path}`, { ...init, headers });
+    const response = await this.#panel.app.request(`http://console.test${path}`, { ...init, headers });
     for (const cookie of response.headers.getSetCookie()) {
       const [pair = "", ...attributes] = cookie.split("; ");
       const [name = "", ...value] = pair.split("=");
@@ -69,7 +69,7 @@ export class Visitor {
 
   /** Another browser with the same cookies: changes of its cookies do not affect this one. */
   twin(): Visitor {
-    const twin = new Visitor(this.#world, this.#headers);
+    const twin = new Visitor(this.#panel, this.#headers);
     for (const [name, value] of this.cookies) twin.cookies.set(name, value);
     return twin;
   }
