@@ -1,97 +1,105 @@
+import { ed25519Line } from "@kule/api/testing/ssh-key-lines";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { type ConsoleWorld, startConsoleWorld } from "./testing/console-world.ts";
-import { seedEverything } from "./testing/seed-everything.ts";
-import { Visitor } from "./testing/visitor.ts";
+import { type PanelWorld, startPanelWorld } from "./testing/panel-world.ts";
+import { done } from "./testing/scene-api.ts";
+import { everything } from "./testing/scenes/everything.ts";
+import type { FactsOf } from "./testing/scenes/scene.ts";
+import type { Visitor } from "./testing/visitor.ts";
 
-let world: ConsoleWorld;
+type Facts = FactsOf<typeof everything>;
+
+let world: PanelWorld<Facts>;
 let ada: Visitor;
 beforeEach(async () => {
-  world = await startConsoleWorld();
-  seedEverything(world.api.state);
-  ada = await new Visitor(world).signIn();
+  world = await startPanelWorld(everything);
+  ada = await world.signedIn("ada");
 });
-afterEach(async () => {
-  await world.stop();
-  expect(world.api.defects).toEqual([]);
-});
+afterEach(() => world.stop());
 
-type Labelled = { readonly id: string; labels: Record<string, string> };
+type Labels = { readonly [key: string]: string };
 
 /**
- * The first resource of each product with labels: the page of its editor, the action of its forms, and the list that
- * tags link to.
+ * A resource of each product with labels: the API's list that it is in, the page of its editor, the address of its
+ * forms when it is another one, and the panel's list that tags link to.
  */
-const places = {
-  server: () => place(world.api.state.servers, ({ id }) => [`/servers/${id}`, `/servers/${id}`, "/servers"]),
-  network: () =>
-    place(world.api.state.networks, ({ id }) => [`/networks/${id}`, `/networks/${id}`, "/networks"]),
-  subnet: () =>
-    place(world.api.state.subnets, ({ id, network_id }) => {
-      const path = `/networks/${network_id}/subnets/${id}`;
-      return [path, path, null];
-    }),
-  reservation: () =>
-    place(world.api.state.reservations, ({ id, network_id, subnet_id }) => {
-      const path = `/networks/${network_id}/subnets/${subnet_id}`;
-      return [path, `${path}/reservations/${id}`, null];
-    }),
-  gateway: () =>
-    place(world.api.state.gateways, ({ id }) => [`/gateways/${id}`, `/gateways/${id}`, "/gateways"]),
-  firewall: () =>
-    place(world.api.state.firewalls, ({ id }) => [`/firewalls/${id}`, `/firewalls/${id}`, "/firewalls"]),
-  publicIp: () =>
-    place(world.api.state.publicIps, ({ id }) => [`/public-ips/${id}`, `/public-ips/${id}`, "/public-ips"]),
-  sshKey: () => place(world.api.state.sshKeys, ({ id }) => ["/ssh-keys", `/ssh-keys/${id}`, "/ssh-keys"]),
-} as const;
+const places: { readonly [name: string]: (facts: Facts) => Place } = {
+  server: ({ servers }) => place("/servers", servers["app-1"], "/servers"),
+  network: ({ networks }) => place("/networks", networks.shop, "/networks"),
+  subnet: ({ networks, subnets }) => place(`/networks/${networks.shop}/subnets`, subnets.app, null),
+  reservation: ({ networks, subnets, reservations }) => {
+    const page = `/networks/${networks.shop}/subnets/${subnets.app}`;
+    return { ...place(`${page}/reservations`, reservations.printer, null), page };
+  },
+  gateway: ({ gateways }) => place("/gateways", gateways.out, "/gateways"),
+  firewall: ({ firewalls }) => place("/firewalls", firewalls.web, "/firewalls"),
+  publicIp: ({ freeIpId }) => place("/public-ips", freeIpId, "/public-ips"),
+  sshKey: ({ sshKeys }) => ({ ...place("/ssh-keys", sshKeys.laptop, "/ssh-keys"), page: "/ssh-keys" }),
+};
 
-function place<Resource extends Labelled>(
-  all: readonly Resource[],
-  of: (resource: Resource) => readonly [page: string, path: string, list: string | null],
-) {
-  const [resource] = all;
-  if (resource === undefined) throw new Error("nothing is there to be labelled");
-  const [page, path, list] = of(resource);
-  const now = () => all.find(({ id }) => id === resource.id)?.labels;
-  return { resource, page, action: `${path}/labels`, list, now };
+type Place = {
+  readonly id: string;
+  readonly page: string;
+  readonly action: string;
+  readonly list: string | null;
+  now(): Promise<Labels>;
+  /** Through the API: the labels become these. */
+  label(labels: Labels): Promise<void>;
+};
+
+function place(collection: string, id: string | undefined, list: string | null): Place {
+  if (id === undefined) throw new Error(`nothing is in ${collection}`);
+  const path = `${collection}/${id}`;
+  const now = async (): Promise<Labels> =>
+    (await world.real.list(collection)).find((each) => each.id === id).labels;
+  return {
+    ...{ id, page: path, action: `${path}/labels`, list, now },
+    async label(labels) {
+      const removed = Object.keys(await now()).map((key) => [key, null]);
+      // By a request of its own: 64 is also the most that one changes.
+      if (removed.length > 0)
+        await done(world.real.acme.patch(path, { labels: Object.fromEntries(removed) }));
+      await done(world.real.acme.patch(path, { labels }));
+    },
+  };
 }
 
 describe.each(Object.entries(places))("the labels of a %s", (_name, placeOf) => {
   test("are added, changed and removed one by one, and shown on the resource's page", async () => {
-    const { resource, page, action, list, now } = placeOf();
-    resource.labels = { tier: "gold" };
+    const { id, page, action, list, now, label } = placeOf(world.facts);
+    await label({ tier: "gold" });
     const send = (fields: Record<string, string>) => ada.submit(page, action, fields);
     expect((await send({ key: "env", value: "prod", intent: "set" })).status).toBe(303);
-    expect(now()).toEqual({ env: "prod", tier: "gold" });
+    expect(await now()).toEqual({ env: "prod", tier: "gold" });
     await send({ key: "env", row: "true", value: "test", intent: "set" });
     const done = await send({ key: "tier", row: "true", value: "gold", intent: "remove" });
-    expect(now()).toEqual({ env: "test" });
+    expect(await now()).toEqual({ env: "test" });
     expect(await ada.page(done.headers.get("location") ?? "")).toContain("The label is removed.");
     const html = await ada.page(page);
     expect(html).toMatch(/class="tag mono[^"]*"[^>]*>env=test</);
     if (list !== null) {
       expect(html).toContain(`href="${list}?labels=env%3Dtest"`);
-      expect(await ada.page(`${list}?labels=env%3Dtest`)).toContain(`id="${resource.id}"`);
-      expect(await ada.page(`${list}?labels=env%3Dprod`)).not.toContain(`id="${resource.id}"`);
+      expect(await ada.page(`${list}?labels=env%3Dtest`)).toContain(`id="${id}"`);
+      expect(await ada.page(`${list}?labels=env%3Dprod`)).not.toContain(`id="${id}"`);
       expect(await ada.page(list)).toContain(`href="${list}?labels=env%3Dtest"`);
     }
   });
 
   test("two people who change different labels do not undo each other's change", async () => {
-    const { resource, page, action, now } = placeOf();
-    resource.labels = { env: "prod", tier: "gold" };
-    const other = await new Visitor(world).signIn();
+    const { page, action, now, label } = placeOf(world.facts);
+    await label({ env: "prod", tier: "gold" });
+    const other = await world.signedIn("ada");
     const [mine, theirs] = await Promise.all([ada.page(page), other.page(page)]);
     const token = (html: string) => /name="form_token" value="([^"]+)"/.exec(html)?.[1] ?? "";
     const fields = { row: "true", intent: "set" };
     await ada.post(action, { ...fields, form_token: token(mine), key: "env", value: "test" });
     await other.post(action, { ...fields, form_token: token(theirs), key: "tier", value: "iron" });
-    expect(now()).toEqual({ env: "test", tier: "iron" });
+    expect(await now()).toEqual({ env: "test", tier: "iron" });
   });
 
   test("are shown again with the error beside the field, in both languages", async () => {
-    const { resource, page, action, now } = placeOf();
-    resource.labels = { env: "prod" };
-    const turkish = await new Visitor(world, { "accept-language": "tr" }).signIn();
+    const { page, action, now, label } = placeOf(world.facts);
+    await label({ env: "prod" });
+    const turkish = await world.signedIn("ada", { "accept-language": "tr" });
     for (const [visitor, wrongKey, wrongValue] of [
       [ada, "Begins and ends with a letter or digit", "The same letters as a label, or nothing."],
       [turkish, "Harf ya da rakamla başlar ve biter", "Etiketle aynı karakterler ya da boş."],
@@ -112,21 +120,21 @@ describe.each(Object.entries(places))("the labels of a %s", (_name, placeOf) => 
         expect(html).toContain(`value="${fields.value}"`);
       }
     }
-    expect(now()).toEqual({ env: "prod" });
+    expect(await now()).toEqual({ env: "prod" });
   });
 
   test("are limited to 64, by the API's refusal", async () => {
-    const { resource, page, action } = placeOf();
-    resource.labels = Object.fromEntries(Array.from({ length: 64 }, (_, at) => [`k${at}`, ""]));
+    const { page, action, label } = placeOf(world.facts);
+    await label(Object.fromEntries(Array.from({ length: 64 }, (_, at) => [`k${at}`, ""])));
     const answer = await ada.submit(page, action, { key: "one-more", value: "", intent: "set" });
     expect(answer.status).toBe(422);
     expect(await answer.text()).toContain("There would be 65 labels; at most 64 are accepted.");
   });
 
   test("are shown without the forms to a viewer", async () => {
-    const { resource, page, action } = placeOf();
-    resource.labels = { env: "prod" };
-    const vera = await new Visitor(world).signIn("vera@example.org", "only looking");
+    const { page, action, label } = placeOf(world.facts);
+    await label({ env: "prod" });
+    const vera = await world.signedIn("vera");
     expect(await vera.page(page)).toContain("env=prod");
     const settings = action.replace(/labels$/, "settings");
     const pagesOf = async (visitor: Visitor) => (await visitor.page(page)) + (await visitor.page(settings));
@@ -135,64 +143,58 @@ describe.each(Object.entries(places))("the labels of a %s", (_name, placeOf) => 
   });
 });
 
-/** The create forms with labels, each with valid values, and the resources that they create. */
-const makers = {
-  network: () =>
-    maker("/networks/new", "/networks/new", { name: "lab", region: "ist1" }, world.api.state.networks),
-  subnet: () => {
-    const id = world.api.state.networks.at(-1)?.id ?? "";
-    const page = `/networks/${id}/subnets/new`;
-    return maker(page, page, { name: "web", tier: "app", cidr: "" }, world.api.state.subnets);
-  },
-  reservation: () => {
-    const { page } = places.subnet();
-    return maker(page, `${page}/reservations`, { name: "scanner" }, world.api.state.reservations);
-  },
-  gateway: () => {
-    const id = world.api.state.networks.at(-1)?.id ?? "";
-    const fields = { network_id: id, name: "exit" };
-    return maker(`/gateways/new?network=${id}`, "/gateways/new", fields, world.api.state.gateways);
-  },
-  firewall: () =>
-    maker(
-      "/firewalls/new",
-      "/firewalls/new",
-      { name: "db", region: "ist1", start: "ssh" },
-      world.api.state.firewalls,
-    ),
-  publicIp: () =>
-    maker("/public-ips/new", "/public-ips/new", { region: "ist1", version: "4" }, world.api.state.publicIps),
-  sshKey: () =>
-    maker(
-      "/ssh-keys/new",
-      "/ssh-keys/new",
-      { name: "desk", public_key: "ssh-rsa AAAAB3NzaC1yc2E" },
-      world.api.state.sshKeys,
-    ),
-  server: () => {
-    const fields = { name: "made", region: "ist1", image: "debian-13", package: "s", intent: "create" };
-    return maker("/servers/new", "/servers/new", fields, world.api.state.servers);
-  },
-} as const;
+type Maker = {
+  readonly page: string;
+  readonly action: string;
+  readonly fields: { readonly [name: string]: string };
+  /** The API's list that the new one is in. */
+  readonly collection: string;
+};
 
-function maker(page: string, action: string, fields: Record<string, string>, made: readonly Labelled[]) {
-  return { page, action, fields, made };
+/** The create forms with labels, each with valid values. */
+const makers: { readonly [name: string]: (facts: Facts) => Maker } = {
+  network: () => maker("/networks/new", "/networks", { name: "lab", region: "ist1" }),
+  subnet: ({ networks }) => {
+    const collection = `/networks/${networks.office}/subnets`;
+    return maker(`${collection}/new`, collection, { name: "web", tier: "app", cidr: "" });
+  },
+  reservation: ({ networks, subnets }) => {
+    const page = `/networks/${networks.shop}/subnets/${subnets.app}`;
+    const collection = `${page}/reservations`;
+    return { ...maker(page, collection, { name: "scanner" }), action: collection };
+  },
+  gateway: ({ networks }) => {
+    const page = `/gateways/new?network=${networks.office}`;
+    const fields = { network_id: networks.office ?? "", name: "exit" };
+    return { ...maker(page, "/gateways", fields), action: "/gateways/new" };
+  },
+  firewall: () => maker("/firewalls/new", "/firewalls", { name: "db", region: "ist1", start: "ssh" }),
+  publicIp: () => maker("/public-ips/new", "/public-ips", { region: "ist1", version: "4" }),
+  sshKey: () => maker("/ssh-keys/new", "/ssh-keys", { name: "desk", public_key: ed25519Line() }),
+  server: ({ subnets }) => {
+    const fields = { name: "made", region: "ist1", image: "debian-13", package: "s", intent: "create" };
+    return maker("/servers/new", "/servers", { ...fields, subnet_id: subnets.app ?? "" });
+  },
+};
+
+function maker(page: string, collection: string, fields: { readonly [name: string]: string }): Maker {
+  return { page, action: page, fields, collection };
 }
 
 describe.each(Object.entries(makers))("the form of a new %s", (_name, makerOf) => {
   test("accepts labels as typed", async () => {
-    const { page, action, fields, made } = makerOf();
-    const before = made.length;
+    const { page, action, fields, collection } = makerOf(world.facts);
+    const before = new Set((await world.real.list(collection)).map(({ id }) => id));
     const answer = await ada.submit(page, action, { ...fields, labels: "env=prod, role = web\nspare" });
     expect(answer.status).toBe(303);
-    expect(made).toHaveLength(before + 1);
-    expect(made.at(-1)?.labels).toEqual({ env: "prod", role: "web", spare: "" });
+    const made = (await world.real.list(collection)).filter(({ id }) => !before.has(id));
+    expect(made.map(({ labels }) => labels)).toEqual([{ env: "prod", role: "web", spare: "" }]);
   });
 
   test("shows invalid labels beside their field, in both languages, and creates nothing", async () => {
-    const { page, action, fields, made } = makerOf();
-    const before = made.length;
-    const turkish = await new Visitor(world, { "accept-language": "tr" }).signIn();
+    const { page, action, fields, collection } = makerOf(world.facts);
+    const before = await world.real.list(collection);
+    const turkish = await world.signedIn("ada", { "accept-language": "tr" });
     for (const [visitor, said] of [
       [ada, ["“my role=web” is no label", "The value in “role=two words” may", "“role=api” names a label"]],
       [
@@ -211,6 +213,6 @@ describe.each(Object.entries(makers))("the form of a new %s", (_name, makerOf) =
         expect(problem).toContain(said[at]);
       }
     }
-    expect(made).toHaveLength(before);
+    expect(await world.real.list(collection)).toHaveLength(before.length);
   });
 });
