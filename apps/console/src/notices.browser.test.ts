@@ -44,7 +44,10 @@ describe.skipIf(part.missing)("a notice above a page", { timeout: 120_000 }, () 
     await page.goto(`${world.url}/networks`);
     await page.locator("main a[href='/networks/new']").first().click();
     await page.waitForURL("**/networks/new");
+    const name = page.locator("form[action='/networks/new'] input[name=name]");
+    // The page is there when its address is: the field has the focus when it has been drawn.
+    await page.locator("form[action='/networks/new'] input[name=name]:focus").waitFor();
     await page.keyboard.type("between");
-    expect(await page.inputValue("form[action='/networks/new'] input[name=name]")).toBe("between");
+    expect(await name.inputValue()).toBe("between");
   });
 });
