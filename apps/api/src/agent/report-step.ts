@@ -76,11 +76,13 @@ function progressQuery(found: JobRow, report: Report, leaseSeconds: number) {
           message: keptStepText(step.message ?? null),
           external_ref: step.external_ref ?? null,
         });
+  // What must not be lost: an outcome is committed together with this.
+  const waitsForDisk = report.irreversible === true || report.outcome !== undefined;
   return sql<JobRow>`
     select * from kule_report_progress(
       ${found.organisation_id}, ${found.id}, ${report.epoch}::integer, ${report.seq}::integer, ${phase},
       ${nextProgress(found.progress, phase, report.progress ?? null)}::integer, ${report.irreversible === true},
-      ${leaseSeconds}::integer, ${written}::jsonb, ${maxStepsOfJob}::integer)`;
+      ${leaseSeconds}::integer, ${written}::jsonb, ${maxStepsOfJob}::integer, ${waitsForDisk})`;
 }
 
 /** Under the locks of the resource and its jobs: ends the attempt, or tells a repeated report from a stale one. */

@@ -135,12 +135,13 @@ end $$;
  * plans and after it has acted, so whatever it does next, that observation has ended. Steps beyond p_max_steps are not
  * kept; the report counts all the same.
  *
- * Without a wait for the disk, unless the job becomes irreversible: what a crash of the database loses is progress, and a
+ * Without a wait for the disk where p_waits_for_disk is false: then what a crash of the database loses is progress, and a
  * lease that ends a little earlier.
  */
 create function kule_report_progress(
   p_organisation_id text, p_job_id text, p_epoch integer, p_seq integer, p_phase text, p_progress integer,
-  p_irreversible boolean, p_lease_seconds integer, p_step jsonb, p_max_steps integer
+  p_irreversible boolean, p_lease_seconds integer, p_step jsonb, p_max_steps integer,
+  p_waits_for_disk boolean
 ) returns setof job language plpgsql set search_path = public, pg_temp as $$
 declare
   v_job job;
@@ -182,14 +183,14 @@ begin
             case when p_step ->> 'status' <> 'running' then clock_timestamp() end);
   end if;
   perform kule_queue_renew(p_job_id, p_epoch);
-  if not p_irreversible then
+  if not p_waits_for_disk then
     perform set_config('synchronous_commit', 'off', true);
   end if;
   return next v_job;
 end $$;
 
 grant execute on function
-  kule_report_progress(text, text, integer, integer, text, integer, boolean, integer, jsonb, integer),
+  kule_report_progress(text, text, integer, integer, text, integer, boolean, integer, jsonb, integer, boolean),
   kule_queue_add(text), kule_queue_lock(text, integer), kule_queue_renew(text, integer),
   kule_queue_release(text, integer), kule_queue_finish(text, integer),
   kule_claim_job(text, text, text, text, text[], integer)
