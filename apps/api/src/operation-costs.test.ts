@@ -83,3 +83,24 @@ describe("costs at most", () => {
       return () => world.agent.succeed(job);
     }));
 });
+
+test("only a report that neither ends its job nor makes it irreversible is committed without a wait for the disk", async () => {
+  await create();
+  const job = await world.agent.take("ServerCreate");
+  const settings: string[] = [];
+  for (const isFinal of [false, true]) {
+    const client = await world.owner.connect();
+    await client.query("begin");
+    await client.query("select from kule_report_progress($1, $2, $3, $4, null, 1, false, 60, null, 1, $5)", [
+      world.organisation.id,
+      job.id,
+      job.epoch,
+      isFinal ? 2 : 1,
+      isFinal,
+    ]);
+    settings.push((await client.query("show synchronous_commit")).rows[0].synchronous_commit);
+    await client.query("rollback");
+    client.release();
+  }
+  expect(settings).toEqual(["off", "on"]);
+});
