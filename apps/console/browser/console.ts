@@ -4,6 +4,7 @@ import "./activity.ts";
 import "./choose-all.ts";
 import "./copy.ts";
 import "./countdown.ts";
+import "./early-input.ts";
 import "./first-field.ts";
 import "./forms.ts";
 import "./kept-forms.ts";

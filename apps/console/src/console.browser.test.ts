@@ -235,6 +235,18 @@ describe.skipIf(part.missing)("the console in a browser", { timeout: 120_000 }, 
     expect(watched.complaints).toEqual([]);
   });
 
+  test("what was typed into a filter before htmx listened narrows the list too", async () => {
+    await seedServers();
+    await signIn(page, world.url);
+    // After the page's script, before the task in which htmx begins to listen.
+    await page.addInitScript(`addEventListener("DOMContentLoaded", () => {
+      document.querySelector("main input[type=search]").value = "shop";
+    })`);
+    await page.goto(`${world.url}/servers`);
+    await page.waitForURL("**/servers?*q=shop*");
+    await expect.poll(() => page.locator("#server-list tbody tr").count()).toBe(3);
+  });
+
   test("the first page of an empty organisation shows the first step", async () => {
     await page.goto(`${world.url}/servers`);
     await page.waitForURL("**/sign-in");
