@@ -1,6 +1,12 @@
 import { accessSync, constants } from "node:fs";
 
-const places = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
+// The shell first: the same engine without a browser's windows, in two thirds of the CPU time.
+const places = [
+  "/usr/bin/chromium-headless-shell",
+  "/usr/bin/chromium",
+  "/usr/bin/chromium-browser",
+  "/usr/bin/google-chrome",
+];
 
 /** Path of the machine's Chromium (KULE_CHROMIUM overrules), or undefined. */
 export function findChromium(): string | undefined {
@@ -18,6 +24,6 @@ export function findChromium(): string | undefined {
 /** Probe for `requirePart("chromium", …)`. */
 export function probeChromium(): string | undefined {
   return findChromium() === undefined
-    ? "no Chromium found (Debian: apt-get install chromium; elsewhere set KULE_CHROMIUM to its path)"
+    ? "no Chromium found (Debian: apt-get install chromium-headless-shell; elsewhere set KULE_CHROMIUM to its path)"
     : undefined;
 }

@@ -87,7 +87,7 @@ async function lastingFlaws(page: Page): Promise<string[]> {
 async function show(page: Page, size: { readonly width: number; readonly height: number }): Promise<void> {
   await page.setViewportSize(size);
   await page.evaluate(`new Promise((done) => {
-    requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done, 50)));
+    requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done)));
   })`);
 }
 
