@@ -2,7 +2,18 @@ import { existsSync } from "node:fs";
 import { delimiter, join } from "node:path";
 
 /** Programs that suites need, and skip tests without (packages/testing/src/parts.ts). */
-const PROGRAMS = ["chromium", "chromium-headless-shell", "faketime", "ip", "nft", "openssl", "ping", "ssh", "sshd", "unshare"];
+const PROGRAMS = [
+  "chromium",
+  "chromium-headless-shell",
+  "faketime",
+  "ip",
+  "nft",
+  "openssl",
+  "ping",
+  "ssh",
+  "sshd",
+  "unshare",
+];
 
 /**
  * The present ones, as one text: a report from before something was installed is not taken from the cache.
