@@ -31,12 +31,12 @@ export type WatchedPage = {
   readonly complaints: string[];
 };
 
-/** A navigation that starts before a view transition ends skips the transition, which browsers report as an error. */
-const skippedTurns = new Set([
-  "AbortError: Transition was skipped",
-  "InvalidStateError: Transition was aborted because of invalid state",
-  "InvalidStateError: Transition was aborted because of invalid state. Page already revealed",
-]);
+/**
+ * A navigation that starts, or a window that is resized, before a view transition ends skips the transition, which
+ * browsers report as an error.
+ */
+const skippedTurn =
+  /^(AbortError: Transition was skipped|InvalidStateError: Transition was aborted because of invalid state)/;
 
 export async function openPage(
   browser: Browser,
@@ -54,7 +54,7 @@ export async function openPage(
     if (message.type() === "error" || message.type() === "warning") complaints.push(message.text());
   });
   page.on("pageerror", (error) => {
-    if (!skippedTurns.has(String(error))) complaints.push(String(error));
+    if (!skippedTurn.test(String(error))) complaints.push(String(error));
   });
   return { page, context, complaints };
 }
