@@ -6,6 +6,8 @@ const shared = {
   globalSetup: ["packages/testing/src/vitest-setup.ts"],
   // Child processes, signals and native sockets are part of many tests; threads share what these change.
   pool: "forks" as const,
+  // Files of one worker share its modules: importing the API takes three seconds, often more than the tests of a file.
+  isolate: false,
   hookTimeout: 60_000,
   // The default of a second is shorter than a busy machine takes for a page or a process.
   expect: { poll: { timeout: 15_000 } },
