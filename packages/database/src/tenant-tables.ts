@@ -24,4 +24,5 @@ export const tenantTables = [
   "port_forward",
   "address_reservation",
   "invitation",
+  "quota_count",
 ] as const;

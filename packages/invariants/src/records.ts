@@ -1,5 +1,8 @@
 import type { Check } from "./check.ts";
 
+/** Its violations begin with the organisation's id; kule_recount_quotas corrects them. */
+export const quotasAreCounted = "quotas count what there is";
+
 /** Records for others: the audit trail and usage. */
 export const recordChecks: readonly Check[] = [
   {
@@ -71,6 +74,19 @@ export const recordChecks: readonly Check[] = [
                               || ' and not at ' || coalesce(due.ended_at::text, 'no time') end as subject
             from due full join have using (resource_id, kind, started_at)
            where due.started_at is null or have.started_at is null or due.ended_at is distinct from have.ended_at`,
+  },
+  {
+    invariant: "I9",
+    check: quotasAreCounted,
+    sql: `with counted as (
+            select organisation_id, resource, package, disk_gb, resize_package, resize_disk_gb, is_leaving, sum(amount)::integer as amount
+              from quota_count group by 1, 2, 3, 4, 5, 6, 7 having sum(amount) <> 0),
+          wrong as (
+            select 'has' as how, * from (select * from quota_due except select * from counted) missing
+            union all
+            select 'counts', * from (select * from counted except select * from quota_due) excess)
+          select concat_ws(' ', organisation_id, how, amount, resource, package, disk_gb, resize_package, resize_disk_gb,
+                           case when is_leaving then 'leaving' end) as subject from wrong`,
   },
   {
     invariant: "I9",

@@ -10,6 +10,7 @@ import { invariantsRow } from "./row-invariants.ts";
 import { busyNeighbourRow, claimRows, notifyRow } from "./row-jobs.ts";
 import { kindRows } from "./row-kinds.ts";
 import { memoryAtRest, memoryUnderLoad } from "./row-memory.ts";
+import { quotaRow } from "./row-quotas.ts";
 import { listRows, readRows } from "./row-reads.ts";
 import { type Row, renderTable } from "./table.ts";
 
@@ -52,6 +53,7 @@ try {
     ["lists", () => listRows(installation, values.full ? [100, 10_000, 1_000_000] : [100, 10_000, 100_000])],
     ["the panel", () => consoleRow(installation, 10_000)],
     ["creates", () => createRow(installation, seconds)],
+    ["creates with quotas", () => quotaRow(installation, seconds, 100_000)],
     ["claims", () => claimRows(installation, values.full ? 5000 : 1500)],
     ["a claim beside a long queue", () => busyNeighbourRow(installation, 100_000)],
     ["waking a waiting agent", () => notifyRow(installation, 60)],

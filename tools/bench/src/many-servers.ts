@@ -46,6 +46,7 @@ export async function insertServers(
     values,
   );
   await owner.query("set session_replication_role = default");
+  await owner.query("select kule_recount_quotas($1)", [of.organisationId]);
   await owner.query("vacuum analyze server, nic, address, job");
   return (index) => ({ server: `srv_${body(index)}`, job: `job_${body(index)}` });
 }

@@ -107,6 +107,7 @@ export async function insertOldInstallation(owner: pg.Client, servers: number): 
     `update organisation o set usage_seq = (select count(*) from usage_event u where u.organisation_id = o.id)
       where o.id like 'org_old%'`,
     "reset session_replication_role",
+    "select kule_recount_quotas(id) from organisation",
     "vacuum analyze",
   ];
   for (const statement of statements) await owner.query(statement);

@@ -2,6 +2,7 @@ import { sql } from "kysely";
 import { type Database, systemQuery } from "../platform/database.ts";
 import { deleteOldSessions } from "../products/consoles/index.ts";
 import { deleteOldInvitations } from "../products/members/index.ts";
+import { foldLongCounts } from "../products/quotas/index.ts";
 
 /** How much the clean-up deleted or released. */
 export type Cleaned = {
@@ -13,7 +14,7 @@ export type Cleaned = {
   readonly consoles: number;
 };
 
-/** Deletes what has expired, and frees the VM numbers whose quarantine is over. */
+/** Deletes what has expired, frees the VM numbers whose quarantine is over, and shortens the counts of quotas. */
 export async function cleanUp(connection: Database): Promise<Cleaned> {
   const db = systemQuery(connection, "the clean-up is of no one organisation");
   const keys = await db
@@ -33,6 +34,7 @@ export async function cleanUp(connection: Database): Promise<Cleaned> {
     .where("state", "=", "tombstone")
     .where("free_after", "<", sql<Date>`clock_timestamp()`)
     .executeTakeFirst();
+  await foldLongCounts(db);
   return {
     invitations: await deleteOldInvitations(connection),
     consoles: await deleteOldSessions(connection),

@@ -40,11 +40,23 @@ export const row: Row = {
       patches: [
         {
           file: "apps/api/src/products/quotas/used.ts",
-          find: `.where("deleted_at", "is", null)`,
-          replace: `.where("status", "<>", "pending_deletion")`,
+          find: "group.is_leaving ? heldInRemoval(one) : one;",
+          replace: "group.is_leaving ? {} : one;",
         },
       ],
       expects: /in the removal buffer/,
+    },
+    {
+      name: "creates-not-counted",
+      removes: "new servers from the counts that the database keeps",
+      patches: [
+        {
+          file: "packages/database/src/migrations/0001-baseline/quota-counts.ts",
+          find: "from changed where deleted_at is null",
+          replace: "from changed where false",
+        },
+      ],
+      expects: /\d+ were accepted and not/,
     },
     {
       name: "quota-of-vcpus-not-counted",
@@ -64,8 +76,8 @@ export const row: Row = {
       patches: [
         {
           file: "apps/api/src/products/quotas/used.ts",
-          find: "return members + (await countOpenInvitations(db, organisationId));",
-          replace: "return members + 0 * (await countOpenInvitations(db, organisationId));",
+          find: "used: { members: invitations }",
+          replace: "used: { members: 0 * invitations }",
         },
       ],
       expects: /places of \d+: \d+ were accepted and not 1/,

@@ -135,9 +135,11 @@ export const row: Row = {
       removes: "the release of a destroyed server's quota",
       patches: [
         {
-          file: "apps/api/src/products/quotas/used.ts",
-          find: '    .where("deleted_at", "is", null)\n',
-          replace: "",
+          file: "packages/database/src/migrations/0001-baseline/quota-counts.ts",
+          // biome-ignore lint/suspicious/noTemplateCurlyInString: it is source text
+          find: '${sizeOf("old")}, -1)',
+          // biome-ignore lint/suspicious/noTemplateCurlyInString: it is source text
+          replace: '${sizeOf("old")}, 0)',
         },
       ],
       expects: /quotas of organisation|quota_exceeded/,

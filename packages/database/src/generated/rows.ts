@@ -512,6 +512,28 @@ export interface PublicIp {
   version: number;
 }
 
+export interface QuotaCount {
+  amount: number;
+  disk_gb: number | null;
+  is_leaving: Generated<boolean>;
+  organisation_id: string;
+  package: string | null;
+  resize_disk_gb: number | null;
+  resize_package: string | null;
+  resource: string;
+}
+
+export interface QuotaDue {
+  amount: number | null;
+  disk_gb: number | null;
+  is_leaving: boolean | null;
+  organisation_id: string | null;
+  package: string | null;
+  resize_disk_gb: number | null;
+  resize_package: string | null;
+  resource: string | null;
+}
+
 export interface RecoveryCode {
   code_hash: Buffer;
   used_at: Timestamp | null;
@@ -847,6 +869,8 @@ export interface DB {
   port_forward: PortForward;
   public_address: PublicAddress;
   public_ip: PublicIp;
+  quota_count: QuotaCount;
+  quota_due: QuotaDue;
   recovery_code: RecoveryCode;
   region: Region;
   region_growth: RegionGrowth;

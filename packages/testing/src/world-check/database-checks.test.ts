@@ -37,6 +37,9 @@ const found = async () =>
     return `${invariant} ${subject.replaceAll(/\d{4}-\d\d-\d\d \d\d:\d\d:[\d.]+\+00/g, "T")}`;
   });
 
+/** The triggers that count for quotas did not run. */
+const countAgain = () => owner.query("select kule_recount_quotas(id) from organisation");
+
 /** The organisation's next usage event, numbered as it should be. */
 const usage = (kind: string, server = "srv_run") =>
   `update organisation set usage_seq = usage_seq + 1 where id = 'org_a';
@@ -722,7 +725,20 @@ async function doubleRows(table: string, where = "true"): Promise<void> {
 describe("in the database the check finds", () => {
   it.each(planted)("%s", async (_what, sql, expected) => {
     await owner.query(sql);
+    await countAgain();
     expect(await found()).toEqual(expected);
+  });
+
+  it("counts of quotas that miss a server, or count a key twice", async () => {
+    await owner.query(`delete from quota_count where resource = 'server' and package = (select package from server where id = 'srv_run');
+      insert into quota_count (organisation_id, resource, amount) values ('org_b', 'ssh_key', 1)`);
+    const subjects = await found();
+    expect(subjects.length).toBeGreaterThan(1);
+    expect(
+      subjects.filter((subject) => !/^I9 org_[a-z] (has|counts) \d+ (server|ssh_key)/.test(subject)),
+    ).toEqual([]);
+    await countAgain();
+    expect(await found()).toEqual([]);
   });
 
   it.each(uniqueFacts)("$what twice in $table", async ({ what, table, where }) => {
@@ -791,6 +807,7 @@ describe("the check accepts", () => {
     ],
   ])("%s", async (_what, sql) => {
     if (sql !== "") await owner.query(sql);
+    await countAgain();
     expect(await found()).toEqual([]);
   });
 });

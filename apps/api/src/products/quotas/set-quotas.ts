@@ -6,7 +6,7 @@ import type { Outcome } from "../../platform/mutation.ts";
 import { reply } from "../../platform/reply.ts";
 import { lockOrganisation, type OrganisationRow, updateOrganisationRow } from "../organisations/index.ts";
 import { limitColumns, readLimits } from "./limits.ts";
-import { countUse } from "./used.ts";
+import { readUse } from "./used.ts";
 import { viewQuotas } from "./view.ts";
 
 /**
@@ -25,6 +25,6 @@ export async function setQuotas(
     return limit === undefined ? [] : [[limitColumns[name], limit] as const];
   });
   await updateOrganisationRow(tx, found.id, Object.fromEntries(changes));
-  const view = viewQuotas(await readLimits(tx, found.id), await countUse(tx, found.id, quotaNames));
+  const view = viewQuotas(await readLimits(tx, found.id), await readUse(tx, found.id));
   return { reply: reply(200, view), resource: found.id };
 }

@@ -1,14 +1,9 @@
 import { type QuotaName, quotaNames } from "@kule/rules/quotas/names";
-import {
-  decideQuotas,
-  type QuotaAmounts,
-  type QuotaLimits,
-  type QuotaRefusal,
-} from "@kule/rules/quotas/quotas";
+import { decideQuotas, type QuotaAmounts, type QuotaRefusal } from "@kule/rules/quotas/quotas";
 import type { Tx } from "../../platform/database.ts";
 import { Conflict } from "../../platform/errors.ts";
 import { lockLimits, readLimits } from "./limits.ts";
-import { countUse } from "./used.ts";
+import { readUseUnderLock } from "./used.ts";
 
 /** The requested amounts; a function is called once the organisation's row is locked. */
 type Asked = QuotaAmounts | (() => Promise<QuotaAmounts>);
@@ -31,11 +26,14 @@ export async function quotaRefusalsUnderLock(
   organisationId: string,
   asked: Asked,
 ): Promise<QuotaRefusal[]> {
-  const limits: QuotaLimits = await lockLimits(tx, organisationId);
-  const amounts = typeof asked === "function" ? await asked() : asked;
-  const names = quotaNames.filter((name) => limits[name] !== null && (amounts[name] ?? 0) > 0);
-  if (names.length === 0) return [];
-  const { used } = await countUse(tx, organisationId, names);
+  // One round trip: each statement sees what was committed before the lock was taken.
+  const [limits, amounts, { used }] = await Promise.all([
+    lockLimits(tx, organisationId),
+    typeof asked === "function" ? asked() : asked,
+    readUseUnderLock(tx, organisationId, {
+      members: typeof asked !== "function" && asked.members !== undefined,
+    }),
+  ]);
   return decideQuotas(organisationId, limits, used, amounts);
 }
 

@@ -9,6 +9,7 @@ import {
 } from "@kule/rules/quotas/quotas";
 import { sql } from "kysely";
 import type { Database, Tx } from "../../platform/database.ts";
+import { sendAhead } from "../../platform/transaction.ts";
 
 export type QuotaUse = {
   readonly used: QuotaAmounts;
@@ -16,59 +17,93 @@ export type QuotaUse = {
   readonly reserved: QuotaAmounts;
 };
 
-const ofServers: readonly QuotaName[] = ["servers", "vcpu", "memory_mb", "disk_gb"];
+/** The tables that are counted under the name of a quota. */
+const resources = {
+  network: "networks",
+  subnet: "subnets",
+  ssh_key: "ssh_keys",
+  public_ip: "public_ips",
+  firewall: "firewalls",
+  firewall_rule: "firewall_rules",
+  gateway: "gateways",
+  member: "members",
+} as const satisfies { readonly [resource: string]: QuotaName };
 
-/** How much the organisation has of these, counted from the rows. */
-export async function countUse(
-  db: Database | Tx,
-  organisationId: string,
-  names: readonly QuotaName[],
-): Promise<QuotaUse> {
-  const wants = (...some: QuotaName[]) => some.some((name) => names.includes(name));
-  const servers = wants(...ofServers) ? await countServers(db, organisationId) : { used: {}, reserved: {} };
-  return {
-    used: {
-      ...servers.used,
-      ...(wants("networks") ? { networks: await count(db, "network", organisationId) } : {}),
-      ...(wants("subnets") ? { subnets: await count(db, "subnet", organisationId) } : {}),
-      ...(wants("public_ips") ? { public_ips: await count(db, "public_ip", organisationId) } : {}),
-      ...(wants("ssh_keys") ? { ssh_keys: await count(db, "ssh_key", organisationId) } : {}),
-      ...(wants("firewalls") ? { firewalls: await count(db, "firewall", organisationId) } : {}),
-      ...(wants("firewall_rules")
-        ? { firewall_rules: await count(db, "firewall_rule", organisationId) }
-        : {}),
-      ...(wants("gateways") ? { gateways: await count(db, "gateway", organisationId) } : {}),
-      ...(wants("members") ? { members: await countPlaces(db, organisationId) } : {}),
-    },
-    reserved: servers.reserved,
-  };
+/** From so many rows on, reading them costs more than replacing them by their sums. */
+const mostRows = 500;
+
+/** How much the organisation has, by the rows that the database keeps as its resources come, go and change size. */
+export async function readUse(db: Database | Tx, organisationId: string): Promise<QuotaUse> {
+  return (await readCounts(db, organisationId, true)).use;
 }
 
-async function countServers(db: Database | Tx, organisationId: string): Promise<QuotaUse> {
-  const groups = await db
-    .selectFrom("server")
-    .select([
-      "package",
-      "disk_gb",
-      "resize_package",
-      "resize_disk_gb",
-      sql<boolean>`status in ('pending_deletion', 'deleting')`.as("is_leaving"),
-      sql<number>`count(*)::integer`.as("servers"),
-    ])
-    .where("organisation_id", "=", organisationId)
-    .where("deleted_at", "is", null)
-    .groupBy(["package", "disk_gb", "resize_package", "resize_disk_gb", "is_leaving"])
-    .execute();
-  let use: QuotaUse = { used: {}, reserved: {} };
-  for (const group of groups) {
-    const one = quotaOfServer(group);
-    const held = group.is_leaving ? heldInRemoval(one) : one;
-    use = {
-      used: addQuota(use.used, held, group.servers),
-      reserved: group.is_leaving ? addQuota(use.reserved, held, group.servers) : use.reserved,
-    };
-  }
+/** The same under the organisation's lock; many rows are replaced by their sums for the next reader. */
+export async function readUseUnderLock(
+  tx: Tx,
+  organisationId: string,
+  asked: { readonly members: boolean },
+): Promise<QuotaUse> {
+  const { use, rows } = await readCounts(tx, organisationId, asked.members);
+  if (rows > mostRows) sendAhead(tx, foldCounts(organisationId));
   return use;
+}
+
+const foldCounts = (organisationId: string) =>
+  sql`select kule_fold_quota_counts(p_organisation_id => ${organisationId})`;
+
+/** Replaces the rows of every organisation that has many of them by their sums. */
+export async function foldLongCounts(db: Database): Promise<void> {
+  const long = await db
+    .selectFrom("quota_count")
+    .select("organisation_id")
+    .groupBy("organisation_id")
+    .having(sql<number>`count(*)`, ">", mostRows)
+    .execute();
+  for (const { organisation_id } of long) await foldCounts(organisation_id).execute(db);
+}
+
+async function readCounts(db: Database | Tx, organisationId: string, withInvitations: boolean) {
+  const [groups, invitations] = await Promise.all([
+    db
+      .selectFrom("quota_count")
+      .select(["resource", "package", "disk_gb", "resize_package", "resize_disk_gb", "is_leaving"])
+      .select([sql<number>`sum(amount)::integer`.as("amount"), sql<number>`count(*)::integer`.as("rows")])
+      .where("organisation_id", "=", organisationId)
+      .groupBy(["resource", "package", "disk_gb", "resize_package", "resize_disk_gb", "is_leaving"])
+      .execute(),
+    withInvitations ? countOpenInvitations(db, organisationId) : 0,
+  ]);
+  // An open invitation has a place already: accepting it takes none.
+  let use: QuotaUse = { used: { members: invitations }, reserved: {} };
+  let rows = 0;
+  for (const group of groups) {
+    rows += group.rows;
+    use = addGroup(use, group);
+  }
+  return { use, rows };
+}
+
+type Group = {
+  readonly resource: string;
+  readonly package: string | null;
+  readonly disk_gb: number | null;
+  readonly resize_package: string | null;
+  readonly resize_disk_gb: number | null;
+  readonly is_leaving: boolean;
+  readonly amount: number;
+};
+
+function addGroup({ used, reserved }: QuotaUse, group: Group): QuotaUse {
+  if (group.package === null) {
+    const name = resources[group.resource as keyof typeof resources];
+    return { used: addQuota(used, { [name]: group.amount }), reserved };
+  }
+  const one = quotaOfServer({ ...group, package: group.package });
+  const held = group.is_leaving ? heldInRemoval(one) : one;
+  return {
+    used: addQuota(used, held, group.amount),
+    reserved: group.is_leaving ? addQuota(reserved, held, group.amount) : reserved,
+  };
 }
 
 /**
@@ -95,12 +130,6 @@ export function quotaOfPackage(slug: string): QuotaAmounts {
   return serverQuota(found);
 }
 
-/** An open invitation has a place already: accepting it takes none. */
-async function countPlaces(db: Database | Tx, organisationId: string): Promise<number> {
-  const members = await count(db, "member", organisationId);
-  return members + (await countOpenInvitations(db, organisationId));
-}
-
 async function countOpenInvitations(db: Database | Tx, organisationId: string): Promise<number> {
   const { rows } = await db
     .selectFrom("invitation")
@@ -109,19 +138,6 @@ async function countOpenInvitations(db: Database | Tx, organisationId: string): 
     .where("accepted_at", "is", null)
     .where("revoked_at", "is", null)
     .where("expires_at", ">", sql<Date>`clock_timestamp()`)
-    .executeTakeFirstOrThrow();
-  return rows;
-}
-
-async function count(
-  db: Database | Tx,
-  table: "network" | "subnet" | "ssh_key" | "public_ip" | "firewall" | "firewall_rule" | "gateway" | "member",
-  organisationId: string,
-): Promise<number> {
-  const { rows } = await db
-    .selectFrom(table)
-    .select(sql<number>`count(*)::integer`.as("rows"))
-    .where("organisation_id", "=", organisationId)
     .executeTakeFirstOrThrow();
   return rows;
 }

@@ -18,6 +18,7 @@ import { organisations } from "./organisations.ts";
 import { platform } from "./platform.ts";
 import { publicIpChecks } from "./public-ip-checks.ts";
 import { publicIps } from "./public-ips.ts";
+import { quotaCounts } from "./quota-counts.ts";
 import { regions } from "./regions.ts";
 import { serverChecks } from "./server-checks.ts";
 import { servers } from "./servers.ts";
@@ -67,5 +68,6 @@ export const baseline = [
   publicIps,
   publicIpChecks,
   gatewayChecks,
+  quotaCounts,
   functionRights,
 ].join("");

@@ -5,7 +5,7 @@ create table organisation (
   slug text not null unique,
   name text not null,
   status text not null default 'active' check (status in ('active', 'suspended')),
-  -- The most servers that it may have; null means no limit, here and below. Counted from the rows, under this row's lock.
+  -- The most servers that it may have; null means no limit, here and below. Compared with quota_count, under this row's lock.
   server_limit integer check (server_limit >= 0),
   generation integer not null default 1,
   -- The sequence number of the last usage event; the lock of this row orders the organisation's events.
