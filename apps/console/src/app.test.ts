@@ -1,3 +1,4 @@
+import { gunzipSync } from "node:zlib";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { type ConsoleWorld, startConsoleWorld } from "./testing/console-world.ts";
 import type { FakeUser } from "./testing/fake-state.ts";
@@ -201,6 +202,18 @@ describe("headers", () => {
     expect(loaded.filter((tag) => !tag.includes(`nonce="${nonce}"`))).toEqual([]);
     expect((await ada.get("/servers")).headers.get("content-security-policy")).not.toContain(nonce);
     expect(page).not.toMatch(/\sstyle=|\son\w+=/);
+  });
+
+  test("pages are compressed for browsers that ask for it", async () => {
+    const browser = new Visitor(world, { "accept-encoding": "gzip, deflate, br" });
+    const compressed = await browser.get("/sign-in");
+    expect(compressed.headers.get("content-encoding")).toBe("gzip");
+    expect(compressed.headers.get("vary")).toContain("Accept-Encoding");
+    const bytes = Buffer.from(await compressed.arrayBuffer());
+    expect(gunzipSync(bytes).toString()).toContain('name="password"');
+    const plain = await ada.get("/sign-in");
+    expect(plain.headers.get("content-encoding")).toBeNull();
+    expect((await plain.text()).length).toBeGreaterThan(2 * bytes.length);
   });
 
   test("a form that is too large is refused before it is read", async () => {
@@ -486,9 +499,12 @@ describe("following a job", () => {
     await ada.signIn();
     const id = await createServer(ada, "web-1");
     const jobId = world.api.state.server(id)?.job_id ?? "";
-    const readers = await Promise.all(
-      [1, 2, 3].map(async () => (await ada.get(`/jobs/${jobId}/events`)).body?.getReader()),
+    const streams = await Promise.all(
+      // A compressed stream would keep events back.
+      [1, 2, 3].map(() => ada.request(`/jobs/${jobId}/events`, { headers: { "accept-encoding": "gzip" } })),
     );
+    for (const { headers } of streams) expect(headers.get("content-encoding")).toBeNull();
+    const readers = streams.map(({ body }) => body?.getReader());
     await Promise.all(readers.map((reader) => reader?.read()));
     expect(world.jobStreams.upstreams).toBe(1);
     expect(world.api.calls.filter((call) => call.endsWith("/events"))).toHaveLength(1);

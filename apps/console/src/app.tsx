@@ -1,5 +1,6 @@
 import { Hono } from "hono";
 import { bodyLimit } from "hono/body-limit";
+import { compress } from "hono/compress";
 import { NONCE, secureHeaders } from "hono/secure-headers";
 import { SessionEnded } from "./api.ts";
 import type { ConsoleContext, ConsoleEnv, ConsoleServices } from "./console-context.ts";
@@ -87,6 +88,8 @@ export function createConsole(services: ConsoleServices, log: Log): Hono<Console
   app.get("/healthz", (context) => context.json({ status: "ok" }));
   app.get("/assets/:name", assets.handler);
 
+  // Pages of lists are polled. The secret of each form differs with every answer, so sizes tell nothing about it.
+  app.use(compress({ encoding: "gzip" }));
   app.use(readVisitor(services));
   app.use(bodyLimit({ maxSize: maxFormBytes, onError: (context) => tooLarge(context as ConsoleContext) }));
   app.use(guardRequest);
