@@ -6,8 +6,6 @@ const shared = {
   globalSetup: ["packages/testing/src/vitest-setup.ts"],
   // Child processes, signals and native sockets are part of many tests; threads share what these change.
   pool: "forks" as const,
-  // Files of one worker share its modules: importing the API takes three seconds, often more than the tests of a file.
-  isolate: false,
   hookTimeout: 60_000,
   // The default of a second is shorter than a busy machine takes for a page or a process.
   expect: { poll: { timeout: 15_000 } },
@@ -31,9 +29,11 @@ export default defineConfig({
         test: {
           ...shared,
           name: "unit",
+          // Files of one worker share its modules: importing the API takes three seconds, often more than a file's tests.
+          isolate: false,
           include: ["{apps,packages,tools}/*/src/**/*.test.{ts,tsx}"],
           exclude: Object.values(LONG_FILES).flat(),
-          testTimeout: 20_000,
+          testTimeout: 60_000,
           sequence: { groupOrder: 0 },
         },
       },
@@ -43,7 +43,7 @@ export default defineConfig({
           ...shared,
           name: "long",
           include: [...long],
-          testTimeout: 20_000,
+          testTimeout: 120_000,
           sequence: { groupOrder: 1 },
         },
       },
@@ -53,7 +53,7 @@ export default defineConfig({
           ...shared,
           name: "browser",
           include: [...browser],
-          testTimeout: 20_000,
+          testTimeout: 120_000,
           sequence: { groupOrder: 2 },
         },
       },

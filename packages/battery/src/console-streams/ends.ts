@@ -4,7 +4,7 @@ import type { ConsoleWorld } from "@kule/api/testing/console-world";
 import type { StreamCase } from "./streams.ts";
 
 /** Within this both sides are closed. */
-const endMs = 5_000;
+const endMs = 15_000;
 const browserFrameBytes = 64 * 1024;
 const agentFrameBytes = 160 * 1024;
 
