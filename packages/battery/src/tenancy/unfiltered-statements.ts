@@ -9,6 +9,7 @@ export const unfilteredUses: { readonly [use: string]: string } = {
     "the check at commit looks at the one server whose rows changed",
   "select audit by ": "operators see the whole audit trail",
   "delete invitation by expires_at": "the clean-up is of no one organisation",
+  "select quota_count by ": "the clean-up is of no one organisation",
   "select invitation by id, organisation_id":
     "who was invited belongs to no organisation yet, and shows its secret",
   "select job by id, organisation_id": "operators see the jobs of all organisations",
