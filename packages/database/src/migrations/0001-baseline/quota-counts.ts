@@ -97,7 +97,7 @@ end $$;
 grant execute on function kule_fold_quota_counts(text) to kule_api;
 
 /* Every organisation's counts, counted from the rows: what the rows of quota_count must add up to. */
-create view quota_due as
+create view quota_due with (security_invoker = true) as
   select organisation_id, 'server' as resource, package, disk_gb, resize_package, resize_disk_gb,
          status in ('pending_deletion', 'deleting') as is_leaving, count(*)::integer as amount
     from server where deleted_at is null group by 1, 2, 3, 4, 5, 6, 7
