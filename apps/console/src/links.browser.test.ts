@@ -76,7 +76,7 @@ describe.each([
     const parts = await stylesOfParts(browser, world);
     // Servers with other statuses have the same links, styles and scripts, and so have pages in another language.
     const rendered = new Map<string, number>();
-    const isRendered = (path: string) => {
+    const takesRendering = (path: string) => {
       const shape = path.replaceAll(/[a-z]+_[0-9a-z]{10,}/g, "*").replaceAll(/=[^&]*/g, "=");
       const times = rendered.get(shape) ?? 0;
       rendered.set(shape, times + 1);
@@ -90,7 +90,7 @@ describe.each([
         if (file.status() >= 400) broken.push(`${file.status()} ${path} (on ${from})`);
         return null;
       }
-      if (!isRendered(path)) {
+      if (!takesRendering(path)) {
         const answer = await context.request.get(world.url + path, {
           headers: { "accept-language": locale },
         });

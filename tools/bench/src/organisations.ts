@@ -36,18 +36,28 @@ export async function registerOrganisation(
     role: "admin",
     reason: "the bench",
   });
-  const { network } = await made<{ network: { id: string } }>(onBehalf, "/networks", {
-    name: "bench",
+  const subnetId = await createSubnet(onBehalf, "bench", region);
+  onBehalf.close();
+  return { organisationId: id, token: secret, subnetId, region };
+}
+
+/** Creates a network with a subnet of 65,536 addresses, and returns the subnet's id. */
+export async function createSubnet(
+  clients: HttpClients,
+  networkName: string,
+  region: string,
+): Promise<string> {
+  const { network } = await made<{ network: { id: string } }>(clients, "/networks", {
+    name: networkName,
     region,
     cidr: "10.0.0.0/8",
   });
-  const { subnet } = await made<{ subnet: { id: string } }>(onBehalf, `/networks/${network.id}/subnets`, {
+  const { subnet } = await made<{ subnet: { id: string } }>(clients, `/networks/${network.id}/subnets`, {
     name: "app",
     tier: "app",
     cidr: "10.0.0.0/16",
   });
-  onBehalf.close();
-  return { organisationId: id, token: secret, subnetId: subnet.id, region };
+  return subnet.id;
 }
 
 /** Sends a POST that must succeed. */

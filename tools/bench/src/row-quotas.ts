@@ -2,7 +2,7 @@ import pg from "pg";
 import type { Installation } from "./installation.ts";
 import { closedLoop, HttpClients } from "./load.ts";
 import { insertServers } from "./many-servers.ts";
-import { made, registerOrganisation, registerRegion } from "./organisations.ts";
+import { createSubnet, made, registerOrganisation, registerRegion } from "./organisations.ts";
 import { median } from "./statistics.ts";
 import type { Row } from "./table.ts";
 
@@ -22,7 +22,11 @@ export async function quotaRow(installation: Installation, seconds: number, serv
     registerOrganisation(operator, clientsFor, installation.operatorToken, slug, "quota1");
   const [limited, free] = [await register("quota-limited"), await register("quota-free")];
   // Creates need a subnet without the other servers, whose addresses are not of its range.
-  const subnetId = await emptySubnet(clientsFor({ authorization: `Bearer ${limited.token}` }));
+  const subnetId = await createSubnet(
+    clientsFor({ authorization: `Bearer ${limited.token}` }),
+    "empty",
+    "quota1",
+  );
   const owner = new pg.Client({ connectionString: installation.ownerUrl });
   await owner.connect();
   await insertServers(owner, limited, servers, "5a");
@@ -58,18 +62,4 @@ export async function quotaRow(installation: Installation, seconds: number, serv
     aim: "≥ 0.90",
     reached: ratio >= 0.9,
   };
-}
-
-async function emptySubnet(clients: HttpClients): Promise<string> {
-  const { network } = await made<{ network: { id: string } }>(clients, "/networks", {
-    name: "empty",
-    region: "quota1",
-    cidr: "10.0.0.0/8",
-  });
-  const { subnet } = await made<{ subnet: { id: string } }>(clients, `/networks/${network.id}/subnets`, {
-    name: "app",
-    tier: "app",
-    cidr: "10.0.0.0/16",
-  });
-  return subnet.id;
 }

@@ -7,16 +7,16 @@ import { checkInvariants } from "../../worker/check-invariants.ts";
 import { cleanUp } from "../../worker/clean-up.ts";
 
 let world: ServerWorld;
-let owner: pg.Client;
+let worker: pg.Client;
 let organisation: { id: string; owner: ApiCaller };
 let organisations = 0;
 beforeAll(async () => {
   world = await ServerWorld.open({ removalBufferSeconds: 0 });
-  owner = new pg.Client({ connectionString: world.world.database.ownerUrl });
-  await owner.connect();
+  worker = new pg.Client({ connectionString: world.world.database.workerUrl });
+  await worker.connect();
 });
 afterAll(async () => {
-  await owner?.end();
+  await worker?.end();
   await world?.close();
 });
 beforeEach(async () => {
@@ -45,7 +45,7 @@ const churn = (times: number) =>
     [organisation.id, times],
   );
 const wrong = async () =>
-  (await runChecks(owner, { subjectsPerCheck: 10 })).flatMap(({ check, subjects }) =>
+  (await runChecks(worker, { subjectsPerCheck: 10 })).flatMap(({ check, subjects }) =>
     check === "quotas count what there is" ? subjects : [],
   );
 
@@ -118,7 +118,7 @@ describe("the counts of quotas", () => {
   test("that were changed by hand are reported by the invariants, and counted again", async () => {
     await world.create({}, organisation.owner);
     const before = await used();
-    await owner.query(
+    await world.rows(
       "insert into quota_count (organisation_id, resource, amount) values ($1, 'network', 5)",
       [organisation.id],
     );
@@ -127,7 +127,7 @@ describe("the counts of quotas", () => {
       `${organisation.id} counts 6 network`,
       `${organisation.id} has 1 network`,
     ]);
-    await checkInvariants(world.world.replica.deps, owner);
+    await checkInvariants(world.world.replica.deps, worker);
     expect(await used()).toEqual(before);
     expect(await wrong()).toEqual([]);
   });

@@ -6,7 +6,7 @@ import { lockLimits, readLimits } from "./limits.ts";
 import { readUseUnderLock } from "./used.ts";
 
 /** The requested amounts; a function is called once the organisation's row is locked. */
-type Asked = QuotaAmounts | (() => Promise<QuotaAmounts>);
+type Asked = QuotaAmounts | (() => Promise<Omit<QuotaAmounts, "members">>);
 
 /**
  * The quotas that do not suffice for what this transaction is about to use. Call it before any lock that

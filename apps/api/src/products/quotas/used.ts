@@ -29,7 +29,7 @@ const resources = {
   member: "members",
 } as const satisfies { readonly [resource: string]: QuotaName };
 
-/** From so many rows on, reading them costs more than replacing them by their sums. */
+/** More rows of an organisation than this are replaced by their sums. */
 const mostRows = 500;
 
 /** How much the organisation has, by the rows that the database keeps as its resources come, go and change size. */
