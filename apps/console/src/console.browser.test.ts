@@ -34,7 +34,7 @@ describe.skipIf(part.missing)("the console in a browser", { timeout: 120_000 }, 
   afterAll(() => browser?.close());
   beforeEach(async () => {
     world = await startConsoleWorld({ listen: true });
-    watched = await openPage(browser);
+    watched = await openPage(browser, { reducedMotion: "no-preference" });
     page = watched.page;
   });
   afterEach(async () => {
