@@ -115,6 +115,27 @@ describe("the counts of quotas", () => {
     expect(await wrong()).toEqual([]);
   });
 
+  test("are counted again only after a fold that is not committed yet", async () => {
+    await world.create({}, organisation.owner);
+    const before = await used();
+    const folding = await world.owner.connect();
+    await folding.query("begin");
+    await folding.query("select kule_fold_quota_counts($1)", [organisation.id]);
+    const recount = worker.query("select kule_recount_quotas($1)", [organisation.id]);
+    await expect
+      .poll(() =>
+        world.rows(
+          "select from pg_stat_activity where wait_event_type = 'Lock' and query like '%kule_recount_quotas%'",
+        ),
+      )
+      .toHaveLength(1);
+    await folding.query("commit");
+    folding.release();
+    await recount;
+    expect(await used()).toEqual(before);
+    expect(await wrong()).toEqual([]);
+  });
+
   test("that were changed by hand are reported by the invariants, and counted again", async () => {
     await world.create({}, organisation.owner);
     const before = await used();
