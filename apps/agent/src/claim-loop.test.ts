@@ -57,7 +57,9 @@ function startLoop(run: Run, options: { concurrency?: number; token?: string } =
 }
 
 const stepsOf = (job: FakeJob) =>
-  job.reports.flatMap(({ step }) => (step ? [`${step.name} ${step.status}`] : []));
+  job.reports
+    .flatMap(({ earlier_steps = [], step }) => [...earlier_steps, ...(step ? [step] : [])])
+    .map(({ name, status }) => `${name} ${status}`);
 const ended = (job: FakeJob) => () => job.outcome !== null;
 
 describe("Claiming", () => {

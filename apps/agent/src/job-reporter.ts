@@ -2,6 +2,9 @@
 // numbers, and each is repeated with the same (epoch, seq) until it is acknowledged, the job turns out to
 // belong to another holder, or a try fails after the end of the lease. Every acknowledgement renews the
 // lease; when a step takes long, empty reports do.
+//
+// What begins is reported before it is begun. What has ended changes nothing that is done next, so it is sent with the
+// next report, or alone after a second: a crash may lose it, and the next run of the job observes.
 
 import type { Schemas } from "@kule/contract/schemas";
 import { Cancelled, StaleLease } from "@kule/programs/errors";
@@ -13,12 +16,16 @@ import type { Logger } from "./log.ts";
 import { fittedOutcome, stepReport } from "./report-text.ts";
 import { type AgentRuntime, pausedFully } from "./runtime.ts";
 
-type ReportBody = Omit<Schemas["StepReport"], "epoch" | "seq">;
+type Content = { readonly event?: StepEvent; readonly outcome?: Schemas["JobOutcome"] };
 type Delivery = "acknowledged" | "refused" | "lost";
 
 /** Between two tries of one report; a lease has room for several. */
 const LONGEST_PAUSE_FRACTION = 1 / 12;
 const REPORT_TIMEOUT_FRACTION = 1 / 3;
+/** How long the end of a step waits for a report to be sent with. */
+const LONGEST_WAIT_MILLISECONDS = 1_000;
+/** What the contract allows beside a report's own step. */
+const MOST_HELD = 10;
 
 export type JobReporterOptions = {
   readonly job: { readonly id: string; readonly epoch: number; readonly cancel_requested: boolean };
@@ -39,13 +46,19 @@ export class JobReporter {
   #cancelRequested: boolean;
   /** Acknowledged: from then on the job is carried to its end. */
   #irreversible = false;
+  /** What is sent with the next report, in its order. */
+  #held: StepEvent[] = [];
+  #holdsWait = false;
 
   constructor(options: JobReporterOptions) {
     this.#options = options;
     this.#cancelRequested = options.job.cancel_requested;
   }
 
-  /** Reports a step. Throws StaleLease when the job is not ours any more, Cancelled when its owner called it off. */
+  /**
+   * Reports a step: acknowledged when it begins, held for the next report when it has ended or has its task. Throws
+   * StaleLease when the job is not ours any more, Cancelled when its owner cancelled it.
+   */
   async report(event: StepEvent): Promise<void> {
     // The last line of a job that has done everything: there is nothing left to call off.
     const complete = event.phase === "verify" && event.status === "succeeded";
@@ -60,11 +73,30 @@ export class JobReporter {
       },
       `${event.name} ${event.status}`,
     );
-    if ((await this.#deliver(stepReport(event))) === "lost") throw this.#lost ?? new StaleLease();
+    if (this.#lost !== null) throw this.#lost;
+    if ((event.status !== "running" || event.externalRef !== null) && this.#held.length < MOST_HELD) {
+      this.#held.push(event);
+      this.#sendHeldLater();
+      return;
+    }
+    if ((await this.#deliver({ event })) === "lost") throw this.#lost ?? new StaleLease();
     // A request to stop that came before this report counts; for one that came after it the control plane
     // decides.
     if (!complete) this.throwIfCancelled();
     if (event.irreversible) this.#irreversible = true;
+  }
+
+  /** Sends what is held by itself when no report comes for a second. */
+  #sendHeldLater(): void {
+    if (this.#holdsWait) return;
+    this.#holdsWait = true;
+    const { runtime, log } = this.#options;
+    const wait = async () => {
+      const passed = await pausedFully(runtime, LONGEST_WAIT_MILLISECONDS, this.#closed.signal);
+      this.#holdsWait = false;
+      if (passed) await this.#deliver({}, () => this.#held.length === 0);
+    };
+    wait().catch((error: unknown) => log.error({ err: error }, "the end of a step could not be reported"));
   }
 
   /** Nothing more may be begun for a job that was called off, unless it is too late for that. */
@@ -100,18 +132,24 @@ export class JobReporter {
   }
 
   /** One after the other; `superfluous` is called when its turn has come. */
-  #deliver(body: ReportBody, superfluous: () => boolean = () => false): Promise<Delivery> {
+  #deliver(content: Content, superfluous: () => boolean = () => false): Promise<Delivery> {
     const delivery = this.#last.then(async () =>
-      superfluous() ? "acknowledged" : this.#untilAnswered(body),
+      superfluous() ? "acknowledged" : this.#untilAnswered(content),
     );
     this.#last = delivery.catch(() => {});
     return delivery;
   }
 
-  async #untilAnswered(body: ReportBody): Promise<Delivery> {
+  async #untilAnswered({ event, outcome }: Content): Promise<Delivery> {
     const { job, lease, controlPlane, runtime, log } = this.#options;
-    this.#seq += 1;
-    const report = { ...body, epoch: job.epoch, seq: this.#seq };
+    const events = [...this.#held.splice(0), ...(event === undefined ? [] : [event])];
+    this.#seq += Math.max(1, events.length);
+    const report = {
+      ...stepReport(...events),
+      ...(outcome === undefined ? {} : { outcome }),
+      epoch: job.epoch,
+      seq: this.#seq,
+    };
     // Ends with the process only: the loop watches the lease, and a stopping agent still hands its jobs back.
     const { signal } = new AbortController();
     // A try that was handled and whose answer was lost has renewed the lease, and those after it do not: the control

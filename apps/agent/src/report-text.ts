@@ -9,20 +9,28 @@ const INTERNAL_CHARACTERS = 20_000;
 const NAME_CHARACTERS = 60;
 const REFERENCE_CHARACTERS = 300;
 
-/** A step event as the contract has it. */
-export function stepReport(event: StepEvent): Omit<Schemas["StepReport"], "epoch" | "seq"> {
+/** Step events of one report, in their order, as the contract has them. */
+export function stepReport(...events: readonly StepEvent[]): Omit<Schemas["StepReport"], "epoch" | "seq"> {
+  const last = events.at(-1);
+  if (last === undefined) return {};
+  const earlier = events.slice(0, -1);
   return {
-    phase: event.phase,
-    progress: Math.min(100, Math.max(0, Math.round(event.progress))),
-    step: {
-      name: stepName(event.name),
-      status: event.status,
-      message: event.message === null ? null : fitted(event.message, MESSAGE_CHARACTERS),
-      external_ref: event.externalRef === null ? null : fitted(event.externalRef, REFERENCE_CHARACTERS),
-    },
-    ...(event.irreversible ? { irreversible: true } : {}),
+    phase: last.phase,
+    progress: Math.min(100, Math.max(0, Math.round(last.progress))),
+    ...(earlier.length === 0
+      ? {}
+      : { earlier_steps: earlier.map((event) => ({ phase: event.phase, ...reportedStep(event) })) }),
+    step: reportedStep(last),
+    ...(events.some(({ irreversible }) => irreversible) ? { irreversible: true } : {}),
   };
 }
+
+const reportedStep = (event: StepEvent): Schemas["ReportedStep"] => ({
+  name: stepName(event.name),
+  status: event.status,
+  message: event.message === null ? null : fitted(event.message, MESSAGE_CHARACTERS),
+  external_ref: event.externalRef === null ? null : fitted(event.externalRef, REFERENCE_CHARACTERS),
+});
 
 /** An outcome with every text cut to what the contract allows. */
 export function fittedOutcome(outcome: Schemas["JobOutcome"]): Schemas["JobOutcome"] {

@@ -76,6 +76,16 @@ describe("costs at most", () => {
       return () => world.agent.report(job, begin);
     }));
 
+  test("a report of a step's end and the next one's beginning", () =>
+    expectWithin({ roundTrips: 2, statements: 2, walBytes: 2_000 }, async () => {
+      await create();
+      const job = await world.agent.take("ServerCreate");
+      await world.agent.report(job, begin);
+      const next = { phase: "apply", step: { name: "resize", status: "running" } };
+      const earlier_steps = [{ phase: "apply", name: "clone", status: "succeeded" }];
+      return () => world.agent.reportAs(job, 3, { ...next, earlier_steps });
+    }));
+
   test("the report that ends a create", () =>
     expectWithin({ roundTrips: 4, statements: 20, walBytes: 9_000 }, async () => {
       await create();
@@ -91,7 +101,7 @@ test("only a report that neither ends its job nor makes it irreversible is commi
   for (const isFinal of [false, true]) {
     const client = await world.owner.connect();
     await client.query("begin");
-    await client.query("select from kule_report_progress($1, $2, $3, $4, null, 1, false, 60, null, 1, $5)", [
+    await client.query("select from kule_report_progress($1, $2, $3, $4, null, 1, false, 60, '[]', 1, $5)", [
       world.organisation.id,
       job.id,
       job.epoch,

@@ -234,7 +234,7 @@ describe("another region's agent", () => {
   });
 });
 
-describe("reporting", () => {
+describe("a report", () => {
   test("shows phases, progress and steps, and renews the lease", async () => {
     const { job } = await world.create();
     const claimed = await world.agent.take("ServerCreate");
@@ -269,6 +269,48 @@ describe("reporting", () => {
       external_ref: "UPID:pve1:1",
       region_message: "template 9000",
     });
+  });
+
+  test("has several steps, each with its number, and again with the outcome", async () => {
+    const { job } = await world.create();
+    const claimed = await world.agent.take("ServerCreate");
+    const planned = { phase: "plan", name: "plan", status: "succeeded" };
+    await world.agent.reportAs(claimed, 1, {
+      phase: "observe",
+      step: { name: "observe", status: "running" },
+    });
+    const clone = {
+      phase: "apply",
+      step: { name: "clone", status: "running" },
+      earlier_steps: [planned],
+    };
+    for (const _ of ["sent", "sent again"]) await world.agent.reportAs(claimed, 3, clone);
+    await world.agent.reportAs(claimed, 6, {
+      phase: "verify",
+      step: { name: "verify", status: "succeeded" },
+      earlier_steps: [
+        { phase: "apply", name: "clone", status: "succeeded" },
+        { phase: "verify", name: "verify", status: "running" },
+      ],
+      outcome: { status: "succeeded", observed: { power_state: "on" } },
+    });
+    const shown = (await world.owned.get(`/jobs/${job.id}`)).body;
+    expect(shown).toMatchObject({ status: "succeeded", phase: "verify" });
+    const steps = shown.steps as { seq: number; phase: string; name: string; status: string }[];
+    expect(steps.map(({ seq, phase, name, status }) => [seq, phase, name, status])).toEqual([
+      [1, "observe", "observe", "succeeded"],
+      [2, "plan", "plan", "succeeded"],
+      [3, "apply", "clone", "succeeded"],
+      [4, "verify", "verify", "succeeded"],
+    ]);
+  });
+
+  test("is refused with more earlier steps than there are numbers", async () => {
+    await world.create();
+    const claimed = await world.agent.take("ServerCreate");
+    const earlier_steps = [{ phase: "plan", name: "plan", status: "succeeded" }];
+    const { status, body } = await world.agent.reportAs(claimed, 1, { earlier_steps });
+    expect([status, body.errors]).toMatchObject([422, [{ field: "earlier_steps", code: "too_long" }]]);
   });
 
   test("records a repeated report once", async () => {

@@ -1,16 +1,17 @@
+import type { FieldError } from "@kule/contract/field-errors";
 import type { Schemas } from "@kule/contract/schemas";
 import type { JobStatus } from "@kule/rules/jobs/actions";
-import { nextProgress } from "@kule/rules/jobs/progress";
+import { type JobPhase, nextProgress } from "@kule/rules/jobs/progress";
 import { keptStepText, maxStepsOfJob } from "@kule/rules/jobs/step-limits";
 import { staleLease } from "@kule/rules/refusals";
 import { sql } from "kysely";
 import type { ApiRequest } from "../platform/api-request.ts";
 import type { Tx } from "../platform/database.ts";
-import { Conflict } from "../platform/errors.ts";
+import { Conflict, fieldError } from "../platform/errors.ts";
 import { handlerOf, type JobHandlers } from "../platform/job-handler.ts";
 import type { JobRow } from "../platform/jobs.ts";
 import { type Reply, reply } from "../platform/reply.ts";
-import { inTransaction } from "../platform/transaction.ts";
+import { inTransaction, sendAhead } from "../platform/transaction.ts";
 import {
   type AttemptOutcome,
   type EndContext,
@@ -21,6 +22,17 @@ import {
 import { storedObservation } from "./observed.ts";
 
 type Report = Schemas["StepReport"];
+
+/** A rule that the contract cannot express: each earlier step has a number, from 1 on. */
+export function checkReport(
+  _request: ApiRequest<"reportStep">,
+  { earlier_steps: earlier = [], seq = Number.MAX_SAFE_INTEGER }: Partial<Report>,
+): FieldError[] {
+  if (earlier.length === 0 || earlier.length < seq) return [];
+  return [
+    fieldError("/earlier_steps", "too_long", `has more steps than there are numbers before seq ${seq}`),
+  ];
+}
 
 /**
  * Records the report of a job's holder. A report that was recorded before changes nothing and gets the same
@@ -65,31 +77,50 @@ function acknowledge(job: Acknowledged): Reply {
  * before. Everything but the end of an attempt is this one statement, since a job has many reports.
  */
 function progressQuery(found: JobRow, report: Report, leaseSeconds: number) {
-  const phase = report.phase ?? (found.phase as Report["phase"]) ?? null;
-  const { step } = report;
-  const written =
-    step === undefined
-      ? null
-      : JSON.stringify({
-          name: step.name,
-          status: step.status,
-          message: keptStepText(step.message ?? null),
-          external_ref: step.external_ref ?? null,
-        });
-  // What must not be lost: an outcome is committed together with this.
-  const waitsForDisk = report.irreversible === true || report.outcome !== undefined;
+  const phase = phaseOf(found, report);
   return sql<JobRow>`
     select * from kule_report_progress(
       ${found.organisation_id}, ${found.id}, ${report.epoch}::integer, ${report.seq}::integer, ${phase},
       ${nextProgress(found.progress, phase, report.progress ?? null)}::integer, ${report.irreversible === true},
-      ${leaseSeconds}::integer, ${written}::jsonb, ${maxStepsOfJob}::integer, ${waitsForDisk})`;
+      ${leaseSeconds}::integer, ${writtenSteps(found, report)}::jsonb, ${maxStepsOfJob}::integer,
+      ${report.irreversible === true})`;
+}
+
+/** Records the steps of a report that ends its attempt. The end itself is written by endAttempt. */
+function recordLastSteps(tx: Tx, job: JobRow, report: Report): void {
+  if (report.step === undefined && report.earlier_steps === undefined) return;
+  const steps = sql`
+    update job set step_count = step_count + kule_record_steps(
+             organisation_id, id, epoch, ${report.seq}::integer, attempt, ${writtenSteps(job, report)}::jsonb,
+             ${maxStepsOfJob}::integer - step_count)
+     where organisation_id = ${job.organisation_id} and id = ${job.id}`;
+  sendAhead(tx, steps);
+}
+
+function phaseOf(job: JobRow, { phase }: Report): JobPhase | null {
+  return phase ?? (job.phase as JobPhase | null);
+}
+
+/** The steps of a report in their order, as kule_record_steps reads them. */
+function writtenSteps(job: JobRow, report: Report): string {
+  const { earlier_steps: earlier = [], step } = report;
+  const phase = phaseOf(job, report) ?? "observe";
+  return JSON.stringify(
+    [...earlier, ...(step === undefined ? [] : [{ ...step, phase }])].map((each) => ({
+      phase: each.phase,
+      name: each.name,
+      status: each.status,
+      message: keptStepText(each.message ?? null),
+      external_ref: each.external_ref ?? null,
+    })),
+  );
 }
 
 /** Under the locks of the resource and its jobs: ends the attempt, or tells a repeated report from a stale one. */
 async function decide(tx: Tx, found: JobRow, report: Report, context: EndContext): Promise<Acknowledged> {
   // The resource before its jobs, as everywhere, so that no two transactions wait for each other.
   if (report.outcome !== undefined) await handlerOf(context.handlers, found).lockResource(tx, found);
-  let job: JobRow & { isLeased: boolean } = await lockJob(tx, found);
+  const job = await lockJob(tx, found);
   if (job.epoch !== report.epoch) throw new StaleLease(job.id);
   if (report.seq <= job.last_seq) {
     // The answer to this report was lost; its content is recorded. After a report that ends the attempt the
@@ -99,20 +130,13 @@ async function decide(tx: Tx, found: JobRow, report: Report, context: EndContext
     throw new StaleLease(job.id);
   }
   if (!job.isLeased || report.outcome === undefined) throw new StaleLease(job.id);
-  let reported: ReportedState = stateOf(job, report);
-  if (report.step !== undefined) {
-    const { leaseSeconds } = context.settings;
-    const [recorded] = (await progressQuery(job, report, leaseSeconds).execute(tx)).rows;
-    if (recorded === undefined) throw new StaleLease(job.id);
-    job = { ...recorded, isLeased: true };
-    reported = {};
-  }
-  const status = await endAttempt(tx, job, readOutcome(report.outcome), context, reported);
+  recordLastSteps(tx, job, report);
+  const status = await endAttempt(tx, job, readOutcome(report.outcome), context, stateOf(job, report));
   return { status, lease_until: null, cancel_requested: job.cancel_requested };
 }
 
 function stateOf(job: JobRow, report: Report): ReportedState {
-  const phase = report.phase ?? (job.phase as Report["phase"]) ?? null;
+  const phase = phaseOf(job, report);
   return {
     last_seq: report.seq,
     phase,

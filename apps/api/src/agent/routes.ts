@@ -8,13 +8,14 @@ import { claimJob } from "./claim-job.ts";
 import { regionOf } from "./region.ts";
 import { reportHealth } from "./report-health.ts";
 import { checkInventory, reportInventory } from "./report-inventory.ts";
-import { reportStep } from "./report-step.ts";
+import { checkReport, reportStep } from "./report-step.ts";
 
 /** The region agent's calls. The token decides the region; no other region's resources can be named. */
 export function mountAgent(api: Api, handlers: JobHandlers): void {
   operation(api, "claimJob", { handle: (request) => claimJob(request, handlers) });
   operation(api, "reportStep", {
     find: findJob,
+    check: checkReport,
     handle: (request, job) => reportStep(request, job, handlers),
   });
   operation(api, "reportHealth", { handle: (request) => reportHealth(request, handlers) });

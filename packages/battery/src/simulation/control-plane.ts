@@ -117,7 +117,8 @@ export class ControlPlaneModel {
     advance(job, report.progress ?? null);
     job.isIrreversible ||= report.irreversible === true;
     job.leaseUntil = state.now() + state.settings.leaseSeconds * 1000;
-    if (report.step !== undefined) writeStep(job, report.step);
+    for (const { phase, ...step } of report.earlier_steps ?? []) writeStep(job, step, phase);
+    if (report.step !== undefined) writeStep(job, report.step, job.phase ?? "observe");
     if (report.outcome !== undefined) {
       const { status, error, observed } = report.outcome;
       const { macs = [] } = (observed ?? {}) as { readonly macs?: readonly (string | null)[] };
@@ -211,7 +212,7 @@ function acknowledged({ leaseUntil, cancelRequested, status }: ModelJob): ModelA
 }
 
 /** A step is one row: reported as running it begins, reported again by its name it ends. */
-function writeStep(job: ModelJob, step: NonNullable<Schemas["StepReport"]["step"]>): void {
+function writeStep(job: ModelJob, step: Schemas["ReportedStep"], phase: Schemas["JobPhase"]): void {
   const open = job.steps.filter((each) => each.epoch === job.epoch && each.status === "running");
   const same = open.filter((each) => each.name === step.name);
   if (same.length > 0) {
@@ -220,5 +221,5 @@ function writeStep(job: ModelJob, step: NonNullable<Schemas["StepReport"]["step"
   }
   for (const each of open) if (each.name === "observe" || each.name === "verify") each.status = "succeeded";
   const { epoch, attempt } = job;
-  job.steps.push({ epoch, attempt, phase: job.phase ?? "observe", name: step.name, status: step.status });
+  job.steps.push({ epoch, attempt, phase, name: step.name, status: step.status });
 }

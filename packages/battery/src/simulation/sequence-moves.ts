@@ -167,22 +167,26 @@ function drawClaim(dice: Dice, before: readonly Move[]): Move {
 
 function drawReport(dice: Dice, job: ModelJob): Move {
   const epoch = Math.max(0, job.epoch - (dice.chance(0.15) ? 1 : 0));
-  const seq = Math.max(0, job.lastSeq + dice.pick([1, 1, 1, 1, 2, 0, 0, -1]));
+  const number = Math.max(0, job.lastSeq + dice.pick([1, 1, 1, 1, 2, 0, 0, -1]));
+  const hasEarlier = number > job.lastSeq && dice.chance(0.3);
+  // An earlier step has a number too.
+  const seq = number + (hasEarlier ? 1 : 0);
   const report: Report = {
     ...(dice.chance(0.6) ? { phase: dice.pick(["observe", "plan", "apply", "verify"]) } : {}),
     ...(dice.chance(0.4) ? { progress: dice.whole(0, 100) } : {}),
     ...(dice.chance(0.1) ? { irreversible: true } : {}),
-    ...(dice.chance(0.6)
-      ? {
-          step: {
-            name: dice.pick(["observe", "clone", "verify"]),
-            status: dice.pick(["running", "running", "succeeded", "skipped", "failed"]),
-          },
-        }
-      : {}),
+    ...(hasEarlier ? { earlier_steps: [{ phase: dice.pick(["plan", "apply"]), ...drawStep(dice) }] } : {}),
+    ...(dice.chance(0.6) ? { step: drawStep(dice) } : {}),
     ...(dice.chance(0.45) ? { outcome: drawOutcome(dice, job) } : {}),
   };
   return { do: "report", job: job.number, epoch, seq, report };
+}
+
+function drawStep(dice: Dice): Schemas["ReportedStep"] {
+  return {
+    name: dice.pick(["observe", "clone", "verify"]),
+    status: dice.pick(["running", "running", "succeeded", "skipped", "failed"]),
+  };
 }
 
 function drawOutcome(dice: Dice, job: ModelJob): Schemas["JobOutcome"] {

@@ -5886,18 +5886,26 @@ export interface components {
             seq: number;
             phase?: components["schemas"]["JobPhase"];
             progress?: number;
-            step?: {
-                name: string;
-                /** @enum {string} */
-                status: "running" | "succeeded" | "skipped" | "failed";
-                message?: components["schemas"]["AgentText"] | null;
-                external_ref?: string | null;
-            } & {
-                [key: string]: unknown;
-            };
+            step?: components["schemas"]["ReportedStep"];
+            /**
+             * @description What happened since the last report, in its order and before `step`: the end of one step is sent with the
+             *     beginning of the next one. Each has a number of its own: `seq` of the report counts them too.
+             */
+            earlier_steps?: (components["schemas"]["ReportedStep"] & {
+                phase: components["schemas"]["JobPhase"];
+            })[];
             /** @description From here on the job cannot be cancelled */
             irreversible?: boolean;
             outcome?: components["schemas"]["JobOutcome"];
+        } & {
+            [key: string]: unknown;
+        };
+        ReportedStep: {
+            name: string;
+            /** @enum {string} */
+            status: "running" | "succeeded" | "skipped" | "failed";
+            message?: components["schemas"]["AgentText"] | null;
+            external_ref?: string | null;
         } & {
             [key: string]: unknown;
         };

@@ -128,60 +128,79 @@ begin
 end $$;
 
 /*
- * Records the report of a job's holder that does not end its attempt: the job's phase, progress and lease, and the step
- * that begins or ends. Returns the job; nothing when the caller does not hold it, or when the report was recorded before.
+ * Records the steps of one report in their order; the last one has the report's number, those before it the numbers before.
+ * Each is { phase, name, status, message, external_ref }. Returns how many rows were added, at most p_room: steps beyond it
+ * are not kept. The job's row must be locked.
  *
  * A step is one row: reported as running it begins, reported again by its name it ends. A program observes before it
- * plans and after it has acted, so whatever it does next, that observation has ended. Steps beyond p_max_steps are not
- * kept; the report counts all the same.
+ * plans and after it has acted, so whatever it does next, that observation has ended.
+ */
+create function kule_record_steps(
+  p_organisation_id text, p_job_id text, p_epoch integer, p_seq integer, p_attempt integer, p_steps jsonb, p_room integer
+) returns integer language plpgsql set search_path = public, pg_temp as $$
+declare
+  v_step jsonb;
+  v_first integer := p_seq - jsonb_array_length(p_steps) + 1;
+  v_added integer := 0;
+begin
+  for v_position in 0 .. jsonb_array_length(p_steps) - 1 loop
+    v_step := p_steps -> v_position;
+    update job_step
+       set status = v_step ->> 'status', message = coalesce(v_step ->> 'message', message),
+           finished_at = case when v_step ->> 'status' <> 'running' then clock_timestamp() end,
+           external_ref = coalesce(v_step ->> 'external_ref', external_ref)
+     where organisation_id = p_organisation_id and job_id = p_job_id and epoch = p_epoch
+       and name = v_step ->> 'name' and status = 'running';
+    if not found then
+      update job_step set status = 'succeeded', finished_at = clock_timestamp()
+       where organisation_id = p_organisation_id and job_id = p_job_id and epoch = p_epoch and status = 'running'
+         and name in ('observe', 'verify');
+      if v_added < p_room then
+        -- A number that is taken: the holder does not count as it should, and its report counts all the same.
+        insert into job_step (job_id, organisation_id, epoch, seq, attempt, phase, name, status, message, external_ref,
+                              finished_at)
+        values (p_job_id, p_organisation_id, p_epoch, v_first + v_position, p_attempt, v_step ->> 'phase',
+                v_step ->> 'name', v_step ->> 'status', v_step ->> 'message', v_step ->> 'external_ref',
+                case when v_step ->> 'status' <> 'running' then clock_timestamp() end)
+        on conflict do nothing;
+        v_added := v_added + 1;
+      end if;
+    end if;
+  end loop;
+  return v_added;
+end $$;
+
+/*
+ * Records the report of a job's holder that does not end its attempt: the job's phase, progress and lease, and the steps
+ * that begin or end. Returns the job; nothing when the caller does not hold it, or when the report was recorded before.
  *
  * Without a wait for the disk where p_waits_for_disk is false: then what a crash of the database loses is progress, and a
  * lease that ends a little earlier.
  */
 create function kule_report_progress(
   p_organisation_id text, p_job_id text, p_epoch integer, p_seq integer, p_phase text, p_progress integer,
-  p_irreversible boolean, p_lease_seconds integer, p_step jsonb, p_max_steps integer,
+  p_irreversible boolean, p_lease_seconds integer, p_steps jsonb, p_max_steps integer,
   p_waits_for_disk boolean
 ) returns setof job language plpgsql set search_path = public, pg_temp as $$
 declare
   v_job job;
-  v_begins boolean := false;
+  v_added integer;
 begin
   select * into v_job from job
    where organisation_id = p_organisation_id and id = p_job_id and epoch = p_epoch and last_seq < p_seq
      and status = 'running' and lease_until > clock_timestamp()
-   for update;
+  for update;
   if not found then
     return;
   end if;
-  if p_step is not null then
-    update job_step
-       set status = p_step ->> 'status', message = coalesce(p_step ->> 'message', message),
-           finished_at = case when p_step ->> 'status' <> 'running' then clock_timestamp() end,
-           external_ref = coalesce(p_step ->> 'external_ref', external_ref)
-     where organisation_id = p_organisation_id and job_id = p_job_id and epoch = p_epoch
-       and name = p_step ->> 'name' and status = 'running';
-    v_begins := not found;
-  end if;
-  if v_begins then
-    update job_step set status = 'succeeded', finished_at = clock_timestamp()
-     where organisation_id = p_organisation_id and job_id = p_job_id and epoch = p_epoch and status = 'running'
-       and name in ('observe', 'verify');
-    v_begins := v_job.step_count < p_max_steps;
-  end if;
+  v_added := kule_record_steps(p_organisation_id, p_job_id, p_epoch, p_seq, v_job.attempt, p_steps,
+                               p_max_steps - v_job.step_count);
   update job
      set last_seq = p_seq, phase = coalesce(p_phase, phase), progress = greatest(progress, p_progress),
-         irreversible = irreversible or p_irreversible, step_count = step_count + v_begins::integer,
+         irreversible = irreversible or p_irreversible, step_count = step_count + v_added,
          lease_until = clock_timestamp() + make_interval(secs => p_lease_seconds)
    where organisation_id = p_organisation_id and id = p_job_id
   returning * into v_job;
-  if v_begins then
-    insert into job_step (job_id, organisation_id, epoch, seq, attempt, phase, name, status, message, external_ref,
-                          finished_at)
-    values (p_job_id, p_organisation_id, p_epoch, p_seq, v_job.attempt, coalesce(v_job.phase, 'observe'),
-            p_step ->> 'name', p_step ->> 'status', p_step ->> 'message', p_step ->> 'external_ref',
-            case when p_step ->> 'status' <> 'running' then clock_timestamp() end);
-  end if;
   perform kule_queue_renew(p_job_id, p_epoch);
   if not p_waits_for_disk then
     perform set_config('synchronous_commit', 'off', true);
@@ -191,6 +210,7 @@ end $$;
 
 grant execute on function
   kule_report_progress(text, text, integer, integer, text, integer, boolean, integer, jsonb, integer, boolean),
+  kule_record_steps(text, text, integer, integer, integer, jsonb, integer),
   kule_queue_add(text), kule_queue_lock(text, integer), kule_queue_renew(text, integer),
   kule_queue_release(text, integer), kule_queue_finish(text, integer),
   kule_claim_job(text, text, text, text, text[], integer)
