@@ -1,20 +1,18 @@
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, test } from "vitest";
 import { callsIn, wrongInCall } from "../../testing/calls-in.ts";
-import { type ConsoleWorld, startConsoleWorld } from "../../testing/console-world.ts";
-import { seedNetworks } from "../../testing/seed-networks.ts";
-import { Visitor } from "../../testing/visitor.ts";
+import { type PanelWorld, startPanelWorld } from "../../testing/panel-world.ts";
+import { networks } from "../../testing/scenes/networks.ts";
+import type { FactsOf } from "../../testing/scenes/scene.ts";
+import type { Visitor } from "../../testing/visitor.ts";
 
-let world: ConsoleWorld;
+// These tests read and change nothing.
+let world: PanelWorld<FactsOf<typeof networks>>;
 let ada: Visitor;
-beforeEach(async () => {
-  world = await startConsoleWorld();
-  seedNetworks(world.api.state);
-  ada = await new Visitor(world).signIn();
+beforeAll(async () => {
+  world = await startPanelWorld(networks);
+  ada = await world.signedIn("ada");
 });
-afterEach(async () => {
-  await world.stop();
-  expect(world.api.defects).toEqual([]);
-});
+afterAll(() => world.stop());
 
 const header = ["getServer", "powerServer", "resizeServer", "openServerConsole"];
 
@@ -26,13 +24,12 @@ test.each([
 ] as const)(
   "the tab %s of a server shows its actions as calls that the contract accepts",
   async (tab, own) => {
-    const [server] = world.api.state.servers;
-    const page = await ada.page(`/servers/${server?.id}${tab}`);
+    const server = `/servers/${world.facts.servers["app-1"]}`;
+    const page = await ada.page(`${server}${tab}`);
     const calls = callsIn(page);
     expect(calls.map(({ operation }) => operation)).toEqual([...header, ...own]);
     for (const call of calls) {
-      if (call.operation.endsWith("Server"))
-        expect(call.text).toContain(`${world.api.url}/servers/${server?.id}`);
+      if (call.operation.endsWith("Server")) expect(call.text).toContain(`${world.api.url}${server}`);
       expect(call.text).toContain("$TOKEN");
       expect(wrongInCall(call)).toBeNull();
       expect(page).toMatch(new RegExp(`${world.api.url}/docs#/[a-z-]+/${call.operation}"`));

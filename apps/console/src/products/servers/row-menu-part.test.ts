@@ -1,17 +1,14 @@
-import { afterEach, beforeEach, expect, test } from "vitest";
-import { type ConsoleWorld, startConsoleWorld } from "../../testing/console-world.ts";
-import { seedEverything } from "../../testing/seed-everything.ts";
-import { Visitor } from "../../testing/visitor.ts";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { type PanelWorld, startPanelWorld } from "../../testing/panel-world.ts";
+import { done } from "../../testing/scene-api.ts";
+import { everything } from "../../testing/scenes/everything.ts";
+import type { FactsOf } from "../../testing/scenes/scene.ts";
 
-let world: ConsoleWorld;
-beforeEach(async () => {
-  world = await startConsoleWorld();
-  seedEverything(world.api.state);
+let world: PanelWorld<FactsOf<typeof everything>>;
+beforeAll(async () => {
+  world = await startPanelWorld(everything);
 });
-afterEach(async () => {
-  await world.stop();
-  expect(world.api.defects).toEqual([]);
-});
+afterAll(() => world.stop());
 
 /** The menu of a server's row: the targets of its links, and its disabled items with their reasons. */
 function menuIn(html: string, id: string) {
@@ -28,15 +25,11 @@ function menuIn(html: string, id: string) {
   };
 }
 
-const serverNamed = (name: string) => {
-  const server = world.api.state.servers.find((each) => each.name === name);
-  if (server === undefined) throw new Error(`no ${name}`);
-  return server;
-};
+const idOf = (name: string) => world.facts.servers[name] ?? "";
 
 test("a row links to its server's actions, and each of these pages exists", async () => {
-  const ada = await new Visitor(world).signIn();
-  const { id } = serverNamed("db-1");
+  const ada = await world.signedIn("ada");
+  const id = idOf("db-1");
   const { links } = menuIn(await ada.page("/servers"), id);
   expect(links).toEqual([
     ["Open console", `/servers/${id}/console`],
@@ -51,16 +44,19 @@ test("a row links to its server's actions, and each of these pages exists", asyn
 });
 
 test("unavailable actions are disabled, and a shared reason is shown once, below them", async () => {
-  const ada = await new Visitor(world).signIn();
-  const { off } = menuIn(await ada.page("/servers"), serverNamed("app-1").id);
+  const ada = await world.signedIn("ada");
+  const id = idOf("db-2");
+  // Its VM is to have the new name: a job that waits while the server runs.
+  await done(world.real.acme.patch(`/servers/${id}`, { name: "db-renamed" }));
+  const { off } = menuIn(await ada.page("/servers"), id);
   const ofJob = off.filter(({ why }) => why?.includes("open job"));
   expect(ofJob.length).toBeGreaterThan(2);
   expect(ofJob.map(({ look }) => look)).toEqual([...ofJob.slice(1).map(() => "visually-hidden"), "why"]);
 });
 
 test("a server in the removal buffer offers only cancelling the deletion", async () => {
-  const ada = await new Visitor(world).signIn();
-  const { id } = serverNamed("app-3");
+  const ada = await world.signedIn("ada");
+  const id = idOf("app-3");
   expect(menuIn(await ada.page("/servers"), id)).toEqual({
     links: [["Call off the deletion", `/servers/selected?act=restore&ids=${id}`]],
     off: [],
@@ -68,7 +64,7 @@ test("a server in the removal buffer offers only cancelling the deletion", async
 });
 
 test("a viewer has no menu", async () => {
-  const vera = await new Visitor(world).signIn("vera@example.org", "only looking");
+  const vera = await world.signedIn("vera");
   const page = await vera.page("/servers");
   expect(page).toContain("db-1");
   expect(page).not.toContain("row-menu");
