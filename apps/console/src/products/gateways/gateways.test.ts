@@ -1,109 +1,114 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { type ConsoleWorld, startConsoleWorld } from "../../testing/console-world.ts";
-import { fakeGateway } from "../../testing/fake-gateways.ts";
-import { fakePublicIp } from "../../testing/fake-public-ips.ts";
-import { seedNetworks } from "../../testing/seed-networks.ts";
-import { Visitor } from "../../testing/visitor.ts";
+import { addNetworks, addServers, reserveAddresses } from "../../testing/many-rows.ts";
+import { type PanelWorld, startPanelWorld } from "../../testing/panel-world.ts";
+import { done } from "../../testing/scene-api.ts";
+import { networks } from "../../testing/scenes/networks.ts";
+import type { FactsOf } from "../../testing/scenes/scene.ts";
+import type { Visitor } from "../../testing/visitor.ts";
 
-let world: ConsoleWorld;
+let world: PanelWorld<FactsOf<typeof networks>>;
 let ada: Visitor;
 beforeEach(async () => {
-  world = await startConsoleWorld();
-  seedNetworks(world.api.state);
-  ada = await new Visitor(world).signIn();
+  world = await startPanelWorld(networks);
+  ada = await world.signedIn("ada");
 });
-afterEach(async () => {
-  await world.stop();
-  expect(world.api.defects).toEqual([]);
-});
+afterEach(() => world.stop());
 
-const network = () => {
-  const [first] = world.api.state.networks;
-  if (first === undefined) throw new Error("no network");
-  return first;
-};
-const subnetId = (name: string) => network().subnets.find((each) => each.name === name)?.id ?? "";
+const networkId = (name: string) => world.facts.networks[name] ?? "";
+const subnetId = (name: string) => world.facts.subnets[name] ?? "";
+const serverId = (name: string) => world.facts.servers[name] ?? "";
 
-/** A gateway that serves the subnet `app`. */
-function seedGateway(): string {
-  const gateway = fakeGateway("out", network(), [subnetId("app")], "203.0.113.77");
-  world.api.state.gateways.push(gateway);
+/** Creates a gateway of network `shop`, which serves the subnet `app` unless others are named; its path. */
+async function createGateway(more: object = {}): Promise<string> {
+  const body = { name: "out", network_id: networkId("shop"), subnet_ids: [subnetId("app")], ...more };
+  const { gateway } = await done(world.real.acme.post("/gateways", body));
+  await world.real.agent.work();
   return `/gateways/${gateway.id}`;
 }
 
+/** The region's edge cannot apply what the network has become. */
+async function failAtEdge(): Promise<void> {
+  const { agent } = world.real;
+  await agent.fail(await agent.take("NetworkApply"));
+}
+
 test("a gateway is created for a network; data subnets cannot be chosen, and a refusal keeps the input", async () => {
-  const path = `/gateways/new?network=${network().id}`;
+  const { acme } = world.real;
+  const path = `/gateways/new?network=${networkId("shop")}`;
   expect(await ada.page("/gateways")).toContain('href="/gateways/new"');
   expect(await ada.page("/gateways/new")).toContain(`href="${path}"`);
   const page = await ada.page(path);
   expect(page).toMatch(new RegExp(`value="${subnetId("db")}"[^>]*disabled`));
   expect(page).not.toMatch(new RegExp(`value="${subnetId("app")}"[^>]*disabled`));
-  const fields = { network_id: network().id, name: "out", public_ip: "", description: "" };
+  const fields = { network_id: networkId("shop"), name: "out", public_ip: "", description: "" };
   const chosen = [subnetId("app"), subnetId("jobs")];
   const made = await ada.submit(path, "/gateways/new", { ...fields, subnet_ids: chosen });
-  const [gateway] = world.api.state.gateways;
-  expect(made.headers.get("location")).toBe(`/gateways/${gateway?.id}?notice=created`);
-  expect(gateway?.subnets.map(({ name }) => name)).toEqual(["app", "jobs"]);
-  const again = await ada.submit(path, "/gateways/new", { ...fields, subnet_ids: [subnetId("admin")] });
+  const [gateway] = await world.real.list("/gateways");
+  expect(made.headers.get("location")).toBe(`/gateways/${gateway.id}?notice=created`);
+  expect(new Set(gateway.subnets.map(({ name }: { name: string }) => name))).toEqual(new Set(["app", "jobs"]));
+  const again = await ada.submit(path, "/gateways/new", { ...fields, name: "other", subnet_ids: chosen });
   expect(again.status).toBe(409);
-  const refused = await again.text();
+
+  const staging = networkId("staging");
+  const add = async (name: string) =>
+    (await done(acme.post(`/networks/${staging}/subnets`, { name, tier: "app" }))).subnet.id;
+  const [one, two] = [await add("one"), await add("two")];
+  const taken = await ada.submit(`/gateways/new?network=${staging}`, "/gateways/new", {
+    ...fields,
+    network_id: staging,
+    subnet_ids: [two],
+  });
+  expect(taken.status).toBe(409);
+  const refused = await taken.text();
   expect(refused).toContain('id="name-problem"');
-  expect(refused).toMatch(new RegExp(`value="${subnetId("admin")}"[^>]*checked`));
-  expect(refused).not.toMatch(new RegExp(`value="${subnetId("app")}"[^>]*checked`));
+  expect(refused).toMatch(new RegExp(`value="${two}"[^>]*checked`));
+  expect(refused).not.toMatch(new RegExp(`value="${one}"[^>]*checked`));
 });
 
 test("choices are complete, whatever the number of networks, servers and addresses", async () => {
-  const { state } = world.api;
-  const path = seedGateway();
-  const own = network();
-  const [server] = state.servers;
-  if (server === undefined) throw new Error("no server");
+  const { acme, operator } = world.real;
+  const shop = networkId("shop");
+  const wide = { name: "wide", tier: "app", cidr: "10.20.16.0/20" };
+  const { subnet } = await done(acme.post(`/networks/${shop}/subnets`, wide));
+  const path = await createGateway({ subnet_ids: [subnet.id] });
+  const free = await done(acme.post("/public-ips", { region: "ist1", address: "203.0.113.20" }));
+  const pool = { region: "ist1", name: "more", gateway: "198.51.96.1", prefix_length: 20 };
+  const { id: poolId } = await done(operator.post("/ip-pools", pool));
+  await done(operator.post(`/ip-pools/${poolId}/ranges`, { cidr: "198.51.96.0/23" }));
+  const allocation = { organisation_id: world.facts.acme.id, count: 450 };
+  await done(operator.post(`/ip-pools/${poolId}/allocations`, allocation));
+  // The lists begin with the newest: with these.
   const many = Array.from({ length: 450 }, (_, index) => String(1000 + index));
-  for (const each of many) {
-    state.servers.push({
-      ...server,
-      id: server.id.slice(0, -4) + each,
-      name: `zz-${each}`,
-      status: "running",
-      public_ips: [],
-    });
-    state.networks.unshift({
-      ...network(),
-      id: network().id.slice(0, -4) + each,
-      name: `net-${each}`,
-      subnets: [],
-    });
-    state.publicIps.push(fakePublicIp(`203.0.113.${each}`, server));
-  }
-  const free = fakePublicIp("203.0.113.44");
-  state.publicIps.push(free);
+  const names = (prefix: string) => many.map((each) => `${prefix}-${each}`);
+  await addServers(world.real, serverId("app-2"), { id: subnet.id, first: "10.20.16.10" }, names("zz"));
+  await addNetworks(world.real, networkId("office"), names("net"));
+  await reserveAddresses(world.real, world.facts.acme.id, many.length);
   const page = await ada.page(path);
   for (const each of many) expect(page).toContain(`>zz-${each}`);
-  expect(page).toMatch(new RegExp(`href="/networks/${own.id}"[^>]*>${own.name}`));
-  expect(await ada.page(`/gateways/new?network=${own.id}`)).toContain(free.address);
-  expect(await ada.page("/gateways")).toContain(`${own.name}</a>`);
+  expect(page).toMatch(new RegExp(`href="/networks/${shop}"[^>]*>shop`));
+  expect(await ada.page(`/gateways/new?network=${shop}`)).toContain(free.address);
+  expect(await ada.page("/gateways")).toContain("shop</a>");
   expect(await ada.page("/gateways/new")).toContain("net-1449");
   expect(await ada.page(`/public-ips/${free.id}`)).toContain("zz-1449");
-  const serversPage = await ada.page(`/servers/${server.id}`);
-  expect(serversPage).toMatch(new RegExp(`href="/networks/${own.id}"[^>]*>${own.name}`));
+  const serversPage = await ada.page(`/servers/${serverId("app-1")}`);
+  expect(serversPage).toMatch(new RegExp(`href="/networks/${shop}"[^>]*>shop`));
 });
 
 test("a gateway is created with an address of the organisation, if it is free", async () => {
-  const { state } = world.api;
-  const free = fakePublicIp("203.0.113.44");
-  const attached = fakePublicIp("203.0.113.45", state.servers[0]);
-  state.publicIps.push(free, attached);
-  const path = `/gateways/new?network=${network().id}`;
+  const free = await done(world.real.acme.post("/public-ips", { region: "ist1", address: "203.0.113.20" }));
+  const path = `/gateways/new?network=${networkId("shop")}`;
   const page = await ada.page(path);
-  expect(page).toContain(`<option value="${free.id}">203.0.113.44</option>`);
-  expect(page).not.toContain("203.0.113.45");
-  const fields = { network_id: network().id, name: "out", public_ip: free.id, description: "" };
+  expect(page).toContain(`<option value="${free.id}">203.0.113.20</option>`);
+  // A server has it.
+  expect(page).not.toContain("203.0.113.10");
+  const fields = { network_id: networkId("shop"), name: "out", public_ip: free.id, description: "" };
   await ada.submit(path, "/gateways/new", { ...fields, subnet_ids: [subnetId("app")] });
-  expect(state.gateways[0]?.public_ip.address).toBe("203.0.113.44");
+  const addresses = (await world.real.list("/gateways")).map(({ public_ip }) => public_ip.address);
+  expect(addresses).toEqual(["203.0.113.20"]);
 });
 
 test("subnets are served and removed, and the page shows the state of the edge", async () => {
-  const path = seedGateway();
+  const path = await createGateway();
   await ada.submit(path, `${path}/serve`, { subnet_id: subnetId("admin") });
   const page = await ada.page(path);
   expect(page).toContain("on its way");
@@ -113,20 +118,20 @@ test("subnets are served and removed, and the page shows the state of the edge",
   expect(await ada.page(path)).toContain("detaching");
   expect(await ada.page(path)).toMatch(/disabled[^>]*>\s*Detach/);
   // Its job has failed: it can be retried.
-  Object.assign(world.api.state.gateways[0] ?? {}, { job_id: null });
+  await failAtEdge();
   expect(await ada.page(path)).not.toMatch(/disabled[^>]*>\s*Detach/);
 });
 
 test("ports are forwarded to servers of served subnets, and refused beside their fields", async () => {
-  const path = seedGateway();
-  const server = world.api.state.servers.find(({ name }) => name === "app-2");
+  const path = await createGateway();
+  const server = serverId("app-2");
   const page = await ada.page(path);
-  expect(page).toContain(`value="${server?.id}"`);
+  expect(page).toContain(`value="${server}"`);
   expect(page).not.toContain(">db-1</option>");
   const fields = {
     protocol: "tcp",
     listen_port: "443",
-    server_id: server?.id ?? "",
+    server_id: server,
     target_port: "8443",
     description: "The shop",
   };
@@ -141,53 +146,63 @@ test("ports are forwarded to servers of served subnets, and refused beside their
   const taken = await ada.submit(path, `${path}/forward`, fields);
   expect(taken.status).toBe(409);
   expect(await taken.text()).toContain('id="listen_port-problem"');
-  const turkish = await new Visitor(world, { "accept-language": "tr" }).signIn();
+  const turkish = await world.signedIn("ada", { "accept-language": "tr" });
   const said = await (await turkish.submit(path, `${path}/forward`, fields)).text();
   expect(said).toMatch(/id="listen_port-problem">\s*Bu /);
-  const port_forward_id = world.api.state.portForwards[0]?.id ?? "";
+  await world.real.agent.work();
+  const [{ id: port_forward_id }] = await world.real.list(`${path}/port-forwards`);
   await ada.submit(path, `${path}/unforward`, { port_forward_id });
   expect(await ada.page(path)).toContain("being removed");
   expect(await ada.page(path)).toMatch(/disabled[^>]*>\s*Remove/);
-  Object.assign(world.api.state.gateways[0] ?? {}, { job_id: null });
+  await failAtEdge();
   expect(await ada.page(path)).not.toMatch(/disabled[^>]*>\s*Remove/);
 });
 
 test("a deletion requires its name, and while it forwards a port the button gives the reason", async () => {
-  const path = seedGateway();
-  const gateway = world.api.state.gateways[0];
-  if (gateway === undefined) throw new Error("no gateway");
-  gateway.actions.delete = { allowed: false, code: "in_use", reason: "The gateway forwards tcp 443" };
+  const path = await createGateway();
+  const { acme, agent } = world.real;
+  const body = { protocol: "tcp", listen_port: 443, server_id: serverId("app-2"), target_port: 8443 };
+  const { port_forward: forward } = await done(acme.post(`${path}/port-forwards`, body));
+  await agent.work();
   const settings = await ada.page(`${path}/settings`);
   expect(settings).toMatch(/disabled[^>]*>\s*Delete gateway/);
   expect(settings).toContain("The gateway forwards tcp 443");
-  gateway.actions.delete = { allowed: true, code: null, reason: null };
+  await done(acme.delete(`${path}/port-forwards/${forward.id}`));
+  await agent.work();
   const wrong = await ada.submit(`${path}/settings`, `${path}/delete`, { confirm_name: "other" });
   expect(wrong.status).toBe(422);
-  expect(gateway.status).toBe("active");
+  expect((await world.real.read(path)).status).toBe("active");
   const deleted = await ada.submit(`${path}/settings`, `${path}/delete`, { confirm_name: "out" });
-  expect(gateway.status).toBe("deleting");
+  expect((await world.real.read(path)).status).toBe("deleting");
   // The overview follows the deletion.
   expect(deleted.headers.get("location")).toBe(`${path}?notice=deleting`);
+  await agent.work();
+  expect((await ada.get(path)).status).toBe(404);
 });
 
 test("a network is chosen first, among those without a gateway", async () => {
-  const { networks } = world.api.state;
-  const offered = (id: string | undefined) => `href="/gateways/new?network=${id}"`;
-  expect(await ada.page("/gateways/new")).toContain(offered(network().id));
-  seedGateway();
+  const offered = (name: string) => `href="/gateways/new?network=${networkId(name)}"`;
+  expect(await ada.page("/gateways/new")).toContain(offered("shop"));
+  await createGateway();
   const page = await ada.page("/gateways/new");
-  expect(page).not.toContain(offered(network().id));
-  for (const { id } of networks.slice(1)) expect(page).toContain(offered(id));
-  networks.length = 1;
+  expect(page).not.toContain(offered("shop"));
+  for (const name of ["staging", "office"]) expect(page).toContain(offered(name));
+  for (const name of ["staging", "office"])
+    await createGateway({ name, network_id: networkId(name), subnet_ids: [] });
   expect(await ada.page("/gateways/new")).toContain("Every network here has a gateway.");
-  networks.length = 0;
-  const none = await ada.page("/gateways/new");
+});
+
+test("an organisation without a network is led to the form of a network", async () => {
+  const { id } = await done(world.real.operator.post("/organisations", { slug: "beta", name: "Beta Works" }));
+  const grace = await world.signedIn("grace");
+  await grace.submit("/organisations", "/organisations", { organisation_id: id });
+  const none = await grace.page("/gateways/new");
   expect(none).toContain("there is none yet");
   expect(none).toContain('href="/networks/new"');
 });
 
 test("a gateway is renamed on its settings tab; the address of a refused form leads to the form's tab", async () => {
-  const path = seedGateway();
+  const path = await createGateway();
   const changed = await ada.submit(`${path}/settings`, `${path}/settings`, { name: "exit", description: "" });
   expect(changed.headers.get("location")).toBe(`${path}/settings?notice=changed`);
   expect(await ada.page(`${path}/settings?notice=changed`)).toContain("The gateway is changed.");
@@ -199,24 +214,24 @@ test("a gateway is renamed on its settings tab; the address of a refused form le
 });
 
 test("the network's map shows its gateway and links to it; a network without one offers to create it", async () => {
-  const path = seedGateway();
-  const page = await ada.page(`/networks/${network().id}`);
+  const path = await createGateway();
+  const { address } = (await world.real.read(path)).public_ip;
+  const page = await ada.page(`/networks/${networkId("shop")}`);
   expect(page).toContain(`href="${path}"`);
   expect(page).toContain("Gateway out");
-  expect(page).toContain("203.0.113.77");
-  const other = world.api.state.networks[1]?.id;
+  expect(page).toContain(address);
+  const other = networkId("office");
   expect(await ada.page(`/networks/${other}`)).toContain(`href="/gateways/new?network=${other}"`);
 });
 
 test("a viewer can change nothing of it", async () => {
-  const path = seedGateway();
-  const vera = await new Visitor(world).signIn("vera@example.org", "only looking");
+  const path = await createGateway();
+  const vera = await world.signedIn("vera");
   const page = await vera.page(path);
-  expect(page).toContain("203.0.113.77");
+  expect(page).toContain((await world.real.read(path)).public_ip.address);
   for (const tab of ["", "/settings"])
     expect(await vera.page(`${path}${tab}`)).not.toContain(`action="${path}/`);
-  const other = world.api.state.networks[1]?.id;
-  const refused = await vera.get(`/gateways/new?network=${other}`);
+  const refused = await vera.get(`/gateways/new?network=${networkId("office")}`);
   expect(refused.status).toBe(403);
   expect(await refused.text()).not.toContain('action="/gateways/new"');
 });
