@@ -1,38 +1,29 @@
-import { afterAll, beforeAll, expect, test } from "vitest";
-import { type ConsoleWorld, startConsoleWorld } from "../../testing/console-world.ts";
-import { fakeConsoleSession } from "../../testing/fake-consoles.ts";
-import { fieldIn, tokenIn, Visitor } from "../../testing/visitor.ts";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { openConsole } from "../../testing/open-consoles.ts";
+import { type PanelWorld, startPanelWorld } from "../../testing/panel-world.ts";
+import type { FactsOf } from "../../testing/scenes/scene.ts";
+import { servers } from "../../testing/scenes/servers.ts";
+import { tokenIn, type Visitor } from "../../testing/visitor.ts";
 
-let world: ConsoleWorld;
+let world: PanelWorld<FactsOf<typeof servers>>;
 let ada: Visitor;
 let id: string;
-let token: string;
 
-async function create(name: string): Promise<string> {
-  const page = await ada.page("/servers/new");
-  const made = await ada.post("/servers/new", {
-    form_token: tokenIn(page),
-    idempotency_key: fieldIn(page, "idempotency_key") ?? "",
-    region: "ist1",
-    image: "ubuntu-24.04",
-    package: "s",
-    start: "on",
-    intent: "create",
-    name,
-  });
-  return made.headers.get("location")?.split("/").at(-1)?.split("?")[0] ?? "";
+beforeEach(async () => {
+  world = await startPanelWorld(servers);
+  ada = await world.signedIn("ada");
+  id = world.facts.servers["web-1"];
+});
+afterEach(() => world.stop());
+
+/** Requests a ticket as the script of the visitor's page of the console does. */
+async function askTicket(visitor: Visitor, fields: Record<string, string> = {}, headers: Record<string, string> = {}) {
+  const page = await visitor.page(`/servers/${id}/console`);
+  const form_token = /data-token="([^"]+)"/.exec(page)?.[1] ?? "";
+  const all = { form_token, type: "serial", ...fields };
+  return visitor.post(`/servers/${id}/console/ticket`, all, headers);
 }
-
-beforeAll(async () => {
-  world = await startConsoleWorld();
-  ada = await new Visitor(world).signIn();
-  id = await create("web-1");
-  token = /data-token="([^"]+)"/.exec(await ada.page(`/servers/${id}/console`))?.[1] ?? "";
-});
-afterAll(async () => {
-  await world.stop();
-  expect(world.api.defects).toEqual([]);
-});
+const sessions = () => world.real.list(`/servers/${id}/console-sessions`);
 
 test("the page of a console may connect to the API and nowhere else, and no other page may", async () => {
   const socketOrigin = new URL(world.api.url).origin.replace("http", "ws");
@@ -46,54 +37,59 @@ test("the page of a console may connect to the API and nowhere else, and no othe
 test("a screen names the keyboard layout that applies, with the default of the page's language", async () => {
   expect(await ada.page(`/servers/${id}/console?type=vnc`)).toContain("localectl set-keymap uk");
   expect(await ada.page(`/servers/${id}/console?type=serial`)).not.toContain("set-keymap");
-  const turkish = await new Visitor(world, { "accept-language": "tr" }).signIn();
+  const turkish = await world.signedIn("ada", { "accept-language": "tr" });
   expect(await turkish.page(`/servers/${id}/console?type=vnc`)).toContain("localectl set-keymap trq");
 });
 
 test("a ticket is requested by a form of the panel, and is never part of a page", async () => {
-  const path = `/servers/${id}/console/ticket`;
-  const answer = await ada.post(path, { form_token: token, type: "serial" });
-  expect(await answer.json()).toEqual({
+  const answer = await askTicket(ada);
+  const ticket = await answer.json();
+  expect(ticket).toEqual({
     url: expect.stringContaining(id),
     protocol: "kule.console.serial.v1",
-    ticket: "one-time",
+    ticket: expect.stringMatching(/.{20}/),
   });
   expect(answer.headers.get("cache-control")).toBe("no-store");
-  expect((await ada.post(path, { form_token: "guess", type: "serial" })).status).toBeGreaterThanOrEqual(400);
+  for (const page of ["console", "console-sessions"])
+    expect(await ada.page(`/servers/${id}/${page}`)).not.toContain(ticket.ticket);
+  expect(world.logged()).not.toContain(ticket.ticket);
+  const opened = await sessions();
+  expect(opened).toHaveLength(1);
+  expect((await askTicket(ada, { form_token: "guess" })).status).toBeGreaterThanOrEqual(400);
   const foreign = { origin: "https://evil.example", "sec-fetch-site": "cross-site" };
-  expect((await ada.post(path, { form_token: token }, foreign)).status).toBeGreaterThanOrEqual(400);
+  expect((await askTicket(ada, {}, foreign)).status).toBeGreaterThanOrEqual(400);
+  expect(await sessions()).toEqual(opened);
 });
 
 test("another person's open console is shown, and can be taken over", async () => {
-  const busy = await create("busy");
-  const refused = await ada.post(`/servers/${busy}/console/ticket`, { form_token: token, type: "serial" });
+  await askTicket(await world.signedIn("mia"));
+  const refused = await askTicket(ada);
   expect(refused.status).toBe(409);
   expect(await refused.json()).toMatchObject({ code: "console_in_use" });
-  const taken = await ada.post(`/servers/${busy}/console/ticket`, {
-    form_token: token,
-    type: "serial",
-    take_over: "true",
-  });
+  const taken = await askTicket(ada, { take_over: "true" });
   expect(taken.status).toBe(200);
+  expect((await sessions()).map(({ actor }) => actor.name)).toEqual(["Ada Lovelace"]);
 });
 
 test("a console in an unreachable region reports the region, not the API", async () => {
-  const far = await create("far-away");
-  const refused = await ada.post(`/servers/${far}/console/ticket`, { form_token: token, type: "serial" });
+  await world.real.sql("update region set health_at = clock_timestamp() - interval '10 minutes'");
+  const refused = await askTicket(ada);
   expect(await refused.json()).toEqual({
     code: "region_unavailable",
-    text: "region ist1 does not answer at the moment",
+    text: "region ist1 does not answer at the moment; try again in a while",
   });
 });
 
 test("the console tab of a server lists who has the console open, and can end the session", async () => {
-  const listed = world.api.state.consoleSessions;
-  expect(await ada.page(`/servers/${id}/console-sessions`)).toContain("Nobody has the console open");
-  const session = fakeConsoleSession({ id });
-  listed.push(session, fakeConsoleSession({ id }, { is_own: true, type: "vnc", state: "ticketed" }));
-  const page = await ada.page(`/servers/${id}/console-sessions`);
+  const tab = `/servers/${id}/console-sessions`;
+  expect(await ada.page(tab)).toContain("Nobody has the console open");
+  await askTicket(await world.signedIn("mia"));
+  const [session] = await sessions();
+  await openConsole(world.real, session.id, { bytesIn: 412, bytesOut: 48_230 });
+  await askTicket(ada, { type: "vnc" });
+  const page = await ada.page(tab);
   expect(page).toContain("412 B typed, 48.2 kB shown");
-  expect(page).toContain('aria-label="End the session of Barış Yılmaz"');
+  expect(page).toContain('aria-label="End the session of Mia Member"');
   expect(page).toContain("about to open");
   const end = (sessionId: string, key: string) =>
     ada.post(`/servers/${id}/end-console`, {
@@ -102,23 +98,19 @@ test("the console tab of a server lists who has the console open, and can end th
       session_id: sessionId,
     });
   const ended = await end(session.id, crypto.randomUUID());
-  expect(ended.headers.get("location")).toBe(`/servers/${id}/console-sessions?notice=consoleEnded`);
-  expect(listed.map(({ is_own }) => is_own)).toEqual([true]);
+  expect(ended.headers.get("location")).toBe(`${tab}?notice=consoleEnded`);
+  expect((await sessions()).map(({ actor }) => actor.name)).toEqual(["Ada Lovelace"]);
   // The session ended by itself in the meantime.
   const again = await end(session.id, crypto.randomUUID());
-  expect(again.headers.get("location")).toBe(`/servers/${id}/console-sessions?notice=consoleEnded`);
-  expect(await ada.page(`/servers/${id}/console-sessions?notice=consoleEnded`)).toContain(
-    "The console session is ended.",
-  );
-  listed.splice(0);
+  expect(again.headers.get("location")).toBe(`${tab}?notice=consoleEnded`);
+  expect(await ada.page(`${tab}?notice=consoleEnded`)).toContain("The console session is ended.");
 });
 
 test("a role that may not open a console sees who has it open, and no button to end it", async () => {
-  world.api.state.consoleSessions.push(fakeConsoleSession({ id }));
-  const viewer = await new Visitor(world).signIn("vera@example.org", "only looking");
-  const page = await viewer.page(`/servers/${id}/console-sessions`);
-  expect(page).toContain("Barış Yılmaz");
+  await askTicket(await world.signedIn("mia"));
+  const vera = await world.signedIn("vera");
+  const page = await vera.page(`/servers/${id}/console-sessions`);
+  expect(page).toContain("Mia Member");
   expect(page).not.toContain("/end-console");
   expect(await ada.page(`/servers/${id}/console-sessions`)).toContain("/end-console");
-  world.api.state.consoleSessions.splice(0);
 });
