@@ -16,6 +16,8 @@ export type RecordedApi = {
   readonly visitors: (string | null)[];
   /** While set, every call is answered with 503, as when the database is away. */
   away: boolean;
+  /** While set, the calls that it matches are answered so: `GET /servers?limit=25`. */
+  awayFor: RegExp | null;
   /** While set, every change whose body fits the contract is answered with 409. */
   refuses: boolean;
 };
@@ -51,6 +53,7 @@ export async function openApiPort(answering: Answering): Promise<ApiPort> {
     sent: [],
     visitors: [],
     away: false,
+    awayFor: null,
     refuses: false,
   };
   return {
@@ -72,7 +75,8 @@ async function answer(
   const { method } = request;
   const { pathname, search, searchParams: query } = new URL(request.url);
   const path = pathname.replace(root, "");
-  api.calls.push(`${method} ${path}${search}`);
+  const call = `${method} ${path}${search}`;
+  api.calls.push(call);
   api.visitors.push(request.headers.get(visitorHeader));
   let body: unknown;
   if (method !== "GET") {
@@ -80,7 +84,8 @@ async function answer(
     body = text === "" ? undefined : JSON.parse(text);
     api.sent.push({ method, path, query, body });
   }
-  if (api.away) return problem(503, "unavailable", "The database is away", path);
+  if (api.away || api.awayFor?.test(call) === true)
+    return problem(503, "unavailable", "The database is away", path);
   if (api.refuses && query.get("dry_run") !== "true" && isValidChange(method, path, body))
     return problem(409, "locked", "An operator has locked this", path);
   return answering(request, env);

@@ -5,6 +5,7 @@ import type { Settings } from "@kule/api/platform/settings";
 import { type Answer, ApiCaller } from "@kule/api/testing/api-caller";
 import { testSettings } from "@kule/api/testing/api-world";
 import { TestAgent } from "@kule/api/testing/test-agent";
+import { checkInvariants } from "@kule/api/worker/check-invariants";
 import { type FreshDatabase, freshDatabase, type SeededTemplate } from "@kule/testing/database";
 import { openRestorer, type Restorer } from "@kule/testing/kept-rows";
 import type { Hono } from "hono";
@@ -40,6 +41,7 @@ export class SceneApi {
   readonly agent: TestAgent;
   /** Errors of the API: answers that do not fit the contract, changes without an audit row, bugs. */
   readonly defects: readonly string[];
+  readonly #logged: string[];
   readonly #opened: OpenDeps;
   readonly #settings: Addresses;
   readonly #owner: pg.Pool;
@@ -52,13 +54,14 @@ export class SceneApi {
     callers: Callers,
     opened: OpenDeps,
     settings: Addresses,
-    defects: readonly string[],
+    defects: string[],
   ) {
     this.app = createApp(opened.deps);
     this.operator = new ApiCaller(this.app, callers.operatorToken);
     this.acme = new ApiCaller(this.app, callers.acme.token);
     this.agent = new TestAgent(new ApiCaller(this.app, callers.agentToken));
     this.defects = defects;
+    this.#logged = defects;
     this.#opened = opened;
     this.#settings = settings;
     this.#owner = new pg.Pool({ connectionString: database.ownerUrl, max: 1 });
@@ -107,6 +110,21 @@ export class SceneApi {
   // biome-ignore lint/suspicious/noExplicitAny: rows of whatever the test asks for
   async sql(text: string, values: readonly unknown[] = []): Promise<any[]> {
     return (await this.#owner.query(text, [...values])).rows;
+  }
+
+  /** Alarms that the test has caused, which the log has as errors: they are no defects from now on. */
+  takeAlarms(): string[] {
+    return this.#logged.splice(0);
+  }
+
+  /** The worker's check of the invariants, which stores its report. What it finds is no defect of the API. */
+  async checkInvariants(): Promise<void> {
+    const client = await this.#owner.connect();
+    try {
+      await checkInvariants({ ...this.#opened.deps, log: createLog("fatal") }, client);
+    } finally {
+      client.release();
+    }
   }
 
   /**
