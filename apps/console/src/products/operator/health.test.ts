@@ -1,24 +1,22 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { type ConsoleWorld, startConsoleWorld } from "../../testing/console-world.ts";
-import { fakeInvariants } from "../../testing/fake-invariants.ts";
-import { fakeJob } from "../../testing/fake-records.ts";
-import { fakeDrift, fakeStuckJob } from "../../testing/fake-regions.ts";
+import { formatOf } from "../../messages/format.ts";
+import { addDrift } from "../../testing/many-rows.ts";
+import { type PanelWorld, startPanelWorld } from "../../testing/panel-world.ts";
+import { capacityWith, createSeen, foreignVm, scan } from "../../testing/scans.ts";
+import { done } from "../../testing/scene-api.ts";
+import { type People, people } from "../../testing/scenes/people.ts";
 import { Visitor } from "../../testing/visitor.ts";
 
-let world: ConsoleWorld;
+let world: PanelWorld<People>;
 let grace: Visitor;
 beforeEach(async () => {
-  world = await startConsoleWorld();
-  grace = await new Visitor(world).signIn("grace@example.org", "keeps it running");
-  const { state } = world.api;
-  const { last_pass: pass } = state.capacity;
-  if (pass === null) throw new Error("no scan");
-  state.capacity = { ...state.capacity, last_pass: { ...pass, complete: true, trouble: null } };
+  world = await startPanelWorld(people);
+  grace = await world.signedIn("grace");
+  // Its agent has never reported.
+  await done(world.real.operator.patch("/regions/ank1", { maintenance: true }));
+  await world.real.checkInvariants();
 });
-afterEach(async () => {
-  await world.stop();
-  expect(world.api.defects).toEqual([]);
-});
+afterEach(() => world.stop());
 
 const allWell = "Everything is in order";
 
@@ -30,33 +28,46 @@ const findingsIn = (page: string) => {
   );
 };
 
-function failedJob(finishedAt: Date) {
-  return {
-    ...fakeJob("ServerPower", "srv_1", "Ada"),
-    status: "failed" as const,
-    done: true,
-    finished_at: finishedAt.toISOString(),
-    created_at: finishedAt.toISOString(),
-  };
+/** A job of the server that failed, and one after it that did not: nobody has to look at it. */
+async function failOnce(path: string): Promise<string> {
+  const { acme, agent } = world.real;
+  const { job } = await done(acme.post(`${path}/power`, { action: "reboot" }));
+  await agent.fail(await agent.take("ServerPower"));
+  await done(acme.post(`${path}/power`, { action: "stop" }));
+  await agent.work();
+  return job.id;
 }
 
 test("a healthy installation is one sentence, with its regions and what they have left", async () => {
+  const { nodes } = await done(world.real.operator.get("/regions/ist1/capacity"));
+  const free = nodes.reduce((sum: number, node: { memory_free_mb: number }) => sum + node.memory_free_mb, 0);
   const page = await grace.page("/operator");
   expect(page).toContain(allWell);
   expect(findingsIn(page)).toEqual([]);
-  for (const text of ["Istanbul 1", "256 GB of 1,536 GB to give", "Has not reported yet"])
+  for (const text of [
+    "Istanbul 1",
+    `${formatOf("en").memory(free)} of 1,536 GB to give`,
+    "Has not reported yet",
+  ])
     expect(page).toContain(text);
-  const turkish = new Visitor(world, { "accept-language": "tr" });
-  await turkish.signIn("grace@example.org", "keeps it running");
+  const turkish = await world.signedIn("grace", { "accept-language": "tr" });
   expect(await turkish.page("/operator")).toContain("Her şey yolunda");
 });
 
 test("what is wrong is listed with the worst first, each with a link to its page", async () => {
-  const { state } = world.api;
-  const { id, name } = state.organisations[0] ?? { id: "", name: "" };
-  state.stuckJobs.push(fakeStuckJob("slow", { id, name }));
-  state.jobs.push(failedJob(new Date()));
-  state.drift.push(fakeDrift("missing", 20_001), fakeDrift("changed", 20_002));
+  const { acme, agent } = world.real;
+  const [failed, slow, changed] = [
+    await createSeen(world.real, "failed"),
+    await createSeen(world.real, "slow"),
+    await createSeen(world.real, "changed"),
+  ];
+  // No scan finds its VM.
+  await createSeen(world.real, "missing");
+  await failOnce(`/servers/${failed.id}`);
+  await scan(world.real, [failed.vm(), slow.vm(), changed.vm({ vcpu: 9 })]);
+  await done(acme.post(`/servers/${slow.id}/power`, { action: "stop" }));
+  const { id: job } = await agent.take("ServerPower");
+  await world.real.sql("update job set started_at = started_at - interval '40 minutes' where id = $1", [job]);
   const page = await grace.page("/operator");
   expect(page).not.toContain(allWell);
   expect(page).toContain("3 things need attention");
@@ -68,47 +79,49 @@ test("what is wrong is listed with the worst first, each with a link to its page
 });
 
 test("a region that does not report, has no memory left or was scanned in part is named", async () => {
-  const { state } = world.api;
-  const [region] = state.regions;
-  if (region === undefined || state.capacity.last_pass === null) throw new Error("no region");
-  const nodes = state.capacity.nodes.map((node) => ({ ...node, memory_free_mb: 0 }));
-  state.capacity = { ...state.capacity, nodes, last_pass: { ...state.capacity.last_pass, complete: false } };
+  await scan(world.real, [], { ...capacityWith(0), complete: false });
   expect(findingsIn(await grace.page("/operator"))).toEqual([
     ["warning", "/operator/regions#region-ist1", "Istanbul 1 has no memory left for servers"],
     ["warning", "/operator/regions#region-ist1", "The last scan of Istanbul 1 is incomplete"],
   ]);
-  Object.assign(region, { status: "unreachable" });
+  await world.real.sql("update region set health_at = health_at - interval '10 minutes' where slug = 'ist1'");
   expect(findingsIn(await grace.page("/operator"))).toEqual([
     ["bad", "/operator/regions#region-ist1", "Istanbul 1 does not report: jobs there wait"],
   ]);
   // As an operator wants it.
-  Object.assign(region, { status: "maintenance" });
+  await done(world.real.operator.patch("/regions/ist1", { maintenance: true }));
   expect(findingsIn(await grace.page("/operator")).map(([tone]) => tone)).not.toContain("bad");
 });
 
 test("violated invariants are a problem, and a check that is too old or never ran is a warning", async () => {
-  const { state } = world.api;
-  const violation = {
-    invariant: "I4" as const,
-    check: "the addresses of a subnet add up",
-    subject: "sub_1",
-    since: new Date().toISOString(),
-  };
-  for (const [report, tone, text] of [
-    [fakeInvariants([violation]), "bad", "One invariant is violated"],
-    [{ ...fakeInvariants(), stale: true }, "warning", "The last check of the invariants is too old"],
-    [{ ...fakeInvariants(), checked_at: null }, "warning", "The invariants have not been checked yet"],
-  ] as const) {
-    state.invariants = report;
-    expect(findingsIn(await grace.page("/operator"))).toEqual([[tone, "/operator/invariants", text]]);
-  }
+  const { real } = world;
+  const findings = async () => findingsIn(await grace.page("/operator"));
+  const found = (tone: string, text: string) => [[tone, "/operator/invariants", text]];
+  const counted = "insert into quota_count (organisation_id, resource, amount) values ($1, 'tower', 3)";
+  await real.sql(counted, [world.facts.acme.id]);
+  await real.checkInvariants();
+  expect(await findings()).toEqual(found("bad", "One invariant is violated"));
+  // The check has put the counts right.
+  await real.checkInvariants();
+  expect(await findings()).toEqual([]);
+  await real.sql("update invariant_report set checked_at = checked_at - interval '1 day'");
+  expect(await findings()).toEqual(found("warning", "The last check of the invariants is too old"));
+  await real.sql("delete from invariant_report");
+  expect(await findings()).toEqual(found("warning", "The invariants have not been checked yet"));
 });
 
 test("a failed job counts for a day, and longer lists say more than a hundred", async () => {
-  const { state } = world.api;
-  state.jobs.push(failedJob(new Date(Date.now() - 25 * 3600_000)));
+  const server = await createSeen(world.real, "web-1");
+  const job = await failOnce(`/servers/${server.id}`);
+  expect(await grace.page("/operator")).toContain("One job failed in the last 24 hours");
+  await world.real.sql(
+    `update job set created_at = created_at - interval '25 hours', finished_at = finished_at - interval '25 hours'
+      where id = $1`,
+    [job],
+  );
   expect(await grace.page("/operator")).toContain(allWell);
-  for (let vmid = 20_000; vmid <= 20_100; vmid += 1) state.drift.push(fakeDrift("changed", vmid));
+  await scan(world.real, [server.vm(), foreignVm(20_090)]);
+  await addDrift(world.real, 20_090, 100);
   const before = world.api.calls.length;
   const page = await grace.page("/operator");
   expect(page).toContain("More than 100 VMs differ from the records");
@@ -120,17 +133,15 @@ test("a failed job counts for a day, and longer lists say more than a hundred", 
 });
 
 test("operators land on the health page, everybody else on the servers, and a page that was asked for comes first", async () => {
-  const landing = async (email: string, password: string, path: string) => {
+  const landing = async (who: "ada" | "grace", path: string) => {
+    const { email, password } = world.facts.people[who];
     const visitor = new Visitor(world);
     const address = (await visitor.get(path)).headers.get("location") ?? "";
     const [, returnTo = ""] = /name="return_to" value="([^"]*)"/.exec(await visitor.page(address)) ?? [];
     const answer = await visitor.submit(address, "/sign-in", { email, password, return_to: returnTo });
     return [answer.headers.get("location"), (await visitor.get("/")).headers.get("location")];
   };
-  expect(await landing("grace@example.org", "keeps it running", "/")).toEqual(["/operator", "/operator"]);
-  expect(await landing("ada@example.org", "correct horse", "/")).toEqual(["/servers", "/servers"]);
-  expect(await landing("grace@example.org", "keeps it running", "/ip-pools")).toEqual([
-    "/ip-pools",
-    "/operator",
-  ]);
+  expect(await landing("grace", "/")).toEqual(["/operator", "/operator"]);
+  expect(await landing("ada", "/")).toEqual(["/servers", "/servers"]);
+  expect(await landing("grace", "/ip-pools")).toEqual(["/ip-pools", "/operator"]);
 });
