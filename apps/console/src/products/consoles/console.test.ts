@@ -17,7 +17,11 @@ beforeEach(async () => {
 afterEach(() => world.stop());
 
 /** Requests a ticket as the script of the visitor's page of the console does. */
-async function askTicket(visitor: Visitor, fields: Record<string, string> = {}, headers: Record<string, string> = {}) {
+async function askTicket(
+  visitor: Visitor,
+  fields: Record<string, string> = {},
+  headers: Record<string, string> = {},
+) {
   const page = await visitor.page(`/servers/${id}/console`);
   const form_token = /data-token="([^"]+)"/.exec(page)?.[1] ?? "";
   const all = { form_token, type: "serial", ...fields };
@@ -43,7 +47,7 @@ test("a screen names the keyboard layout that applies, with the default of the p
 
 test("a ticket is requested by a form of the panel, and is never part of a page", async () => {
   const answer = await askTicket(ada);
-  const ticket = await answer.json();
+  const ticket = (await answer.json()) as { readonly ticket: string };
   expect(ticket).toEqual({
     url: expect.stringContaining(id),
     protocol: "kule.console.serial.v1",

@@ -45,7 +45,9 @@ test("a gateway is created for a network; data subnets cannot be chosen, and a r
   const made = await ada.submit(path, "/gateways/new", { ...fields, subnet_ids: chosen });
   const [gateway] = await world.real.list("/gateways");
   expect(made.headers.get("location")).toBe(`/gateways/${gateway.id}?notice=created`);
-  expect(new Set(gateway.subnets.map(({ name }: { name: string }) => name))).toEqual(new Set(["app", "jobs"]));
+  expect(new Set(gateway.subnets.map(({ name }: { name: string }) => name))).toEqual(
+    new Set(["app", "jobs"]),
+  );
   const again = await ada.submit(path, "/gateways/new", { ...fields, name: "other", subnet_ids: chosen });
   expect(again.status).toBe(409);
 

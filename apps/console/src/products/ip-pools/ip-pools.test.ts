@@ -32,7 +32,13 @@ async function makePool(): Promise<string> {
 }
 
 test("an invalid VLAN is an error at its field, and never means no VLAN", async () => {
-  const fields = { region: "ist1", name: "second", gateway: "198.51.100.1", prefix_length: "24", vlan: "ten" };
+  const fields = {
+    region: "ist1",
+    name: "second",
+    gateway: "198.51.100.1",
+    prefix_length: "24",
+    vlan: "ten",
+  };
   const refused = await grace.submit("/ip-pools/new", "/ip-pools/new", fields);
   expect(refused.status).toBe(422);
   const page = await refused.text();
@@ -84,7 +90,9 @@ test("a range or a pool in use cannot be deleted, and the reason is shown", asyn
     addresses: "",
   });
   const range = await grace.submit(path, `${path}/ranges/${ranges[0].id}/remove`, {});
-  expect(await range.text()).toMatch(/role="alert">\s*The range cannot go: 198\.51\.100\.2 is allocated, or rests/);
+  expect(await range.text()).toMatch(
+    /role="alert">\s*The range cannot go: 198\.51\.100\.2 is allocated, or rests/,
+  );
   const page = await grace.page(`${path}/settings`);
   expect(page).toContain("1 of its addresses are allocated, taken or quarantined.");
   expect(page).not.toContain('name="confirm_name"');
