@@ -47,11 +47,16 @@ export type Outcome<Data> =
 
 type Answer<Data> = { readonly data?: Data; readonly error?: unknown; readonly response: Response };
 
-/** A client that acts as the session's user, or without a user, on behalf of the visitor. */
+/**
+ * A client that acts as the session's user, or without a user, on behalf of the visitor.
+ *
+ * @param timeoutMs of a call; longer for one whose answer takes its time
+ */
 export function clientFor(
   settings: Pick<ConsoleSettings, "apiUrl" | "visitorKey" | "trustedProxies">,
   session: Session | null,
   context: ConsoleContext,
+  timeoutMs = 15_000,
 ): ApiClient {
   return createApiClient({
     baseUrl: settings.apiUrl,
@@ -59,7 +64,7 @@ export function clientFor(
     ...(session?.operator && session.organisation !== null
       ? { organisationId: session.organisation.id }
       : {}),
-    timeoutMs: 15_000,
+    timeoutMs,
     // No retries: an early error page is better than a page that hangs, and the next poll of the browser is the retry.
     readRetries: 0,
     headers: { "x-request-id": context.get("requestId"), ...forwarded(context, settings) },

@@ -86,7 +86,7 @@ export function operatorRoutes(services: ConsoleServices): Hono<ConsoleEnv> {
 
   routes.route("/operator", healthRoutes());
   routes.route("/operator/import", importRoutes(services));
-  routes.route("/operator/invariants", invariantsRoutes());
+  routes.route("/operator/invariants", invariantsRoutes(services));
   routes.route("/operator/regions", regionRoutes(services));
   routes.route("/operator/servers", lockRoutes());
   routes.route("/operator/servers", reconcileRoutes());
