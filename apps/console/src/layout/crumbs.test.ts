@@ -1,17 +1,14 @@
-import { afterEach, beforeEach, expect, test } from "vitest";
-import { type ConsoleWorld, startConsoleWorld } from "../testing/console-world.ts";
-import { seedEverything } from "../testing/seed-everything.ts";
-import { Visitor } from "../testing/visitor.ts";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { type PanelWorld, startPanelWorld } from "../testing/panel-world.ts";
+import { everything } from "../testing/scenes/everything.ts";
+import type { FactsOf } from "../testing/scenes/scene.ts";
 
-let world: ConsoleWorld;
-beforeEach(async () => {
-  world = await startConsoleWorld();
-  seedEverything(world.api.state);
+/** Only read. */
+let world: PanelWorld<FactsOf<typeof everything>>;
+beforeAll(async () => {
+  world = await startPanelWorld(everything);
 });
-afterEach(async () => {
-  await world.stop();
-  expect(world.api.defects).toEqual([]);
-});
+afterAll(() => world?.stop());
 
 /** The addresses of the pages above a page, and the page's own name. */
 function crumbsIn(html: string): { readonly above: readonly string[]; readonly here: string } | null {
@@ -24,9 +21,8 @@ function crumbsIn(html: string): { readonly above: readonly string[]; readonly h
 }
 
 test("a page below the first one of its section shows the way back, and the first one shows none", async () => {
-  const ada = await new Visitor(world).signIn();
-  const server = world.api.state.servers.at(-1);
-  const page = `/servers/${server?.id}`;
+  const ada = await world.signedIn("ada");
+  const page = `/servers/${world.facts.servers["db-2"]}`;
   for (const [path, above, here] of [
     ["/tokens/new", ["/tokens"], "Create token"],
     ["/members/invite", ["/members"], "Invite a person"],
@@ -36,7 +32,7 @@ test("a page below the first one of its section shows the way back, and the firs
     ["/account/proof", ["/account/security"], "Is it you?"],
     ["/servers/new", ["/servers"], "Create server"],
     [`${page}/resize`, ["/servers", page], "Resize"],
-    [`/jobs/${world.api.state.jobs[0]?.id}`, ["/jobs"], null],
+    [`/jobs/${world.facts.jobs.running}`, ["/jobs"], null],
   ] as const) {
     const crumbs = crumbsIn(await ada.page(path));
     expect(crumbs?.above, path).toEqual(above);
@@ -47,13 +43,13 @@ test("a page below the first one of its section shows the way back, and the firs
 });
 
 test("a page of operators shows the way back to their first page, or to the server that it is about", async () => {
-  const grace = await new Visitor(world).signIn("grace@example.org", "keeps it running");
-  const [organisation] = world.api.state.organisations;
-  const [server] = world.api.state.servers;
-  await grace.submit("/organisations", "/organisations", { organisation_id: organisation?.id ?? "" });
+  const grace = await world.signedIn("grace");
+  const { acme, servers } = world.facts;
+  const server = servers["app-1"];
+  await grace.submit("/organisations", "/organisations", { organisation_id: acme.id });
   const regions = ["/operator", "/operator/regions"];
   const organisations = ["/operator", "/organisations"];
-  const onServer = ["/servers", `/servers/${server?.id}`];
+  const onServer = ["/servers", `/servers/${server}`];
   for (const [path, above] of [
     ["/operator/regions/new", regions],
     ["/operator/regions/ist1", regions],
@@ -63,9 +59,9 @@ test("a page of operators shows the way back to their first page, or to the serv
     ["/operator/invariants", ["/operator"]],
     ["/organisations", ["/operator"]],
     ["/organisations/new", organisations],
-    [`/organisations/${organisation?.id}`, organisations],
-    [`/operator/servers/${server?.id}/lock`, onServer],
-    [`/operator/servers/${server?.id}/reconcile`, onServer],
+    [`/organisations/${acme.id}`, organisations],
+    [`/operator/servers/${server}/lock`, onServer],
+    [`/operator/servers/${server}/reconcile`, onServer],
   ] as const) {
     const crumbs = crumbsIn(await grace.page(path));
     expect(crumbs?.above, path).toEqual(above);

@@ -1,15 +1,20 @@
-import { afterEach, beforeEach, expect, test } from "vitest";
-import { type ConsoleWorld, startConsoleWorld } from "../testing/console-world.ts";
-import { seedEverything } from "../testing/seed-everything.ts";
-import { Visitor } from "../testing/visitor.ts";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { type PanelWorld, startPanelWorld } from "../testing/panel-world.ts";
+import { everything } from "../testing/scenes/everything.ts";
+import { type People, people } from "../testing/scenes/people.ts";
+import type { FactsOf } from "../testing/scenes/scene.ts";
 
-let world: ConsoleWorld;
-beforeEach(async () => {
-  world = await startConsoleWorld();
+/** Only read: one world with something in every list, and one without. */
+let full: PanelWorld<FactsOf<typeof everything>>;
+let empty: PanelWorld<People>;
+beforeAll(async () => {
+  full = await startPanelWorld(everything);
+  empty = await startPanelWorld(people);
+  await empty.real.sql("delete from token where kind = 'organisation'");
 });
-afterEach(async () => {
-  await world.stop();
-  expect(world.api.defects).toEqual([]);
+afterAll(async () => {
+  await full?.stop();
+  await empty?.stop();
 });
 
 const primaryLinks = (html: string) =>
@@ -18,19 +23,17 @@ const primaryLinks = (html: string) =>
 test.each(["/servers", "/networks", "/firewalls", "/gateways", "/public-ips", "/ssh-keys", "/tokens"])(
   "%s has one primary button, to the page that creates one, and none for a role that may not",
   async (page) => {
-    const ada = await new Visitor(world).signIn();
-    seedEverything(world.api.state);
-    const full = primaryLinks(await ada.page(page));
-    expect(full).toEqual([`${page}/new`]);
-    expect((await ada.get(full[0] ?? "")).status).toBe(200);
-    const { state } = world.api;
-    for (const records of [state.servers, state.networks, state.firewalls, state.gateways, state.publicIps])
-      records.length = 0;
-    for (const records of [state.sshKeys, state.tokens]) records.length = 0;
-    const empty = await ada.page(page);
-    expect(primaryLinks(empty)).toEqual(full);
-    expect(empty.slice(empty.indexOf('<div class="empty">'))).toContain(`href="${full[0]}"`);
-    const vera = await new Visitor(world).signIn("vera@example.org", "only looking");
-    expect(primaryLinks(await vera.page(page))).toEqual([]);
+    const ada = await full.signedIn("ada");
+    const list = await ada.page(page);
+    expect(list).not.toContain('<div class="empty">');
+    const links = primaryLinks(list);
+    expect(links).toEqual([`${page}/new`]);
+    expect((await ada.get(links[0] ?? "")).status).toBe(200);
+    const nothing = await (await empty.signedIn("ada")).page(page);
+    expect(primaryLinks(nothing)).toEqual(links);
+    expect(nothing).toContain('<div class="empty">');
+    expect(nothing.slice(nothing.indexOf('<div class="empty">'))).toContain(`href="${links[0]}"`);
+    for (const { signedIn } of [full, empty])
+      expect(primaryLinks(await (await signedIn("vera")).page(page))).toEqual([]);
   },
 );

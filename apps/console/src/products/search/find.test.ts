@@ -1,20 +1,16 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { type ConsoleWorld, startConsoleWorld } from "../../testing/console-world.ts";
-import { seedNetworks } from "../../testing/seed-networks.ts";
-import { Visitor } from "../../testing/visitor.ts";
+import { type PanelWorld, startPanelWorld } from "../../testing/panel-world.ts";
+import { networks } from "../../testing/scenes/networks.ts";
+import type { FactsOf } from "../../testing/scenes/scene.ts";
 
-let world: ConsoleWorld;
+let world: PanelWorld<FactsOf<typeof networks>>;
 beforeEach(async () => {
-  world = await startConsoleWorld();
-  seedNetworks(world.api.state);
+  world = await startPanelWorld(networks);
 });
-afterEach(async () => {
-  await world.stop();
-  expect(world.api.defects).toEqual([]);
-});
+afterEach(() => world.stop());
 
 test("every list is searched for any text: names, labels, addresses", async () => {
-  const ada = await new Visitor(world).signIn();
+  const ada = await world.signedIn("ada");
   const asked = async (text: string) => {
     const before = world.api.calls.length;
     await ada.page(`/search?q=${encodeURIComponent(text)}`);
