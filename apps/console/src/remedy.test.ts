@@ -2,9 +2,10 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { messagesOf } from "./messages/messages.ts";
 import { remedyOf } from "./remedy.ts";
 import type { Session } from "./session.ts";
-import { type ConsoleWorld, startConsoleWorld } from "./testing/console-world.ts";
-import { seedEverything } from "./testing/seed-everything.ts";
-import { Visitor } from "./testing/visitor.ts";
+import { type PanelWorld, startPanelWorld } from "./testing/panel-world.ts";
+import { done } from "./testing/scene-api.ts";
+import type { FactsOf } from "./testing/scenes/scene.ts";
+import { servers } from "./testing/scenes/servers.ts";
 
 const view = (path: string, session: Partial<Session> = {}) => ({
   messages: messagesOf("en"),
@@ -67,18 +68,18 @@ describe("where a refusal can be fixed", () => {
 });
 
 describe("on a page", () => {
-  let world: ConsoleWorld;
+  let world: PanelWorld<FactsOf<typeof servers>>;
   beforeEach(async () => {
-    world = await startConsoleWorld();
-    seedEverything(world.api.state);
+    world = await startPanelWorld(servers);
   });
   afterEach(() => world.stop());
 
   test("a refused form and a dry run link to the quotas, in the page's language", async () => {
-    const ada = await new Visitor(world, { "accept-language": "tr" }).signIn();
-    const server = world.api.state.servers.find(({ name }) => name === "db-1");
-    const resize = `/servers/${server?.id}/resize`;
-    const fields = { package: "xxxl", intent: "resize", idempotency_key: "k", confirm: "true" };
+    const limits = { limits: { vcpu: 12 } };
+    await done(world.real.operator.put(`/organisations/${world.facts.acme.id}/quotas`, limits));
+    const ada = await world.signedIn("ada", { "accept-language": "tr" });
+    const resize = `/servers/${world.facts.servers["web-1"]}/resize`;
+    const fields = { package: "xxxl", intent: "resize", idempotency_key: "k", allow_restart: "true" };
     const refused = await ada.submit(resize, resize, fields);
     expect(refused.status).toBe(409);
     expect(await refused.text()).toMatch(/class="banner"[^>]*>.*?<a href="\/quotas">Kotalara bak<\/a>/s);
