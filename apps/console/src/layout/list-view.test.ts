@@ -1,19 +1,19 @@
-import { afterEach, beforeEach, expect, test } from "vitest";
-import { type ConsoleWorld, startConsoleWorld } from "../testing/console-world.ts";
-import { seedEverything } from "../testing/seed-everything.ts";
-import { tokenIn, Visitor } from "../testing/visitor.ts";
+import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+import { type PanelWorld, startPanelWorld } from "../testing/panel-world.ts";
+import { everything } from "../testing/scenes/everything.ts";
+import type { FactsOf } from "../testing/scenes/scene.ts";
+import { tokenIn, type Visitor } from "../testing/visitor.ts";
 
-let world: ConsoleWorld;
+/** Only read: what is chosen is stored in the visitor's browser. */
+let world: PanelWorld<FactsOf<typeof everything>>;
 let ada: Visitor;
+beforeAll(async () => {
+  world = await startPanelWorld(everything);
+});
 beforeEach(async () => {
-  world = await startConsoleWorld();
-  seedEverything(world.api.state);
-  ada = await new Visitor(world).signIn();
+  ada = await world.signedIn("ada");
 });
-afterEach(async () => {
-  await world.stop();
-  expect(world.api.defects).toEqual([]);
-});
+afterAll(() => world?.stop());
 
 const headsIn = (html: string) =>
   [...html.matchAll(/<th scope="col"[^>]*>(.*?)<\/th>/g)].map(([, head = ""]) =>
@@ -84,7 +84,7 @@ test.each([
   ["ip_pools", "/ip-pools", "/ip-pools?limit=100"],
   ["audit", "/operator/audit", "/audit?limit=100"],
 ])("%s: the lists of operators, too", async (list, page, call) => {
-  const grace = await new Visitor(world).signIn("grace@example.org", "keeps it running");
+  const grace = await world.signedIn("grace");
   await grace.submit(page, "/preferences", { list, rows: "100", return_to: page });
   world.api.calls.length = 0;
   await grace.page(page);
@@ -92,7 +92,7 @@ test.each([
 });
 
 test("the tabs of a server have the page sizes of the lists that they are taken from", async () => {
-  const path = `/servers/${world.api.state.servers[0]?.id}`;
+  const path = `/servers/${world.facts.servers["app-1"]}`;
   for (const [list, tab, call] of [
     ["jobs", "jobs", "GET /jobs?"],
     ["audit", "audit", "GET /audit?"],
@@ -106,7 +106,7 @@ test("the tabs of a server have the page sizes of the lists that they are taken 
 });
 
 test("subnets can show when they were created, on the page of their network and in the list", async () => {
-  const network = `/networks/${world.api.state.networks[0]?.id}`;
+  const network = `/networks/${world.facts.networks.shop}`;
   for (const [list, page] of [
     ["subnets", network],
     ["networks", "/networks"],
@@ -148,7 +148,8 @@ test("a head sorts by its column, keeps the filters, reverses the order, and ann
     '<th scope="col" aria-sort="descending"><a href="/servers?q=app&amp;status=running&amp;sort=created_at">Created',
   );
   expect(html).toContain('<th scope="col"><a href="/servers?q=app&amp;status=running&amp;sort=name">Name');
-  const named = await ada.page("/servers?sort=name&cursor=2");
+  const { next_cursor: cursor } = await world.real.read("/servers?sort=name&limit=2");
+  const named = await ada.page(`/servers?sort=name&cursor=${cursor}`);
   expect(named).toContain('<th scope="col" aria-sort="ascending"><a href="/servers?sort=-name">Name');
   expect(named).toContain('<th scope="col"><a href="/servers">Created');
   expect(named.match(/aria-sort/g)).toHaveLength(1);
