@@ -27,11 +27,15 @@ export function foreignVm(vmid: number): SeenVm {
   };
 }
 
+/** A scanner of region ist1 whose turn it is: the scan of another one has ended a while ago. */
+export async function openScanner(api: SceneApi): Promise<TestScanner> {
+  await api.sql("update region_inventory set ended_at = ended_at - interval '1 hour'");
+  return new TestScanner(api.agent.api);
+}
+
 /** Scans the region twice: after the second scan its differences from the records are reported. */
 export async function scan(api: SceneApi, vms: readonly SeenVm[], end: object = {}): Promise<void> {
-  // Another agent scans only when the last scan is a while ago.
-  await api.sql("update region_inventory set ended_at = ended_at - interval '1 hour'");
-  const scanner = new TestScanner(api.agent.api);
+  const scanner = await openScanner(api);
   await scanner.look(vms, end);
   await scanner.look(vms, end);
 }
