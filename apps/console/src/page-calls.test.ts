@@ -1,16 +1,13 @@
 import type { OperationId } from "@kule/contract/schemas";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { callsIn, wrongInCall } from "./testing/calls-in.ts";
-import { type ConsoleWorld, startConsoleWorld } from "./testing/console-world.ts";
-import { visitWholePanel } from "./testing/whole-panel.ts";
+import { type CompleteWorld, startCompleteWorld, visitEveryPage } from "./testing/every-page.ts";
 
-let world: ConsoleWorld;
+let world: CompleteWorld;
 beforeEach(async () => {
-  world = await startConsoleWorld();
+  world = await startCompleteWorld();
 });
-afterEach(async () => {
-  await world.stop();
-});
+afterEach(() => world.stop());
 
 /** The call of each form of the panel; an id is `*`. Null: it changes only this browser's session. */
 const operationOf: Readonly<Record<string, OperationId | readonly OperationId[] | null>> = {
@@ -138,7 +135,7 @@ const operationOf: Readonly<Record<string, OperationId | readonly OperationId[] 
 const shapeOf = (action: string) =>
   action
     .split("/")
-    .map((part) => (/^[a-z]+_[0-9a-z]{10,}$|^ist1$|^\d+\.\d+\.\d+\.\d+$/.test(part) ? "*" : part))
+    .map((part) => (/^[a-z]+_[0-9a-z]{10,}$|^(?:ist1|ank1)$|^\d+\.\d+\.\d+\.\d+$/.test(part) ? "*" : part))
     .join("/");
 
 const formsIn = (page: string) =>
@@ -167,7 +164,7 @@ function wrongIn(path: string, page: string, seen: Set<string>): string[] {
 test("every form of a page has its call on the page, and the call is valid by the contract", async () => {
   const seen = new Set<string>();
   const wrong: string[] = [];
-  await visitWholePanel(world, (_visitor, path, page) => {
+  await visitEveryPage(world, (_visitor, path, page) => {
     wrong.push(...wrongIn(path, page, seen));
   });
   expect(wrong).toEqual([]);

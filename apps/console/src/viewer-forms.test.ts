@@ -1,25 +1,22 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { type ConsoleWorld, startConsoleWorld } from "./testing/console-world.ts";
-import { Visitor } from "./testing/visitor.ts";
-import { visitAs } from "./testing/whole-panel.ts";
+import { type CompleteWorld, followLinks } from "./testing/every-page.ts";
+import { startPanelWorld } from "./testing/panel-world.ts";
+import { complete } from "./testing/scenes/complete.ts";
 
-let world: ConsoleWorld;
+let world: CompleteWorld;
 beforeEach(async () => {
-  world = await startConsoleWorld();
+  world = await startPanelWorld(complete);
 });
-afterEach(async () => {
-  await world.stop();
-  expect(world.api.defects).toEqual([]);
-});
+afterEach(() => world.stop());
 
 /** Forms that every role may send: those about this browser, the session and the own account. */
 const ofAnybody = /^\/(preferences|sign-out|switch-organisation|leave-organisation|account)(\/|$)/;
 
 test("a viewer is offered no form that changes something, disabled or not", async () => {
-  const viewer = await new Visitor(world).signIn("vera@example.org", "only looking");
+  const viewer = await world.signedIn("vera");
   const offered = new Set<string>();
   let pages = 0;
-  await visitAs(world, viewer, (_visitor, path, page) => {
+  await followLinks(viewer, "/servers", (_visitor, path, page) => {
     pages += 1;
     const [kind = ""] = path.slice(1).split(/[/?]/);
     for (const [tag] of page.matchAll(/<form\s[^>]*>/g)) {
