@@ -39,30 +39,30 @@ export async function startCompleteWorld(): Promise<CompleteWorld> {
 export async function visitEveryPage(world: CompleteWorld, see: SeePage): Promise<void> {
   const { facts } = world;
   const { acme, servers } = facts;
-  const ada = await world.signedIn("ada");
-  await followLinks(ada, "/servers", see);
-  const grace = await world.signedIn("grace");
+  const ada = explorer(await world.signedIn("ada"), see);
+  await ada.followLinks("/servers");
+  const grace = explorer(await world.signedIn("grace"), see);
   for (const page of [
     `/join?invitation=${facts.invitation}`,
     "/forgot-password",
     "/reset-password?secret=kule_pwr_x",
   ])
-    see(grace, page, await grace.page(page));
-  await followLinks(grace, "/operator", see);
-  await grace.submit("/organisations", "/organisations", { organisation_id: acme.id });
+    await grace.visit(page);
+  await grace.followLinks("/operator");
+  await grace.visitor.submit("/organisations", "/organisations", { organisation_id: acme.id });
+  const within = explorer(grace.visitor, see);
   const server = `/servers/${servers["app-2"]}`;
-  await followLinks(grace, server, see);
-  await followLinks(ada, `/servers/${servers["db-2"]}/resize?package=m`, see);
+  await within.followLinks(server);
+  await ada.followLinks(`/servers/${servers["db-2"]}/resize?package=m`);
   await done(
     world.real.operator.with({ "Kule-Organisation": acme.id }).post(`${server}/lock`, { reason: "A look" }),
   );
-  for (const page of [`/operator${server}/lock`, `/operator${server}/reconcile`])
-    see(grace, page, await grace.page(page));
-  await visitSelections(world, ada, see);
-  await visitSecondFactors(world, ada, see);
+  for (const page of [`/operator${server}/lock`, `/operator${server}/reconcile`]) await within.visit(page);
+  await visitSelections(world, ada);
+  await visitSecondFactors(world, ada);
 }
 
-async function visitSelections(world: CompleteWorld, ada: Visitor, see: SeePage): Promise<void> {
+async function visitSelections(world: CompleteWorld, ada: Explorer): Promise<void> {
   for (const [list, acts] of [
     ["servers", ["reboot", "delete", "restore"]],
     ["networks", ["delete"]],
@@ -73,15 +73,15 @@ async function visitSelections(world: CompleteWorld, ada: Visitor, see: SeePage)
   ] as const) {
     const items = await world.real.list(`/${list}?limit=100`);
     const ids = items.map(({ id }) => `&ids=${id}`).join("");
-    for (const act of acts) await followLinks(ada, `/${list}/selected?act=${act}${ids}`, see);
+    for (const act of acts) await ada.followLinks(`/${list}/selected?act=${act}${ids}`);
   }
 }
 
 /** The pages of a person without and with a second factor. */
-async function visitSecondFactors(world: CompleteWorld, ada: Visitor, see: SeePage): Promise<void> {
-  await followLinks(ada, "/account/proof", see);
-  const setUp = await ada.submit("/account/security", "/account/two-factor/begin", {});
-  see(ada, "the page that sets an app up", await setUp.text());
+async function visitSecondFactors(world: CompleteWorld, ada: Explorer): Promise<void> {
+  await ada.followLinks("/account/proof");
+  const setUp = await ada.visitor.submit("/account/security", "/account/two-factor/begin", {});
+  ada.see("the page that sets an app up", await setUp.text());
   const { id } = world.facts.people.ada;
   await world.real.sql("update user_totp set confirmed_at = clock_timestamp() where user_id = $1", [id]);
   await world.real.sql(
@@ -89,17 +89,39 @@ async function visitSecondFactors(world: CompleteWorld, ada: Visitor, see: SeePa
      values ('psk_06ex2v3m8n4k6q1r5s7t9w0y2z', $1, 'Laptop', 'credential', '', 0, '{}', false)`,
     [id],
   );
-  for (const path of ["/account/security", "/account/proof"]) see(ada, path, await ada.page(path));
+  for (const path of ["/account/security", "/account/proof"]) await ada.visit(path);
 }
 
-/** Visits every page that a first one leads to. */
-export async function followLinks(visitor: Visitor, first: string, see: SeePage): Promise<void> {
-  await crawl(first, async ({ path }) => {
-    const answer = await visitor.get(path);
-    if (answer.status >= 400) throw new Error(`${path} answered ${answer.status}`);
-    if (answer.headers.get("content-type")?.startsWith("text/html") !== true) return null;
-    const page = await answer.text();
-    see(visitor, path, page);
-    return page;
-  });
+type Explorer = {
+  readonly visitor: Visitor;
+  see(path: string, html: string): void;
+  /** Visits a page, whether or not it was visited before. */
+  visit(path: string): Promise<void>;
+  /** Visits every page that a first one leads to and that was not visited yet. */
+  followLinks(first: string): Promise<void>;
+};
+
+/** A visitor in one state, who needs to see no page twice. */
+export function explorer(visitor: Visitor, seePage: SeePage): Explorer {
+  const seen = new Set<string>();
+  const see = (path: string, html: string) => seePage(visitor, path, html);
+  return {
+    visitor,
+    see,
+    async visit(path) {
+      see(path, await visitor.page(path));
+    },
+    async followLinks(first) {
+      await crawl(first, async ({ path }) => {
+        if (seen.has(path)) return null;
+        seen.add(path);
+        const answer = await visitor.get(path);
+        if (answer.status >= 400) throw new Error(`${path} answered ${answer.status}`);
+        if (answer.headers.get("content-type")?.startsWith("text/html") !== true) return null;
+        const page = await answer.text();
+        see(path, page);
+        return page;
+      });
+    },
+  };
 }
