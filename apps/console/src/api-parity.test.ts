@@ -2,19 +2,16 @@ import { operations } from "@kule/contract/generated/operations";
 import type { OperationId } from "@kule/contract/schemas";
 import { bodySchema, type JsonSchema, resolved } from "@kule/testing/contract/contract-schema";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { type ConsoleWorld, startConsoleWorld } from "./testing/console-world.ts";
-import type { SentCall } from "./testing/fake-api.ts";
+import { type CompleteWorld, startCompleteWorld, visitEveryPage } from "./testing/every-page.ts";
 import { formsIn, formVariants, type PostedForm } from "./testing/forms-in.ts";
+import type { SentCall } from "./testing/recorded-api.ts";
 import type { Visitor } from "./testing/visitor.ts";
-import { visitWholePanel } from "./testing/whole-panel.ts";
 
-let world: ConsoleWorld;
+let world: CompleteWorld;
 beforeEach(async () => {
-  world = await startConsoleWorld();
+  world = await startCompleteWorld();
 });
-afterEach(async () => {
-  await world.stop();
-});
+afterEach(() => world.stop());
 
 /** The reason why no form sends an operation, or one property of its body with its children. */
 const exceptions: Readonly<Record<string, string>> = {
@@ -85,7 +82,7 @@ const ending = ["/leave-organisation", "/switch-organisation", "/join", "/sign-o
 
 test("whatever the API lets people change, a form of the panel sends: every operation, and all that its body may say", async () => {
   const forms = new Map<string, { readonly visitor: Visitor; readonly form: PostedForm }>();
-  await visitWholePanel(world, (visitor, _path, page) => {
+  await visitEveryPage(world, (visitor, _path, page) => {
     // Display preferences are stored in the browser, not in the API.
     for (const form of formsIn(page))
       if (form.action !== "/preferences") forms.set(kindOf(form), { visitor: visitor.twin(), form });
