@@ -429,6 +429,7 @@ export const en = {
     linux: "Linux",
     windows: "Windows",
     imageNotHere: "not in this region",
+    noImages: "This region has no images yet. Choose another region.",
     package: "Size",
     vcpu: (count: string) => `${count} vCPU`,
     memory: "memory",

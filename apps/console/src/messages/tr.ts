@@ -432,6 +432,7 @@ export const tr = {
     linux: "Linux",
     windows: "Windows",
     imageNotHere: "bu bölgede yok",
+    noImages: "Bu bölgede henüz imaj yok. Başka bir bölge seçin.",
     package: "Boy",
     vcpu: (count: string) => `${count} vCPU`,
     memory: "bellek",

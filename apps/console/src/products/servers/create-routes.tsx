@@ -47,14 +47,14 @@ export function createServerRoutes({ cookies }: ConsoleServices): Hono<ConsoleEn
     const form = query.has("name")
       ? fittedForm(choices, { ...readCreateForm(query), idempotencyKey: fresh.idempotencyKey })
       : fresh;
-    return show(context, choices, form, { check: await dryRun(context, choices, form) });
+    return show(context, choices, form, await checked(context, choices, form));
   });
 
   // The requests of the page while a person fills in the form.
   routes.post("/preview", async (context) => {
     const choices = await loadChoices(context.get("api"));
     const form = fittedForm(choices, readCreateForm(context.get("form")));
-    return show(context, choices, form, { check: await dryRun(context, choices, form) });
+    return show(context, choices, form, await checked(context, choices, form));
   });
 
   routes.post("/", async (context) => {
@@ -72,7 +72,7 @@ export function createServerRoutes({ cookies }: ConsoleServices): Hono<ConsoleEn
     }
     if (intent !== "create") {
       form = fittedForm(choices, form);
-      return show(context, choices, form, { check: await dryRun(context, choices, form) });
+      return show(context, choices, form, await checked(context, choices, form));
     }
 
     const key = `${context.get("session")?.token} ${form.idempotencyKey}`;
@@ -110,6 +110,13 @@ function create(api: ApiClient, catalog: Schemas["Catalog"], form: CreateForm) {
       body: toCreateBody(catalog, form),
     }),
   ) as Promise<Outcome<Schemas["ServerCreated"]>>;
+}
+
+async function checked(context: ConsoleContext, choices: Choices, form: CreateForm): Promise<Extra> {
+  // A region without images leaves nothing to choose, and the API would name images that the region lacks.
+  if (form.image === "")
+    return { check: "refused", problems: { image: [context.get("view").messages.create.noImages] } };
+  return { check: await dryRun(context, choices, form) };
 }
 
 /** The dry run, when the choices are sufficient for one. Field errors are shown when the form is sent. */

@@ -107,6 +107,19 @@ test("refusals are listed before anything is sent, and nothing is written", asyn
   expect(await servers()).toEqual([]);
 });
 
+test("a region that has no images says so beside them, in both languages, and nothing is asked of the API", async () => {
+  for (const [language, said] of [
+    ["en", "This region has no images yet. Choose another region."],
+    ["tr", "Bu bölgede henüz imaj yok. Başka bir bölge seçin."],
+  ] as const) {
+    const visitor = await world.signedIn("ada", { "accept-language": language });
+    const fields = { ...choices, name: "web-1", region: "ank1" };
+    const answer = await visitor.submit("/servers/new", "/servers/new/preview", fields);
+    expect(await answer.text()).toContain(`id="image-problem">${said}`);
+  }
+  expect(world.api.sent).toEqual([]);
+});
+
 test("a package that is too small for an image names the smallest one that fits", async () => {
   const response = await ada.submit("/servers/new", "/servers/new/preview", {
     ...choices,
