@@ -47,6 +47,8 @@ export async function openApiPort(answering: Answering): Promise<ApiPort> {
     port: 0,
   });
   if (!server.listening) await new Promise<void>((resolve) => server.once("listening", () => resolve()));
+  // The panel is in this process. After a pause of the process, its next call would take a connection that is closed.
+  if ("keepAliveTimeout" in server) server.keepAliveTimeout = 0;
   const api: RecordedApi = {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}${root}`,
     calls: [],
