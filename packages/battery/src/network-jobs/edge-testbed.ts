@@ -3,12 +3,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { EdgeWiring } from "@kule/edge/edge-network";
 import { LinuxEdge } from "@kule/edge/linux-edge";
-import { LocalRunner } from "@kule/edge/local-runner";
 import type { Runner } from "@kule/edge/runner";
-import { type EdgeMachine, startEdgeMachine } from "@kule/lab/wires/edge-machine";
+import type { EdgeMachine } from "@kule/lab/wires/edge-machine";
 import { Holder } from "@kule/lab/wires/holder";
 import { probeWires } from "@kule/lab/wires/wires";
 import type { LabEdge } from "@kule/testing/lab-region-file";
+import { EdgeProcess } from "./edge-process.ts";
 
 const WIRING: EdgeWiring = {
   uplink: { interface: "vmbr0v10" },
@@ -26,14 +26,14 @@ export class EdgeTestbed {
   /** As an agent on the edge runs commands. */
   readonly runner: Runner;
   readonly edge: LinuxEdge;
-  readonly machine: EdgeMachine;
+  readonly machine: Omit<EdgeMachine, "stop">;
   readonly #holder: Holder;
 
-  private constructor(holder: Holder, runner: Runner, machine: EdgeMachine) {
+  private constructor(holder: Holder, process: EdgeProcess) {
     this.#holder = holder;
-    this.runner = runner;
-    this.machine = machine;
-    this.edge = new LinuxEdge(runner, WIRING);
+    this.runner = process;
+    this.machine = process.machine;
+    this.edge = new LinuxEdge(process, WIRING);
   }
 
   /** How agents in processes of their own reach it. */
@@ -51,19 +51,11 @@ export class EdgeTestbed {
     try {
       await holder.run(["ip", "link", "add", "name", WIRING.uplink.interface, "type", "bridge"]);
       await holder.run(["ip", "link", "set", "dev", WIRING.uplink.interface, "up"]);
-      const atBridges = () => holder.enter();
-      const machine = await startEdgeMachine({ atBridges }, directory);
-      const local = new LocalRunner();
-      const runner: Runner = {
-        run: ({ words, ...more }, signal) => {
-          const [program = "nsenter", ...rest] = [...atBridges(), ...words];
-          return local.run({ words: [program, ...rest], ...more }, signal);
-        },
-      };
+      const process = await EdgeProcess.start(holder.enter(), directory);
       try {
-        return await work(new EdgeTestbed(holder, runner, machine));
+        return await work(new EdgeTestbed(holder, process));
       } finally {
-        await machine.stop();
+        await process.end();
       }
     } finally {
       await holder.end();
