@@ -25,19 +25,23 @@ export function sceneInBrowser<Facts extends People>(
   prepare: (panel: SceneInBrowser<Facts>) => void | Promise<void>,
 ): void {
   let browser: Browser;
-  let world: PanelWorld<Facts>;
+  let world: PanelWorld<Facts> | undefined;
   beforeAll(async () => {
     browser = await openBrowser();
-  }, 60_000);
+    // The first file of a run seeds the scene, which takes a busy machine longer than a test may.
+    await scene.template();
+  }, 240_000);
   afterAll(() => browser?.close());
   beforeEach(async () => {
-    world = await startPanelWorld(scene, { listen: true });
+    const started = await startPanelWorld(scene, { listen: true });
+    world = started;
     const watched = await openPage(browser);
     watched.page.setDefaultTimeout(timeoutMs);
-    await prepare({ browser, world, watched, page: watched.page });
+    await prepare({ browser, world: started, watched, page: watched.page });
   }, 60_000);
   afterEach(async () => {
     for (const context of browser.contexts()) await context.close();
-    await world.stop();
+    await world?.stop();
+    world = undefined;
   });
 }
