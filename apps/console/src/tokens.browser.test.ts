@@ -1,50 +1,42 @@
+import { ApiCaller } from "@kule/api/testing/api-caller";
 import { probeChromium } from "@kule/testing/chromium";
 import { requirePart } from "@kule/testing/parts";
-import type { Browser, Page } from "playwright-core";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import type { Browser } from "playwright-core";
+import { describe, expect, test } from "vitest";
 import {
   accessibilityProblems,
   complaintsBeyond,
-  openBrowser,
   openPage,
   signIn,
   takeScreenshots,
-  type WatchedPage,
 } from "./testing/browser.ts";
-import { type ConsoleWorld, startConsoleWorld } from "./testing/console-world.ts";
-import { fakeToken } from "./testing/fake-tokens.ts";
+import type { PanelWorld } from "./testing/panel-world.ts";
+import { done } from "./testing/scene-api.ts";
+import { sceneInBrowser } from "./testing/scene-in-browser.ts";
+import { people } from "./testing/scenes/people.ts";
+import type { FactsOf } from "./testing/scenes/scene.ts";
 
 const part = await requirePart("chromium", probeChromium, import.meta.filename);
 
 describe.skipIf(part.missing)("API tokens in a browser", { timeout: 180_000 }, () => {
   let browser: Browser;
-  let world: ConsoleWorld;
-  let watched: WatchedPage;
-  let page: Page;
+  let world: PanelWorld<FactsOf<typeof people>>;
 
-  beforeAll(async () => {
-    browser = await openBrowser();
-  }, 60_000);
-  afterAll(() => browser?.close());
-  beforeEach(async () => {
-    world = await startConsoleWorld({ listen: true });
-  });
-  afterEach(async () => {
-    await watched.context.close();
-    await world.stop();
-    expect(world.api.defects).toEqual([]);
+  sceneInBrowser(people, 30_000, (panel) => {
+    ({ browser, world } = panel);
   });
 
   test.each([["en-GB"], ["tr-TR"]])(
     "a token is created with selected permissions, rotated and revoked (%s)",
     async (locale) => {
-      watched = await openPage(browser, { locale });
-      page = watched.page;
+      const watched = await openPage(browser, { locale });
+      const { page } = watched;
       page.setDefaultTimeout(30_000);
-      world.api.state.tokens.push(
-        fakeToken({ name: "backup", scopes: ["*:read"], last_used_at: new Date().toISOString() }),
-        fakeToken({ name: "old laptop", role: "admin", revoked_at: "2026-11-01T08:00:00.000Z" }),
-      );
+      const { acme, app } = world.real;
+      const backup = await done(acme.post("/tokens", { name: "backup", role: "member", scopes: ["*:read"] }));
+      await done(new ApiCaller(app, backup.secret).get("/servers"));
+      const old = await done(acme.post("/tokens", { name: "old laptop", role: "admin" }));
+      await done(acme.delete(`/tokens/${old.token.id}`));
       await signIn(page, world.url);
       await page.goto(`${world.url}/tokens`);
       await page.click(".page-acts a[href='/tokens/new']");
@@ -72,6 +64,11 @@ describe.skipIf(part.missing)("API tokens in a browser", { timeout: 180_000 }, (
       await first.locator("form[action$='/revoke']").locator("xpath=..").locator("summary").first().click();
       await first.locator("button[data-kind=danger]").click();
       await page.waitForURL("**/tokens?notice=revoked");
+      const tokens = await world.real.list("/tokens");
+      expect(tokens.filter(({ name }) => name === "deploy")).toMatchObject([
+        { scopes: ["server:read", "server:update"], revoked_at: expect.any(String) },
+        { scopes: ["server:read", "server:update"], revoked_at: null },
+      ]);
       expect(complaintsBeyond(watched)).toEqual([]);
     },
   );
