@@ -1,34 +1,22 @@
 import { probeChromium } from "@kule/testing/chromium";
 import { requirePart } from "@kule/testing/parts";
-import type { Browser, Page } from "playwright-core";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { openBrowser, openPage, signIn, type WatchedPage } from "./testing/browser.ts";
-import { type ConsoleWorld, startConsoleWorld } from "./testing/console-world.ts";
-import { seedEverything } from "./testing/seed-everything.ts";
+import type { Page } from "playwright-core";
+import { describe, expect, test } from "vitest";
+import { signIn, type WatchedPage } from "./testing/browser.ts";
+import type { PanelWorld } from "./testing/panel-world.ts";
+import { sceneInBrowser } from "./testing/scene-in-browser.ts";
+import type { FactsOf } from "./testing/scenes/scene.ts";
+import { servers } from "./testing/scenes/servers.ts";
 
 const part = await requirePart("chromium", probeChromium, import.meta.filename);
 
 describe.skipIf(part.missing)("the panel without a mouse", { timeout: 240_000 }, () => {
-  let browser: Browser;
-  let world: ConsoleWorld;
+  let world: PanelWorld<FactsOf<typeof servers>>;
   let watched: WatchedPage;
   let page: Page;
 
-  beforeAll(async () => {
-    browser = await openBrowser();
-  }, 60_000);
-  afterAll(() => browser?.close());
-  beforeEach(async () => {
-    world = await startConsoleWorld({ listen: true });
-    seedEverything(world.api.state);
-    watched = await openPage(browser);
-    page = watched.page;
-    page.setDefaultTimeout(30_000);
-  }, 60_000);
-  afterEach(async () => {
-    await watched.context.close();
-    await world.stop();
-    expect(world.api.defects).toEqual([]);
+  sceneInBrowser(servers, 30_000, (panel) => {
+    ({ world, watched, page } = panel);
   });
 
   const focused = () =>

@@ -1,50 +1,40 @@
 import { probeChromium } from "@kule/testing/chromium";
 import { requirePart } from "@kule/testing/parts";
 import type { Browser, Page } from "playwright-core";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { afterEach, describe, expect, test } from "vitest";
 import {
   accessibilityProblems,
   complaintsBeyond,
-  openBrowser,
   openPage,
   signIn,
   takeScreenshots,
   type WatchedPage,
 } from "./testing/browser.ts";
-import { type ConsoleWorld, startConsoleWorld } from "./testing/console-world.ts";
-import { fakeId, fakeJob } from "./testing/fake-records.ts";
-import { seedNetworks } from "./testing/seed-networks.ts";
+import type { PanelWorld } from "./testing/panel-world.ts";
+import { done } from "./testing/scene-api.ts";
+import { sceneInBrowser } from "./testing/scene-in-browser.ts";
+import { networks } from "./testing/scenes/networks.ts";
+import type { FactsOf } from "./testing/scenes/scene.ts";
 
 const part = await requirePart("chromium", probeChromium, import.meta.filename);
 
 describe.skipIf(part.missing)("finding things in a browser", { timeout: 120_000 }, () => {
   let browser: Browser;
-  let world: ConsoleWorld;
+  let world: PanelWorld<FactsOf<typeof networks>>;
   let watched: WatchedPage;
   let page: Page;
 
-  beforeAll(async () => {
-    browser = await openBrowser();
-  });
-  afterAll(() => browser?.close());
-  beforeEach(async () => {
-    world = await startConsoleWorld({ listen: true });
-    watched = await openPage(browser);
-    page = watched.page;
-    page.setDefaultTimeout(25_000);
-    seedNetworks(world.api.state);
+  sceneInBrowser(networks, 25_000, async (panel) => {
+    ({ browser, world, watched, page } = panel);
     await signIn(page, world.url);
     // Shortcuts work only once the script has run.
     await page.waitForLoadState("load");
   });
-  afterEach(async () => {
+  afterEach(() => {
     expect(complaintsBeyond(watched)).toEqual([]);
-    await watched.context.close();
-    await world.stop();
-    expect(world.api.defects).toEqual([]);
   });
 
-  const network = () => world.api.state.networks[0]?.name ?? "";
+  const network = "shop";
   const focused = () => page.evaluate<string>("document.activeElement?.textContent ?? ''");
 
   test("the palette opens from the keyboard, finds by name, and Enter opens its first result", async () => {
@@ -53,11 +43,11 @@ describe.skipIf(part.missing)("finding things in a browser", { timeout: 120_000 
     expect(await page.textContent("#palette-results")).toContain("Create a server");
     expect(await accessibilityProblems(page)).toEqual([]);
     await takeScreenshots(page, "palette");
-    await page.keyboard.type(network().slice(0, 3));
+    await page.keyboard.type(network.slice(0, 3));
     await page.waitForSelector(`#palette-results a[href^="/networks/net_"]`);
     await takeScreenshots(page, "palette-found");
     await page.keyboard.press("ArrowDown");
-    expect(await focused()).toContain(network());
+    expect(await focused()).toContain(network);
     await page.keyboard.press("ArrowUp");
     await Promise.all([page.waitForURL("**/networks/net_*"), page.keyboard.press("Enter")]);
     await page.waitForLoadState("load");
@@ -87,9 +77,9 @@ describe.skipIf(part.missing)("finding things in a browser", { timeout: 120_000 
     await page.keyboard.press("Control+k");
     await page.waitForSelector("#palette[open]");
     // More than one text while the first answer is pending.
-    await page.keyboard.type(network().slice(0, 3), { delay: 300 });
+    await page.keyboard.type(network.slice(0, 3), { delay: 300 });
     await page.waitForSelector(`#palette-results a[href^="/networks/net_"]`);
-    expect(asked.at(-1)).toBe(network().slice(0, 3));
+    expect(asked.at(-1)).toBe(network.slice(0, 3));
     expect(asked.length).toBeGreaterThan(2);
   });
 
@@ -110,9 +100,9 @@ describe.skipIf(part.missing)("finding things in a browser", { timeout: 120_000 
   });
 
   test("open jobs are shown on every page, and so are their results", async () => {
-    const { state } = world.api;
-    const job = fakeJob("ServerCreate", fakeId("srv"), "Ada");
-    state.jobs.push(job);
+    const { acme, agent } = world.real;
+    const server = { name: "web-1", region: "ist1", image: "debian-13", package: "s" };
+    await done(acme.post("/servers", { ...server, subnet_id: world.facts.subnets.app }));
     await page.goto(`${world.url}/ssh-keys`);
     await page.waitForSelector("#activity .activity-link[data-busy]");
     expect(await page.textContent("#activity")).toContain("1 job is running");
@@ -120,10 +110,10 @@ describe.skipIf(part.missing)("finding things in a browser", { timeout: 120_000 
     await takeScreenshots(page, "activity");
     await page.goto(`${world.url}/usage`);
     await page.waitForSelector("#activity .activity-link[data-busy]");
-    state.changeJob(job.id, { status: "failed", done: true });
+    await agent.fail(await agent.take("ServerCreate"));
     await page.waitForSelector("#toasts .toast");
-    expect(await page.textContent("#toasts .toast")).toContain("Create server: failed");
-    expect(await page.textContent("#announcements")).toContain("Create server: failed");
+    expect(await page.textContent("#toasts .toast")).toContain("Create server · web-1: failed");
+    expect(await page.textContent("#announcements")).toContain("Create server · web-1: failed");
     expect(await page.textContent("#activity")).toContain("No jobs running");
     expect(await accessibilityProblems(page)).toEqual([]);
     await takeScreenshots(page, "toast");
@@ -136,9 +126,9 @@ describe.skipIf(part.missing)("finding things in a browser", { timeout: 120_000 
     await signIn(plain.page, world.url);
     await plain.page.click(".palette-link");
     await plain.page.waitForURL("**/search");
-    await plain.page.fill("main input[type=search]", network());
+    await plain.page.fill("main input[type=search]", network);
     await plain.page.click("main form[action='/search'] button");
-    expect(await plain.page.textContent("#search-results")).toContain(network());
+    expect(await plain.page.textContent("#search-results")).toContain(network);
     await takeScreenshots(plain.page, "search");
     await plain.context.close();
   });
