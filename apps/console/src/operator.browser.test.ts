@@ -1,62 +1,34 @@
 import { probeChromium } from "@kule/testing/chromium";
 import { requirePart } from "@kule/testing/parts";
 import type { Browser, Page } from "playwright-core";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import {
   accessibilityProblems,
   complaintsBeyond,
-  openBrowser,
   openPage,
   signInAsOperator,
   takeScreenshots,
   type WatchedPage,
 } from "./testing/browser.ts";
-import { type ConsoleWorld, startConsoleWorld } from "./testing/console-world.ts";
-import { fakeNetwork, fakeServer, fakeSubnet } from "./testing/fake-records.ts";
-import { fakeDrift, fakeStuckJob } from "./testing/fake-regions.ts";
+import type { PanelWorld } from "./testing/panel-world.ts";
+import { foreignVm, haveDrift, haveStuckJobs, scanTwice } from "./testing/region-troubles.ts";
+import { done } from "./testing/scene-api.ts";
+import { sceneInBrowser } from "./testing/scene-in-browser.ts";
+import type { FactsOf } from "./testing/scenes/scene.ts";
+import { servers } from "./testing/scenes/servers.ts";
 
 const part = await requirePart("chromium", probeChromium, import.meta.filename);
 
 describe.skipIf(part.missing)("the operators' pages in a browser", { timeout: 240_000 }, () => {
   let browser: Browser;
-  let world: ConsoleWorld;
+  let world: PanelWorld<FactsOf<typeof servers>>;
   let watched: WatchedPage;
   let page: Page;
 
-  beforeAll(async () => {
-    browser = await openBrowser();
+  // Each page here makes many requests, and the machine may be busy with other suites.
+  sceneInBrowser(servers, 40_000, (panel) => {
+    ({ browser, world, watched, page } = panel);
   });
-  afterAll(() => browser?.close());
-  beforeEach(async () => {
-    world = await startConsoleWorld({ listen: true });
-    watched = await openPage(browser);
-    page = watched.page;
-    // Each page here makes many requests, and the machine may be busy with other suites.
-    page.setDefaultTimeout(40_000);
-  });
-  afterEach(async () => {
-    await watched.context.close();
-    await world.stop();
-    expect(world.api.defects).toEqual([]);
-  });
-
-  function seed(): void {
-    const { state } = world.api;
-    const network = fakeNetwork({ name: "default", region: "ist1" }, true);
-    const subnet = fakeSubnet({ name: "app", tier: "app" }, network);
-    network.subnets = [{ id: subnet.id, name: subnet.name, tier: subnet.tier, cidr: subnet.cidr }];
-    state.networks.push(network);
-    state.subnets.push(subnet);
-    state.servers.push(fakeServer({ name: "web-1", image: "ubuntu-24.04", package: "m" }, network, 0));
-    const { id, name } = state.organisations[0] ?? { id: "", name: "" };
-    for (const reason of ["failed", "repeating", "not_claimed", "slow", "silent"] as const)
-      state.stuckJobs.push(fakeStuckJob(reason, { id, name }));
-    for (const [index, kind] of (["changed", "missing", "foreign", "extra"] as const).entries())
-      state.drift.push({
-        ...fakeDrift(kind, 20_001 + index),
-        ...(kind === "changed" ? { organisation_id: state.organisations[0]?.id ?? "" } : {}),
-      });
-  }
 
   /** Checks the page as it is: no finding of axe, and no wider than a phone. */
   async function expectSound(name: string): Promise<void> {
@@ -73,14 +45,14 @@ describe.skipIf(part.missing)("the operators' pages in a browser", { timeout: 24
   }
 
   test("every page is free of findings: health, regions, drift, import, pools, organisations, a lock", async () => {
-    seed();
+    const { changedId, foreignVmid } = await haveDrift(world.real);
+    await haveStuckJobs(world.real);
     await signInAsOperator(page, world.url);
     await expectSound("health");
     await page.goto(`${world.url}/organisations`);
     await expectSound("organisations");
     await page.click(".row-acts button");
     await page.waitForURL("**/servers");
-    const { organisations, servers } = world.api.state;
     const pages = {
       regions: "/operator/regions",
       fits: "/operator/regions?region=ist1&image=ubuntu-24.04&package=m&count=9",
@@ -91,29 +63,37 @@ describe.skipIf(part.missing)("the operators' pages in a browser", { timeout: 24
       "stuck-jobs-none": "/operator/stuck-jobs?region=ank1",
       differences: "/operator/drift",
       "differences-none": "/operator/drift?region=ank1",
-      import: "/operator/import?region=ist1&vmid=20003",
+      import: `/operator/import?region=ist1&vmid=${foreignVmid}`,
       pools: "/ip-pools",
       "pool-new": "/ip-pools/new",
-      organisation: `/organisations/${organisations[0]?.id}`,
-      lock: `/operator/servers/${servers[0]?.id}/lock`,
-      reconcile: `/operator/servers/${servers[0]?.id}/reconcile`,
+      organisation: `/organisations/${world.facts.acme.id}`,
+      lock: `/operator/servers/${world.facts.servers["web-1"]}/lock`,
+      reconcile: `/operator/servers/${changedId}/reconcile`,
     };
+    const rows: { [path: string]: number } = {};
     for (const [name, path] of Object.entries(pages)) {
       await page.goto(world.url + path);
       await expectSound(name);
+      rows[name] = await page.locator("main tbody tr").count();
     }
+    // One for each reason, and one for each kind.
+    expect(rows).toMatchObject({
+      "stuck-jobs": 5,
+      "stuck-jobs-none": 0,
+      differences: 4,
+      "differences-none": 0,
+    });
     expect(watched.complaints).toEqual([]);
   });
 
   test("the lists of an import follow the chosen VM, and the input is kept", async () => {
-    seed();
-    world.api.state.drift.push({ ...fakeDrift("foreign", 20_500), vm_name: "billing.example.org" });
+    await scanTwice(world.real, [foreignVm(20_090), foreignVm(20_095, "billing.example.org")]);
     await signInAsOperator(page, world.url);
     await page.goto(`${world.url}/operator/import`);
-    await page.check("input[value='20003']");
-    await page.waitForSelector("#field-name[value='vm-20003']");
-    expect(await page.inputValue("#field-name")).toBe("vm-20003");
-    await page.check("input[value='20500']");
+    await page.check("input[value='20090']");
+    await page.waitForSelector("#field-name[value='vm-20090']");
+    expect(await page.inputValue("#field-name")).toBe("vm-20090");
+    await page.check("input[value='20095']");
     await page.waitForSelector("#field-name[value='billing']");
     expect(await page.inputValue("#field-name")).toBe("billing");
     await page.fill("#field-name", "web-1");
@@ -126,21 +106,22 @@ describe.skipIf(part.missing)("the operators' pages in a browser", { timeout: 24
     await page.waitForSelector(".ready");
     await page.click(".summary button[value=import]");
     await page.waitForURL(/\/servers\/srv_/);
-    expect(world.api.state.servers.map(({ name }) => name)).toEqual(["web-1", "ledger"]);
+    const names = (await world.real.list("/servers")).map(({ name }) => name);
+    expect(names).toEqual(["ledger", "web-2", "web-1"]);
     expect(watched.complaints).toEqual([]);
   });
 
   test("without JavaScript a pool is filled, allocated, refused with its reasons and deleted", async () => {
-    await watched.context.close();
     watched = await openPage(browser, { javaScriptEnabled: false });
     page = watched.page;
+    page.setDefaultTimeout(40_000);
     await signInAsOperator(page, world.url);
     await page.click("a[href='/ip-pools']");
     await page.click("a[href='/ip-pools/new']");
-    await page.fill("#field-name", "public");
-    await page.fill("#field-gateway", "203.0.113.1");
+    await page.fill("#field-name", "second");
+    await page.fill("#field-gateway", "198.51.100.1");
     await page.click("main .form button[type=submit]");
-    await page.fill("#field-range", "203.0.113.0/26");
+    await page.fill("#field-range", "198.51.100.0/26");
     await page.click("#ranges .form button");
     await page.waitForSelector("text=The range is added");
     await page.fill("#field-count", "100");
@@ -161,26 +142,29 @@ describe.skipIf(part.missing)("the operators' pages in a browser", { timeout: 24
     await page.fill("#confirm-name", "publik");
     await page.click("#delete button");
     await page.waitForSelector("#confirm-name-problem");
-    await page.fill("#confirm-name", "public");
+    await page.fill("#confirm-name", "second");
     await page.click("#delete button");
     await page.waitForSelector("text=The pool is deleted");
-    expect(world.api.state.ipPools).toEqual([]);
+    const pools = (await done(world.real.operator.get("/ip-pools"))).items;
+    expect(pools.map(({ name }: { name: string }) => name)).toEqual(["public"]);
   });
 
   test("a pool in use is drawn, without findings", async () => {
     await signInAsOperator(page, world.url);
     await page.goto(`${world.url}/ip-pools/new`);
-    await page.fill("#field-name", "public");
-    await page.fill("#field-gateway", "203.0.113.1");
+    await page.fill("#field-name", "second");
+    await page.fill("#field-gateway", "198.51.100.1");
     await page.click("main .form button[type=submit]");
-    await page.fill("#field-range", "203.0.113.0/26");
+    await page.fill("#field-range", "198.51.100.0/26");
     await page.click("#ranges .form button");
     await page.fill("#field-count", "12");
     await page.click("#allocate button[type=submit]");
     await page.waitForSelector("text=The addresses are allocated");
-    const [pool] = world.api.state.ipPools;
-    for (const [index, allocation] of (pool?.allocations ?? []).entries())
-      if (index < 5) Object.assign(allocation, { state: index === 4 ? "quarantined" : "taken" });
+    for (let number = 2; number <= 6; number++) {
+      const body = { region: "ist1", address: `198.51.100.${number}` };
+      const { id } = await done(world.real.acme.post("/public-ips", body));
+      if (number === 6) await done(world.real.acme.delete(`/public-ips/${id}`));
+    }
     await page.reload();
     expect(await page.locator(".stack-bar rect").count()).toBe(5);
     await expectSound("pool");
@@ -188,9 +172,8 @@ describe.skipIf(part.missing)("the operators' pages in a browser", { timeout: 24
   });
 
   test("quotas are set, and an invalid number is kept beside its error", async () => {
-    seed();
     await signInAsOperator(page, world.url);
-    await page.goto(`${world.url}/organisations/${world.api.state.organisations[0]?.id}`);
+    await page.goto(`${world.url}/organisations/${world.facts.acme.id}`);
     await page.fill("input[name=vcpu]", "plenty");
     await page.click("#quotas button[type=submit]");
     await page.waitForSelector("#vcpu-problem");
@@ -198,7 +181,8 @@ describe.skipIf(part.missing)("the operators' pages in a browser", { timeout: 24
     await page.fill("input[name=vcpu]", "1");
     await page.click("#quotas button[type=submit]");
     await page.waitForSelector("text=The limits are set");
-    expect(world.api.state.limits.get("vcpu")).toBe(1);
+    const vcpu = (await world.real.list("/quotas")).find(({ name }) => name === "vcpu");
+    expect(vcpu).toMatchObject({ limit: 1, used: 4 });
     await page.waitForSelector("text=above its limit");
     await expectSound("quotas-over");
     expect(complaintsBeyond(watched, 422)).toEqual([]);
