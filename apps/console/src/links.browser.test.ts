@@ -1,24 +1,19 @@
 import type { Browser } from "playwright-core";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { openBrowser, openPage, signIn, signInAsOperator, takeScreenshots } from "./testing/browser.ts";
-import { type ConsoleWorld, startConsoleWorld } from "./testing/console-world.ts";
+import { describe, expect, test } from "vitest";
+import { openPage, signIn, signInAsOperator, takeScreenshots } from "./testing/browser.ts";
 import { crawl } from "./testing/crawl.ts";
 import { missedStyles, stylesOfParts } from "./testing/missed-styles.ts";
-import { seedEverything } from "./testing/seed-everything.ts";
+import type { PanelWorld } from "./testing/panel-world.ts";
+import { refreshTroubles } from "./testing/region-troubles.ts";
+import { sceneInBrowser } from "./testing/scene-in-browser.ts";
+import type { FactsOf } from "./testing/scenes/scene.ts";
+import { troubled } from "./testing/scenes/troubled.ts";
 
 let browser: Browser;
-let world: ConsoleWorld;
-beforeAll(async () => {
-  browser = await openBrowser();
-});
-afterAll(() => browser?.close());
-beforeEach(async () => {
-  world = await startConsoleWorld({ listen: true });
-  seedEverything(world.api.state);
-});
-afterEach(async () => {
-  await world.stop();
-  expect(world.api.defects).toEqual([]);
+let world: PanelWorld<FactsOf<typeof troubled>>;
+sceneInBrowser(troubled, 10_000, (panel) => {
+  ({ browser, world } = panel);
+  return refreshTroubles(world.real);
 });
 
 /** Pages that the crawl must find: without them it would not cover the panel. */
@@ -112,18 +107,17 @@ describe.each([
     expect(otherwise).toEqual([]);
     const paths = found.map(({ path }) => path);
     expect(landmarks[role].filter((path) => !paths.includes(path))).toEqual([]);
-    await context.close();
   }, 240_000);
 });
 
 const white = "rgb(255, 255, 255)";
 
 test("print shows the page's content only: no rail, no buttons, no overlays", async () => {
-  const { page, context } = await openPage(browser);
+  const { page } = await openPage(browser);
   await signIn(page, world.url);
-  const [server] = world.api.state.servers;
+  const server = `/servers/${world.facts.servers["app-1"]}`;
   const seen = (selector: string) => page.locator(selector).filter({ visible: true }).count();
-  for (const path of ["/servers", `/servers/${server?.id}`, "/usage", `/servers/${server?.id}/audit`]) {
+  for (const path of ["/servers", server, "/usage", `${server}/audit`]) {
     await page.goto(world.url + path);
     expect(await seen(".rail"), path).toBe(1);
     await page.emulateMedia({ media: "print", colorScheme: "dark" });
@@ -147,11 +141,10 @@ test("print shows the page's content only: no rail, no buttons, no overlays", as
     await page.emulateMedia({ media: "print" });
     await page.emulateMedia({ media: "screen", colorScheme: null });
   }
-  await context.close();
 });
 
 test("script and style of the first page are within their budget", async () => {
-  const { page, context } = await openPage(browser);
+  const { page } = await openPage(browser);
   const sizes = new Map<string, { readonly wire: number; readonly raw: number }>();
   const measured: Promise<void>[] = [];
   page.on("requestfinished", (request) => {
@@ -175,5 +168,4 @@ test("script and style of the first page are within their budget", async () => {
   expect(sum("wire")).toBeGreaterThan(0);
   expect(sum("wire")).toBeLessThan(45_000);
   expect(sum("raw")).toBeLessThan(106_200);
-  await context.close();
 });

@@ -1,6 +1,6 @@
 import type { Browser, Page } from "playwright-core";
 import { type PagePart, pageParts } from "../assets.ts";
-import type { ConsoleWorld } from "./console-world.ts";
+import type { TestPanel } from "./test-panel.ts";
 
 /** The stylesheet of a part of the panel, and the selectors of its rules. */
 export type PartStyle = {
@@ -24,7 +24,7 @@ const selectorsOf = `(css) => {
 }`;
 
 /** The stylesheets that only some pages load, as a browser reads them. */
-export async function stylesOfParts(browser: Browser, world: ConsoleWorld): Promise<readonly PartStyle[]> {
+export async function stylesOfParts(browser: Browser, world: TestPanel): Promise<readonly PartStyle[]> {
   const context = await browser.newContext();
   const page = await context.newPage();
   const found: PartStyle[] = [];
