@@ -29,7 +29,7 @@ export function ConsolePage({ view, server, type }: Props) {
             <span aria-hidden="true">←</span>
             <span class="visually-hidden">{texts.back}</span>
           </a>
-          <h1>{server.name}</h1>
+          <h1 title={server.name}>{server.name}</h1>
           <p id="console-state" role="status" data-state="asking">
             {texts.states.asking}
           </p>
