@@ -41,7 +41,7 @@ export const everything = sceneAfter("everything", networks, async (api, { netwo
   await done(acme.delete(`/servers/${servers["app-3"]}`));
   await agent.work();
   const failed = await own(`/servers/${servers["app-2"]}/power`, { action: "reboot" });
-  await agent.fail(await agent.take("ServerPower"), "timeout");
+  await agent.fail(await agent.take("ServerPower"), "guest_ignored");
   const running = await own(`/servers/${servers["app-1"]}/power`, { action: "stop" });
   await agent.take("ServerPower");
   await done(
