@@ -1,6 +1,7 @@
 import type { Schemas } from "@kule/contract/schemas";
 import { FormSeal, Status, When } from "../../layout/parts.tsx";
 import type { View } from "../../layout/view.ts";
+import { jobErrorText } from "../jobs/error-text.ts";
 import { actorName } from "../jobs/list-page.tsx";
 import { jobStatuses } from "../jobs/list-query.ts";
 import { jobTone } from "../jobs/phase-states.ts";
@@ -91,7 +92,7 @@ function OperatorJobRow({ view, job }: { readonly view: View; readonly job: Sche
               <span class="figures">{view.format.percent(job.progress)}</span>
             ) : null}
           </Status>
-          {job.error === null ? null : <div class="hint">{job.error.message}</div>}
+          {job.error === null ? null : <div class="hint">{jobErrorText(messages, job.error)}</div>}
         </div>
       </td>
       <td data-label={text.where}>
