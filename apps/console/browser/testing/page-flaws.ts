@@ -47,28 +47,40 @@ function focusFlaws(): string[] {
   (document.activeElement as HTMLElement | null)?.blur();
   for (const element of document.querySelectorAll<HTMLElement>(focusable)) {
     if (!element.checkVisibility({ visibilityProperty: true })) continue;
-    // The ring may be drawn around an element that represents a hidden checkbox, or within a drawing.
-    const around = [
-      element,
-      element.parentElement,
-      element.nextElementSibling,
-      ...element.children,
-      element.closest("label"),
-      element.closest("fieldset"),
-    ];
-    const look = () => around.map((each) => (each === null ? "" : ringOf(each))).join();
-    const before = look();
-    element.focus({ focusVisible: true } as FocusOptions);
+    const own = ringOf(element);
+    focusOn(element);
     if (document.activeElement !== element) continue;
     // Browsers also scroll to it, with a delay.
     element.scrollIntoView({ block: "nearest" });
-    if (look() === before) flaws.push(`focus is not seen: ${nameOf(element)}`);
+    if (ringOf(element) === own && !hasRingAround(element))
+      flaws.push(`focus is not seen: ${nameOf(element)}`);
     const cover = coverOf(element);
     if (cover !== null) flaws.push(`focus lies under ${nameOf(cover)}: ${nameOf(element)}`);
     element.blur();
   }
   scrollTo(0, 0);
   return flaws;
+}
+
+function focusOn(element: HTMLElement): void {
+  element.focus({ focusVisible: true } as FocusOptions);
+}
+
+/** The ring may be drawn around an element that represents a hidden checkbox, or within a drawing. */
+function hasRingAround(element: HTMLElement): boolean {
+  const around = [
+    element.parentElement,
+    element.nextElementSibling,
+    ...element.children,
+    element.closest("label"),
+    element.closest("fieldset"),
+  ];
+  const look = () => around.map((each) => (each === null ? "" : ringOf(each))).join();
+  const focused = look();
+  element.blur();
+  const before = look();
+  focusOn(element);
+  return focused !== before;
 }
 
 /** All text that a person reads or hears. */
