@@ -83,6 +83,7 @@ describe.skipIf(part.missing)("a server's actions in a browser", { timeout: 180_
     await page.click("#public-ips form[action$='/attach-address'] button");
     await page.waitForSelector("#public-ips >> text=203.0.113.10");
     await agent.work();
+    await refresh();
     await page.waitForSelector("#power button[value=reboot]:enabled", { state: "attached" });
     await page.click("#power > summary");
     expect(await page.isDisabled("#power button[value=start]")).toBe(true);
@@ -90,6 +91,7 @@ describe.skipIf(part.missing)("a server's actions in a browser", { timeout: 180_
     await page.click("#power button[value=reboot]");
     await page.waitForSelector(".title-line .status >> text=rebooting");
     await agent.work();
+    await refresh();
     await page.waitForSelector(".title-line .status[data-tone=good] >> text=running");
 
     await page.click("a[href$='/resize']");

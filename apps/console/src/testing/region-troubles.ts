@@ -41,7 +41,9 @@ type Drift = {
 export async function haveDrift(api: SceneApi, place: object = {}): Promise<Drift> {
   const changed = await createdVm(api, "resized", place);
   const lost = await createdVm(api, "lost", place);
-  const marker = { ...changed.vm.marker, server_id: `srv_${"0".repeat(26)}` } as SeenVm["marker"];
+  const marker = { ...changed.vm.marker, server_id: `srv_${"0".repeat(26)}` } as NonNullable<
+    SeenVm["marker"]
+  >;
   const [foreignVmid, extraVmid] = [20_090, 20_091];
   const guest: NonNullable<SeenVm["guest"]> = {
     agent: true,
