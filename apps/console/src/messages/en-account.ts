@@ -90,9 +90,9 @@ export const accountEn = {
     recoveryShown:
       "Each of them signs you in once if the app is lost. They are shown only now: print them or put them into a password manager.",
     recoveryWithheld:
-      "The codes were shown before and are not shown again. Make new ones if you do not have them.",
+      "The codes were shown before and are not shown again. Create new ones if you do not have them.",
     recoverySaved: "I have kept them",
-    newRecoveryCodes: "Make new codes",
+    newRecoveryCodes: "Create new codes",
     newRecoveryQuestion: "The old codes end at once.",
     removeApp: "Remove the app",
     removeAppQuestion: "Not ask for a code of the app any more?",

@@ -63,7 +63,7 @@ export const actionsEn = {
   "public_ip.delete": "Release a public IP",
   "public_ip.detach": "Detach a public IP",
   "public_ip.update": "Change a public IP",
-  "recovery_codes.replace": "Make new recovery codes",
+  "recovery_codes.replace": "Create new recovery codes",
   "region.create": "Register a region",
   "region.update": "Change a region",
   "reservation.create": "Reserve an address",

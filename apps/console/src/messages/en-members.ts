@@ -49,7 +49,7 @@ export const membersEn = {
       purge: "Destroy at once and remove protection",
       audit: "Read the audit trail",
       people: "Manage members and API tokens",
-      owners: "Make and remove owners",
+      owners: "Add and remove owners",
     },
   },
   members: {

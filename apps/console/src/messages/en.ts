@@ -502,7 +502,7 @@ export const en = {
       privateKey: "This is a private key: treat it as leaked, and paste the file that ends in .pub instead.",
       otherForm: "This is not in the OpenSSH one-line form.",
       several: "These are several lines: paste one public key.",
-      dsa: "This is a DSA key, which is no longer safe. Make an ed25519 key.",
+      dsa: "This is a DSA key, which is no longer safe. Create an ed25519 key.",
       certificate: "This is a certificate. Paste the public key itself.",
       options: "The key begins with options. Paste it without them.",
       unknownType: "This type of key is not known: ed25519, ecdsa, rsa and sk- keys are accepted.",

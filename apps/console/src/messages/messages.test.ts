@@ -46,6 +46,14 @@ test("each language's texts contain no text of the other", () => {
   ]);
 });
 
+test.each(["en", "tr"] as const)("no text of %s has a name of the code in it", (language) => {
+  const camelCase = texts(messagesOf(language)).flatMap(
+    ([, text]) => text.match(/\b\p{Ll}+\p{Lu}\p{L}*/gu) ?? [],
+  );
+  const known = new Set(["vCPU", "vCPUs", "noVNC"]);
+  expect(camelCase.filter((word) => !known.has(word))).toEqual([]);
+});
+
 function texts(value: unknown, path = ""): [path: string, text: string][] {
   if (typeof value === "string") return [[path, value]];
   if (typeof value !== "object" || value === null) return [];

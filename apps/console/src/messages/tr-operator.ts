@@ -282,7 +282,7 @@ export const operatorTr = {
     createLead:
       "Kule'nin sunucu kurabileceği bir küme. Ardından aracısına bir belirteç ve bir bölge dosyası gerekir.",
     slug: "Kısa ad",
-    slugHint: "a–z, 0–9 ve noteFailure. Her çağrıda geçer; sonradan değişmez.",
+    slugHint: "a–z, 0–9 ve tire. Her çağrıda geçer; sonradan değişmez.",
     country: "Ülke",
     countryHint: "İki harf.",
     vmidRange: "Makine numaraları",
@@ -455,7 +455,7 @@ export const operatorTr = {
     emptyHint: "Sunucular, ağlar ve adresler bir kuruluşa aittir. İlkini burada oluşturun.",
     create: "Kuruluş oluştur",
     slug: "Kısa ad",
-    slugHint: "a–z, 0–9 ve noteFailure. Sonradan değişmez.",
+    slugHint: "a–z, 0–9 ve tire. Sonradan değişmez.",
     nameHint: "İnsanların gördüğü ad. Kısa ad değişmez.",
     rename: "Adını değiştir",
     quotas: "Kotalar",

@@ -457,9 +457,9 @@ export const tr = {
     name: "Ad",
     nameHint: "Sanal makinenin adı ve içindeki makine adı olur.",
     rules: {
-      characters: "a–z, 0–9 ve noteFailure",
+      characters: "a–z, 0–9 ve tire",
       letter: "en az bir harf",
-      edges: "başta ve sonda noteFailure yok",
+      edges: "başta ve sonda tire yok",
       length: "en çok 63 karakter",
     },
     privateIp: "Özel adres",

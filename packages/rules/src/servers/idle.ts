@@ -24,7 +24,7 @@ export function decideOnIdle(
   if (!statuses.includes(state.status))
     return refused("invalid_state", `The server is ${statusNames[state.status]} and cannot be ${done} now`);
   if (!state.wasCreated)
-    return refused("invalid_state", "The server was never made; its create can be tried again");
+    return refused("invalid_state", "The server was never created; retry its creation first");
   if (state.openJob !== null)
     return refused(
       "invalid_state",
