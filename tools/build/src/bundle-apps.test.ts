@@ -137,3 +137,14 @@ test("an app with a build of its own is built by it, and again only when its inp
   await bundleApps([relative(root, app)]);
   expect(built()).toBe("// built\n// built\n");
 });
+
+test("the API's schemas of answers are in a file of their own, which only test builds load", async () => {
+  await bundleApps(["apps/api"]);
+  const [main = "", answers = ""] = ["main.js", "validate-response.js"].map((name) =>
+    readFileSync(join(root, "apps/api/dist", name), "utf8"),
+  );
+  const answer = "listServers_200";
+  expect(answers).toContain(answer);
+  expect(main).not.toContain(answer);
+  expect(main).toContain('import("./validate-response.js")');
+});

@@ -2,7 +2,7 @@ import { execFile } from "node:child_process";
 import { createHash } from "node:crypto";
 import { existsSync, rmSync } from "node:fs";
 import { mkdir, readFile, rename, writeFile } from "node:fs/promises";
-import { dirname, join, resolve } from "node:path";
+import { basename, dirname, join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { promisify } from "node:util";
 import { build, type Plugin, stop } from "esbuild";
@@ -30,6 +30,14 @@ const commonJsNames = [
  * in a catch.
  */
 const external = ["pg-native", "typescript", "cpu-features", "*.node"];
+
+/**
+ * Modules that become files of their own beside an app's `main.js`, which imports them when it needs them: the compiled
+ * schemas of all answers are a fifth of the API's code, and only test builds (KULE_TEST_BUILD) read them.
+ */
+const separate: { readonly [app: string]: { readonly [specifier: string]: string } } = {
+  "apps/api": { "@kule/contract/validate-response": "packages/contract/src/validate-response.ts" },
+};
 
 /**
  * Builds apps, each unless its inputs are unchanged. One with a `scripts/build.ts` of its own (it has assets)
@@ -121,6 +129,17 @@ const patching = (patches: readonly SourcePatch[]): Plugin => ({
   },
 });
 
+const separating = (specifiers: readonly string[]): Plugin => ({
+  name: "separate files",
+  setup: ({ onResolve }) => {
+    onResolve({ filter: /^@kule\// }, ({ path, kind }) =>
+      kind === "dynamic-import" && specifiers.includes(path)
+        ? { path: `./${basename(path)}.js`, external: true }
+        : undefined,
+    );
+  },
+});
+
 const stampFileOf = (app: string) => join(app, "dist/.inputs");
 
 const isThere = (path: string) => existsSync(join(root, path));
@@ -128,10 +147,15 @@ const isThere = (path: string) => existsSync(join(root, path));
 async function bundleApp(app: string, patches: readonly SourcePatch[]): Promise<void> {
   const outfile = join(root, outputOf(app, patches));
   const startedAt = performance.timeOrigin + performance.now();
+  const parts = separate[app] ?? {};
   const result = await build({
     absWorkingDir: root,
-    entryPoints: [["main.ts", "main.tsx"].map((name) => join(app, "src", name)).find(isThere) ?? app],
-    outfile,
+    entryPoints: [
+      { in: ["main.ts", "main.tsx"].map((name) => join(app, "src", name)).find(isThere) ?? app, out: "main" },
+      ...Object.entries(parts).map(([specifier, path]) => ({ in: path, out: basename(specifier) })),
+    ],
+    outdir: dirname(outfile),
+    minifySyntax: true,
     bundle: true,
     write: false,
     platform: "node",
@@ -148,7 +172,11 @@ async function bundleApp(app: string, patches: readonly SourcePatch[]): Promise<
     loader: { ".sql": "text", ".css": "text", ".svg": "text", ".woff2": "binary" },
     logLevel: "silent",
     metafile: true,
-    plugins: [...(patches.length === 0 ? [] : [patching(patches)]), ownSourceMaps],
+    plugins: [
+      separating(Object.keys(parts)),
+      ...(patches.length === 0 ? [] : [patching(patches)]),
+      ownSourceMaps,
+    ],
   });
   await mkdir(dirname(outfile), { recursive: true });
   // The map first: a process that starts between the two reads a map that is too new, not one that is absent.
