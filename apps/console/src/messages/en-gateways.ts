@@ -7,8 +7,8 @@ export const gatewaysEn = {
     empty: "No gateways yet",
     emptyHint:
       "Without one nothing of a network reaches the internet but servers with a public address of their own.",
-    give: "Give a network a gateway",
-    giveTo: (network: string) => `Give ${network} a gateway`,
+    give: "Create gateway",
+    giveTo: (network: string) => `Create a gateway for ${network}`,
     firstNetwork: "A gateway belongs to a network, and there is none yet.",
     noNetworks: "Every network here has a gateway.",
     createTitle: (network: string) => `Gateway for ${network}`,

@@ -115,7 +115,7 @@ export const en = {
     lastSeen: (time: string) => `Last seen ${time}.`,
     noNews: (region: string, time: string, ago: string) =>
       `No news from region ${region} since ${time} (${ago}).`,
-    neverHeard: (region: string) => `Region ${region} has never been heard from.`,
+    neverHeard: (region: string) => `Region ${region} has never reported.`,
     noNewsMeans:
       "Its servers most likely keep running. They are shown as last reported, and new jobs wait until the region is back.",
     cloudInit: "First-boot setup",

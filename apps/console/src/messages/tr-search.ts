@@ -12,11 +12,11 @@ export const searchTr = {
     pages: "Git",
     acts: "İşlemler",
     create: {
-      server: "Sunucu kur",
+      server: "Sunucu oluştur",
       network: "Ağ oluştur",
       firewall: "Güvenlik duvarı oluştur",
-      gateway: "Bir ağa geçit ver",
-      publicIp: "Genel IP al",
+      gateway: "Ağ geçidi oluştur",
+      publicIp: "Genel IP ayır",
       sshKey: "SSH anahtarı ekle",
     },
     kinds: {
@@ -36,7 +36,7 @@ export const searchTr = {
     title: "Klavye kısayolları",
     palette: "Her şeyde ara veya bir yere git",
     filter: "Listenin süzgecine git",
-    create: "Sunucu kur",
+    create: "Sunucu oluştur",
     help: "Bu kısayollar",
     after: "sonra",
   },

@@ -124,7 +124,7 @@ export const tr = {
     lastSeen: (time: string) => `Son görülme: ${time}.`,
     noNews: (region: string, time: string, ago: string) =>
       `${region} bölgesinden haber yok: ${time} (${ago}).`,
-    neverHeard: (region: string) => `${region} bölgesinden hiç haber alınmadı.`,
+    neverHeard: (region: string) => `${region} bölgesi henüz hiç bildirimde bulunmadı.`,
     noNewsMeans:
       "Sunucuları büyük olasılıkla çalışmayı sürdürüyor. Gösterilenler o ana aittir; şimdi istediğiniz işler bölge geri gelince yapılır.",
     cloudInit: "İlk açılış kurulumu",
@@ -659,7 +659,7 @@ export const tr = {
   },
   networks: {
     title: "Ağlar",
-    lead: "Her özel ağ kendi başına bir dünyadır: ikisi arasında yol yoktur.",
+    lead: "Ağlar birbirinden yalıtılmıştır.",
     made: "oluşturulma:",
     create: "Ağ oluştur",
     empty: "Henüz ağ yok",

@@ -6,6 +6,7 @@ import { labelErrorText, typedLabels } from "../../label-form.ts";
 import { renderPage } from "../../layout/document.tsx";
 import type { PageBanner } from "../../page-banner.ts";
 import { postedKey, postedValues } from "../../posted-form.ts";
+import { reachableFirst } from "../../reachable-first.ts";
 import { type RefusedForm, refuseForm } from "../../refused-form.ts";
 import { may } from "../../session.ts";
 import { CreateNetworkPage } from "./create-page.tsx";
@@ -56,7 +57,7 @@ async function show(
     renderPage(
       <CreateNetworkPage
         view={context.get("view")}
-        regions={catalog.regions}
+        regions={reachableFirst(catalog.regions)}
         form={form}
         banner={banner}
         idempotencyKey={crypto.randomUUID()}

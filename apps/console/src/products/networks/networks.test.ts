@@ -146,6 +146,8 @@ test("a network is created on a page that the list links to, and a refusal is sh
   const list = await ada.page("/networks");
   expect(list).toContain('href="/networks/new"');
   expect(list).not.toContain('action="/networks/new"');
+  // The default is a region that can be reached, and not the first by name.
+  expect(await ada.page("/networks/new")).toMatch(/<select[^>]* name="region"[^>]*><option value="ist1"/);
   const fields = { name: "extra", region: "ist1", cidr: "" };
   const made = await ada.submit("/networks/new", "/networks/new", fields);
   const created = (await world.real.list("/networks")).find(({ name }) => name === "extra");

@@ -6,6 +6,7 @@ import { labelErrorText, typedLabels } from "../../label-form.ts";
 import { renderPage } from "../../layout/document.tsx";
 import type { PageBanner } from "../../page-banner.ts";
 import { postedKey, postedValues } from "../../posted-form.ts";
+import { reachableFirst } from "../../reachable-first.ts";
 import { type RefusedForm, refuseForm } from "../../refused-form.ts";
 import { may } from "../../session.ts";
 import { CreatePublicIpPage } from "./create-page.tsx";
@@ -57,7 +58,7 @@ async function show(
     renderPage(
       <CreatePublicIpPage
         view={context.get("view")}
-        regions={catalog.regions}
+        regions={reachableFirst(catalog.regions)}
         form={form}
         banner={banner}
         idempotencyKey={crypto.randomUUID()}

@@ -341,7 +341,7 @@ describe("the list", () => {
     await becomeStale(world.real, id, 600);
     expect(await ada.page("/servers")).toContain("as of 10 minutes ago");
     // The agent of Ankara is unreachable in the catalogue.
-    expect(await ada.page("/servers")).toContain("Region Ankara 1 has never been heard from.");
+    expect(await ada.page("/servers")).toContain("Region Ankara 1 has never reported.");
   });
 });
 
