@@ -1,3 +1,5 @@
+import { addMember } from "@kule/api/testing/add-member";
+import { ApiCaller } from "@kule/api/testing/api-caller";
 import { probeChromium } from "@kule/testing/chromium";
 import { requirePart } from "@kule/testing/parts";
 import type { Browser, Page } from "playwright-core";
@@ -11,19 +13,20 @@ import {
   takeScreenshots,
   type WatchedPage,
 } from "./testing/browser.ts";
-import type { ConsoleWorld } from "./testing/console-world.ts";
-import { fakeId } from "./testing/fake-records.ts";
-import { panelInBrowser } from "./testing/panel-in-browser.ts";
+import type { PanelWorld } from "./testing/panel-world.ts";
+import { done } from "./testing/scene-api.ts";
+import { sceneInBrowser } from "./testing/scene-in-browser.ts";
+import { type People, people } from "./testing/scenes/people.ts";
 
 const part = await requirePart("chromium", probeChromium, import.meta.filename);
 
 describe.skipIf(part.missing)("people of an organisation in a browser", { timeout: 180_000 }, () => {
   let browser: Browser;
-  let world: ConsoleWorld;
+  let world: PanelWorld<People>;
   let watched: WatchedPage;
   let page: Page;
 
-  panelInBrowser(30_000, (panel) => {
+  sceneInBrowser(people, 30_000, (panel) => {
     ({ browser, world, watched, page } = panel);
   });
 
@@ -75,6 +78,8 @@ describe.skipIf(part.missing)("people of an organisation in a browser", { timeou
     expect((await page.textContent(".banner[data-kind=notice]"))?.toLocaleLowerCase(locale)).toContain(
       changed,
     );
+    const joined = (await world.real.list("/members")).find(({ user }) => user.email === email);
+    expect(joined?.role).toBe("member");
     expect(complaintsBeyond(watched)).toEqual([]);
   });
 
@@ -83,12 +88,11 @@ describe.skipIf(part.missing)("people of an organisation in a browser", { timeou
     watched = await openPage(browser, { javaScriptEnabled: false });
     page = watched.page;
     page.setDefaultTimeout(30_000);
-    const ada = world.api.state.users[0];
-    world.api.state.memberships.push({
-      user: ada?.id ?? "",
-      organisation: { id: fakeId("org"), slug: "beta", name: "Beta Works" },
-      role: "viewer",
-    });
+    const { ada } = world.facts.people;
+    const { operator } = world.real;
+    const beta = await done(operator.post("/organisations", { slug: "beta", name: "Beta Works" }));
+    const betas = new ApiCaller(world.real.app, operator.token, { "Kule-Organisation": beta.id });
+    await addMember(betas, { email: ada.email, role: "viewer", password: ada.password });
     await signIn(page, world.url);
     await page.click("a.organisation");
     await page.waitForURL("**/switch-organisation");
