@@ -10,44 +10,44 @@ import {
   takeScreenshots,
   type WatchedPage,
 } from "./testing/browser.ts";
-import type { ConsoleWorld } from "./testing/console-world.ts";
-import { panelInBrowser } from "./testing/panel-in-browser.ts";
-import { seedNetworks } from "./testing/seed-networks.ts";
+import type { PanelWorld } from "./testing/panel-world.ts";
+import { done } from "./testing/scene-api.ts";
+import { sceneInBrowser } from "./testing/scene-in-browser.ts";
+import { networks } from "./testing/scenes/networks.ts";
+import type { FactsOf } from "./testing/scenes/scene.ts";
 
 const part = await requirePart("chromium", probeChromium, import.meta.filename);
 
 describe.skipIf(part.missing)("several servers at once in a browser", { timeout: 120_000 }, () => {
   let browser: Browser;
-  let world: ConsoleWorld;
+  let world: PanelWorld<FactsOf<typeof networks>>;
   let watched: WatchedPage;
   let page: Page;
 
-  panelInBrowser(25_000, async (panel) => {
+  sceneInBrowser(networks, 25_000, async (panel) => {
     ({ browser, world, watched, page } = panel);
-    seedNetworks(world.api.state);
-    const { state } = world.api;
-    for (const { id, status } of state.servers) state.changeServer(id, { status });
     await signIn(page, world.url);
   });
 
   const ticked = () => page.locator("input[name=ids]:checked").count();
 
   test("boxes stay checked while the list refreshes itself, and the next page shows what the action will do", async () => {
-    const { state } = world.api;
+    const { acme, agent } = world.real;
+    const { "app-1": first, "app-2": second } = world.facts.servers;
+    const statuses = () =>
+      Promise.all([first, second].map(async (id) => (await world.real.read(`/servers/${id}`)).status));
     expect(await page.isVisible(".selection-bar")).toBe(false);
-    const [first, second] = ["app-1", "app-2"].map(
-      (name) => state.servers.find((server) => server.name === name)?.id ?? "",
-    );
     await page.check(`#choose-${first}`);
     await page.check(`#choose-${second}`);
     expect(await page.isVisible(".selection-bar")).toBe(true);
     // The list is replaced, with a row that has changed.
-    state.changeServer(second ?? "", { status: "stopping" });
-    await page.waitForSelector(`#${second} >> text=stopping`);
+    await done(acme.post(`/servers/${second}/power`, { action: "reboot" }));
+    await page.waitForSelector(`#${second} >> text=rebooting`);
     expect(await ticked()).toBe(2);
     expect(await accessibilityProblems(page)).toEqual([]);
     await takeScreenshots(page, "servers-chosen");
-    state.changeServer(second ?? "", { status: "running" });
+    await agent.work();
+    expect(await statuses()).toEqual(["running", "running"]);
     await page.selectOption(".selection-bar select", "shutdown");
     await page.click(".selection-bar button");
     await page.waitForURL("**/servers/selected?**");
@@ -58,7 +58,7 @@ describe.skipIf(part.missing)("several servers at once in a browser", { timeout:
     await page.waitForSelector("h1:text-is('Requested')");
     expect(await accessibilityProblems(page)).toEqual([]);
     await takeScreenshots(page, "servers-selected-end");
-    expect([first, second].map((id) => state.server(id)?.status)).toEqual(["stopping", "stopping"]);
+    expect(await statuses()).toEqual(["stopping", "stopping"]);
     expect(complaintsBeyond(watched)).toEqual([]);
   });
 
