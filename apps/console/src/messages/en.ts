@@ -450,6 +450,8 @@ export const en = {
     addKeySubmit: "Add and choose",
     network: "Private network",
     networkDefault: "The default network (created if there is none)",
+    networkOnly: "The only subnet of the region",
+    networkMissing: "Choose a subnet",
     subnetOption: (subnet: string, cidr: string, tier: string) => `${subnet} · ${cidr} · ${tier}`,
     name: "Name",
     nameHint: "Becomes the virtual machine's name and the host name inside it.",

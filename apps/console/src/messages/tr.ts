@@ -453,6 +453,8 @@ export const tr = {
     addKeySubmit: "Ekle ve seç",
     network: "Özel ağ",
     networkDefault: "Varsayılan ağ (yoksa oluşturulur)",
+    networkOnly: "Bölgenin tek alt ağı",
+    networkMissing: "Bir alt ağ seçin",
     subnetOption: (subnet: string, cidr: string, tier: string) => `${subnet} · ${cidr} · ${tier}`,
     name: "Ad",
     nameHint: "Sanal makinenin adı ve içindeki makine adı olur.",

@@ -1,6 +1,7 @@
 import { Problem, SelectField, TextField } from "../../layout/fields.tsx";
 import { Icon } from "../../layout/icons.tsx";
 import { LabelsField } from "../../layout/more-fields.tsx";
+import type { View } from "../../layout/view.ts";
 import { may } from "../../session.ts";
 import { takesSshKeys } from "./create-values.ts";
 import type { CreatePageProps } from "./props.ts";
@@ -107,7 +108,8 @@ export function AccessChoice({ view, catalog, form, sshKeys, problems }: CreateP
 
 export function NetworkChoice({ view, form, networks, problems }: CreatePageProps) {
   const { messages } = view;
-  const here = networks.filter(({ region, subnets }) => region === form.region && subnets.length > 0);
+  const inRegion = networks.filter(({ region }) => region === form.region);
+  const here = inRegion.filter(({ subnets }) => subnets.length > 0);
   return (
     <div class="field" data-invalid={problems.subnet_id === undefined ? undefined : "true"}>
       <label for="field-subnet_id">{messages.create.network}</label>
@@ -117,7 +119,7 @@ export function NetworkChoice({ view, form, networks, problems }: CreatePageProp
         aria-describedby={problems.subnet_id === undefined ? undefined : "subnet_id-problem"}
       >
         <option value="" selected={form.subnetId === ""}>
-          {messages.create.networkDefault}
+          {unnamedSubnetText(view, inRegion)}
         </option>
         {here.map((network) => (
           <optgroup label={network.name}>
@@ -132,6 +134,16 @@ export function NetworkChoice({ view, form, networks, problems }: CreatePageProp
       <Problem name="subnet_id" problems={problems.subnet_id} />
     </div>
   );
+}
+
+/** Where the API puts a server whose request names no subnet; with several and no default, it requires one. */
+function unnamedSubnetText({ messages }: View, inRegion: CreatePageProps["networks"]): string {
+  const { networkDefault, networkOnly, networkMissing } = messages.create;
+  const hasDefault = inRegion.some(
+    ({ is_default, subnets }) => is_default && subnets.some(({ name }) => name === "app"),
+  );
+  if (inRegion.length === 0 || hasDefault) return networkDefault;
+  return inRegion.flatMap(({ subnets }) => subnets).length === 1 ? networkOnly : networkMissing;
 }
 
 /** None, a new one, or one that the organisation has reserved and not attached. */

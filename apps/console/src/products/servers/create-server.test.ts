@@ -120,6 +120,33 @@ test("a region that has no images says so beside them, in both languages, and no
   expect(world.api.sent).toEqual([]);
 });
 
+test("the first choice of a subnet is where the API puts a server without one, or asks for a choice", async () => {
+  const { acme } = world.real;
+  /** The text of the choice, and whether the check finds nothing wrong with it. */
+  const first = async () => {
+    const answer = await ada.submit("/servers/new", "/servers/new/preview", { ...choices, name: "web-1" });
+    const page = await answer.text();
+    const text = /<option value="" selected[^>]*>\s*([^<]+?)\s*<[\s\S]*<\/select>/.exec(
+      /<select id="field-subnet_id"[\s\S]*?<\/select>/.exec(page)?.[0] ?? "",
+    )?.[1];
+    return [text, page.includes('class="ready"')];
+  };
+  const addNetwork = async (name: string) =>
+    (await done(acme.post("/networks", { name, region: "ist1" }))).network.id;
+  const addSubnet = (network: string, name: string) =>
+    done(acme.post(`/networks/${network}/subnets`, { name, tier: "app" }));
+  const byDefault = ["The default network (created if there is none)", true];
+  expect(await first()).toEqual(byDefault);
+  const shop = await addNetwork("shop");
+  expect(await first()).toEqual(["Choose a subnet", false]);
+  await addSubnet(shop, "app");
+  expect(await first()).toEqual(["The only subnet of the region", true]);
+  await addSubnet(shop, "jobs");
+  expect(await first()).toEqual(["Choose a subnet", false]);
+  await addSubnet(await addNetwork("default"), "app");
+  expect(await first()).toEqual(byDefault);
+});
+
 test("a package that is too small for an image names the smallest one that fits", async () => {
   const response = await ada.submit("/servers/new", "/servers/new/preview", {
     ...choices,
