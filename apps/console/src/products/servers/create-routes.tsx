@@ -24,6 +24,7 @@ import {
   readCreateForm,
   toCreateBody,
   withChoicesOfRegion,
+  withSubnetOfRegion,
 } from "./create-values.ts";
 import { packPassword } from "./password-once.ts";
 import type { CreatePageProps } from "./props.ts";
@@ -101,7 +102,7 @@ export function createServerRoutes({ cookies }: ConsoleServices): Hono<ConsoleEn
 }
 
 const fittedForm = (choices: Choices, form: CreateForm): CreateForm =>
-  withChoicesOfRegion(fitted(choices.catalog, form), choices);
+  withSubnetOfRegion(withChoicesOfRegion(fitted(choices.catalog, form), choices), choices.networks);
 
 function create(api: ApiClient, catalog: Schemas["Catalog"], form: CreateForm) {
   return attempt(

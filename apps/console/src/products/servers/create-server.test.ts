@@ -147,6 +147,17 @@ test("the first choice of a subnet is where the API puts a server without one, o
   expect(await first()).toEqual(byDefault);
 });
 
+test("a subnet that was chosen is no choice in another region", async () => {
+  const { acme } = world.real;
+  const { network } = await done(acme.post("/networks", { name: "shop", region: "ank1" }));
+  const { subnet } = await done(acme.post(`/networks/${network.id}/subnets`, { name: "app", tier: "app" }));
+  const fields = { ...choices, name: "web-1", subnet_id: subnet.id };
+  const page = await (await ada.submit("/servers/new", "/servers/new/preview", fields)).text();
+  expect(page).not.toContain(subnet.id);
+  expect(page).toContain('class="ready"');
+  expect(world.api.sent.at(-1)?.body).not.toHaveProperty("subnet_id");
+});
+
 test("a package that is too small for an image names the smallest one that fits", async () => {
   const response = await ada.submit("/servers/new", "/servers/new/preview", {
     ...choices,

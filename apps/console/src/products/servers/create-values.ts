@@ -112,6 +112,17 @@ export function withChoicesOfRegion(
   };
 }
 
+/** The form while a person chooses, without the subnet of a region that is no longer the chosen one. */
+export function withSubnetOfRegion(
+  form: CreateForm,
+  networks: readonly { readonly region: string; readonly subnets: readonly { readonly id: string }[] }[],
+): CreateForm {
+  const isElsewhere = networks.some(
+    ({ region, subnets }) => region !== form.region && subnets.some(({ id }) => id === form.subnetId),
+  );
+  return isElsewhere ? { ...form, subnetId: "" } : form;
+}
+
 export type PackageOffer = {
   readonly package: Schemas["Package"];
   /** The image that requires more than this package has; null when the package can be chosen. */
