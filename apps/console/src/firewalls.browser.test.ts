@@ -1,3 +1,4 @@
+import type { Schemas } from "@kule/contract/schemas";
 import { probeChromium } from "@kule/testing/chromium";
 import { requirePart } from "@kule/testing/parts";
 import type { Browser, Page } from "playwright-core";
@@ -10,30 +11,34 @@ import {
   takeScreenshots,
   type WatchedPage,
 } from "./testing/browser.ts";
-import type { ConsoleWorld } from "./testing/console-world.ts";
-import { fakeAttachment, fakeFirewall } from "./testing/fake-firewalls.ts";
-import { panelInBrowser } from "./testing/panel-in-browser.ts";
-import { seedNetworks } from "./testing/seed-networks.ts";
+import type { PanelWorld } from "./testing/panel-world.ts";
+import { done } from "./testing/scene-api.ts";
+import { sceneInBrowser } from "./testing/scene-in-browser.ts";
+import { networks } from "./testing/scenes/networks.ts";
+import type { FactsOf } from "./testing/scenes/scene.ts";
 
 const part = await requirePart("chromium", probeChromium, import.meta.filename);
 
 describe.skipIf(part.missing)("firewalls in a browser", { timeout: 120_000 }, () => {
   let browser: Browser;
-  let world: ConsoleWorld;
+  let world: PanelWorld<FactsOf<typeof networks>>;
   let watched: WatchedPage;
   let page: Page;
 
-  panelInBrowser(25_000, (panel) => {
+  sceneInBrowser(networks, 25_000, (panel) => {
     ({ browser, world, watched, page } = panel);
-    seedNetworks(world.api.state);
   });
+
+  /** @returns its id */
+  async function createFirewall(body: object): Promise<string> {
+    return (await done(world.real.acme.post("/firewalls", { region: "ist1", ...body }))).firewall.id;
+  }
 
   for (const [language, locale, width] of [
     ["English", "en-GB", 1360],
     ["Turkish", "tr-TR", 390],
   ] as const)
     test(`one is chosen for a server before there is one, in ${language}`, async () => {
-      const { state } = world.api;
       await watched.context.close();
       watched = await openPage(browser, { locale });
       page = watched.page;
@@ -44,64 +49,69 @@ describe.skipIf(part.missing)("firewalls in a browser", { timeout: 120_000 }, ()
       // Without any firewall the form explains what one is for, and links to the create form.
       expect(await page.getAttribute("#firewalls .hint a", "href")).toBe("/firewalls/new");
       expect(await accessibilityProblems(page)).toEqual([]);
-      const web = fakeFirewall({
+      const subnet = world.facts.subnets.app ?? "";
+      const web = await createFirewall({
         name: "web",
         description: "What the shop lets in",
         rules: [{ protocol: "tcp", ports: ["443"], peers: [{ any: true }] }],
       });
-      const away = fakeFirewall({ name: "away", region: "ank1" });
-      state.firewalls.push(web, away);
+      const away = await createFirewall({ name: "away", region: "ank1" });
       await page.goto(`${world.url}/servers/new`);
       await page.fill("input[name=name]", "walled");
+      await page.selectOption("#field-subnet_id", subnet);
       await page.waitForSelector("#check-result .ready");
       expect(await page.locator("#firewalls input[type=checkbox]").count()).toBe(1);
-      await page.check(`#firewall-${web.id}`);
+      await page.check(`#firewall-${web}`);
       await page.waitForSelector("#create-summary dd >> text=web");
       await page.waitForSelector("#check-result .ready");
-      expect(await page.textContent("#create-call")).toContain(web.id);
+      expect(await page.textContent("#create-call")).toContain(web);
       expect(await page.evaluate("document.documentElement.scrollWidth")).toBeLessThanOrEqual(width);
       expect(await accessibilityProblems(page)).toEqual([]);
       await takeScreenshots(page, `create-firewalls-${language}`);
       await page.setViewportSize({ width, height: 844 });
       // Another region has other firewalls.
       await page.check("#region-ank1");
-      await page.waitForSelector(`#firewall-${away.id}`);
+      await page.waitForSelector(`#firewall-${away}`);
       expect(await page.locator("#create-summary dd >> text=web").count()).toBe(0);
       await page.check("#region-ist1");
-      await page.check(`#firewall-${web.id}`);
+      await page.selectOption("#field-subnet_id", subnet);
+      await page.check(`#firewall-${web}`);
       await page.waitForSelector("#create-summary dd >> text=web");
       await page.waitForSelector("#check-result .ready");
       await page.click("#create-summary button[value=create]");
       await page.waitForURL(/\/servers\/srv_/);
-      expect(state.servers.find(({ name }) => name === "walled")?.firewall_ids).toEqual([web.id]);
+      const walled = new URL(page.url()).pathname.split("/")[2];
+      expect(await world.real.read(`/servers/${walled}`)).toMatchObject({
+        name: "walled",
+        firewall_ids: [web],
+      });
       await page.click(".tabs a[href$='/network']");
-      await page.waitForSelector(`#firewalls a[href='/firewalls/${web.id}']`);
+      await page.waitForSelector(`#firewalls a[href='/firewalls/${web}']`);
       expect(watched.complaints).toEqual([]);
     });
 
   test("a firewall that is deleted while a server's form is filled in is an error at the choice", async () => {
-    const { state } = world.api;
-    const web = fakeFirewall({ name: "web" });
-    state.firewalls.push(web);
+    const web = await createFirewall({ name: "web" });
     await signIn(page, world.url);
     await page.goto(`${world.url}/servers/new`);
     await page.fill("input[name=name]", "walled");
-    await page.check(`#firewall-${web.id}`);
+    await page.selectOption("#field-subnet_id", world.facts.subnets.app ?? "");
+    await page.check(`#firewall-${web}`);
     await page.waitForSelector("#create-summary dd >> text=web");
     await page.waitForSelector("#check-result .ready");
-    state.firewalls.length = 0;
+    await done(world.real.acme.delete(`/firewalls/${web}`));
     await page.click("#create-summary button[value=create]");
     await page.waitForSelector("#firewalls #firewall_ids-problem");
     expect(await page.inputValue("input[name=name]")).toBe("walled");
     expect(complaintsBeyond(watched, 422)).toEqual([]);
   });
 
-  /** A firewall with rules of every kind. */
-  function seedFirewall(): string {
-    const { state } = world.api;
-    const [network] = state.networks;
-    const office = fakeFirewall({ name: "office", description: "who may manage" });
-    const web = fakeFirewall({
+  /** A firewall with rules of every kind, attached in every way: applied and on its way. */
+  async function seedFirewall(): Promise<string> {
+    const { acme, agent } = world.real;
+    const { servers, subnets } = world.facts;
+    const office = await createFirewall({ name: "office", description: "who may manage" });
+    const web = await createFirewall({
       name: "web",
       description: "What the shop lets in",
       rules: [
@@ -109,13 +119,13 @@ describe.skipIf(part.missing)("firewalls in a browser", { timeout: 120_000 }, ()
         {
           protocol: "tcp",
           ports: ["22"],
-          peers: [{ cidr: "192.0.2.0/24" }, { firewall_id: office.id }],
+          peers: [{ cidr: "192.0.2.0/24" }, { firewall_id: office }],
           priority: 500,
           description: "Administrators",
         },
         {
           protocol: "any",
-          peers: [{ subnet_id: network?.subnets[0]?.id ?? "" }, { label_selector: "role=worker" }],
+          peers: [{ subnet_id: subnets.app }, { label_selector: "role=worker" }],
           priority: 1200,
         },
         {
@@ -135,17 +145,16 @@ describe.skipIf(part.missing)("firewalls in a browser", { timeout: 120_000 }, ()
         },
       ],
     });
-    web.attachments.push(
-      { ...fakeAttachment(state, { server_id: state.servers[0]?.id ?? "" }) },
-      { ...fakeAttachment(state, { subnet_id: network?.subnets[0]?.id ?? "" }), status: "pending" },
-      { ...fakeAttachment(state, { label_selector: "role=web" }) },
-    );
-    state.firewalls.push(web, office);
-    return web.id;
+    const attach = (target: object) => done(acme.post(`/firewalls/${web}/attachments`, target));
+    await attach({ server_id: servers["app-1"] });
+    await agent.work();
+    await attach({ subnet_id: subnets.app });
+    await attach({ label_selector: "role=web" });
+    return web;
   }
 
   test("rules are added, changed, moved and removed as one form, and saved together", async () => {
-    const id = seedFirewall();
+    const id = await seedFirewall();
     await signIn(page, world.url);
     await page.goto(`${world.url}/firewalls`);
     expect(await accessibilityProblems(page)).toEqual([]);
@@ -188,8 +197,8 @@ describe.skipIf(part.missing)("firewalls in a browser", { timeout: 120_000 }, ()
     await expect.poll(() => page.locator(".rule-editor tbody").count()).toBe(5);
     await page.click(".rule-save button");
     await page.waitForSelector("text=The rules are saved");
-    const saved = world.api.state.firewalls.find((firewall) => firewall.id === id)?.rules;
-    expect(saved?.map(({ direction, ports, priority }) => [direction, ports.join(), priority])).toEqual([
+    const saved: Schemas["Firewall"] = await world.real.read(`/firewalls/${id}`);
+    expect(saved.rules.map(({ direction, ports, priority }) => [direction, ports.join(), priority])).toEqual([
       ["in", "22", 500],
       ["in", "80,443", 1000],
       ["in", "", 1200],
@@ -200,10 +209,11 @@ describe.skipIf(part.missing)("firewalls in a browser", { timeout: 120_000 }, ()
   });
 
   test("a test is answered in place, and names the deciding rule", async () => {
-    const id = seedFirewall();
+    const id = await seedFirewall();
     await signIn(page, world.url);
     await page.goto(`${world.url}/firewalls/${id}`);
     await page.selectOption("#test-from", "address");
+    await page.selectOption("#test-to", world.facts.servers["app-1"] ?? "");
     await page.fill("input[name=from_address]", "198.51.100.7");
     await page.fill("#test-port", "443");
     await page.click("#test button[type=submit]");
@@ -223,9 +233,9 @@ describe.skipIf(part.missing)("firewalls in a browser", { timeout: 120_000 }, ()
   });
 
   test("a server's page shows its firewalls, and attaches another", async () => {
-    seedFirewall();
+    await seedFirewall();
     await signIn(page, world.url);
-    await page.goto(`${world.url}/servers/${world.api.state.servers[0]?.id}/network`);
+    await page.goto(`${world.url}/servers/${world.facts.servers["app-1"]}/network`);
     expect(await page.locator("#firewalls .address-row").count()).toBe(3);
     expect(await accessibilityProblems(page)).toEqual([]);
     await page.locator("#firewalls").scrollIntoViewIfNeeded();
