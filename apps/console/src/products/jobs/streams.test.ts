@@ -1,7 +1,7 @@
 import type { ApiClient } from "@kule/contract/client";
 import type { Schemas } from "@kule/contract/schemas";
 import { expect, test } from "vitest";
-import { fakeJob } from "../../testing/fake-records.ts";
+import { jobRecord } from "../../testing/job-record.ts";
 import { createJobStreams } from "./streams.ts";
 
 type Answer = {
@@ -39,7 +39,7 @@ function scripted(...answers: Answer[]) {
   return { client: client as unknown as ApiClient, asked };
 }
 
-const job = fakeJob("ServerCreate", "srv_1", "Ada");
+const job = jobRecord();
 const at = (progress: number): Schemas["Job"] => ({ ...job, status: "running", progress });
 const done: Schemas["Job"] = { ...job, status: "succeeded", done: true, progress: 100 };
 const never = () => new AbortController().signal;
