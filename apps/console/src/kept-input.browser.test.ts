@@ -3,10 +3,13 @@ import { requirePart } from "@kule/testing/parts";
 import type { Page, Route } from "playwright-core";
 import { describe, expect, test } from "vitest";
 import { signIn, signInAsOperator } from "./testing/browser.ts";
-import type { ConsoleWorld } from "./testing/console-world.ts";
 import { crawl } from "./testing/crawl.ts";
-import { panelInBrowser } from "./testing/panel-in-browser.ts";
-import { seedEverything } from "./testing/seed-everything.ts";
+import type { PanelWorld } from "./testing/panel-world.ts";
+import { done } from "./testing/scene-api.ts";
+import { sceneInBrowser } from "./testing/scene-in-browser.ts";
+import { everything } from "./testing/scenes/everything.ts";
+import type { FactsOf } from "./testing/scenes/scene.ts";
+import { endSessions } from "./testing/visitor-session.ts";
 
 const part = await requirePart("chromium", probeChromium, import.meta.filename);
 
@@ -27,16 +30,22 @@ const typedInto =
   "input:is([type=text], [type=search], [type=number], [type=email]):not([readonly]), textarea";
 
 describe.skipIf(part.missing)("the input of a form", { timeout: 600_000 }, () => {
-  let world: ConsoleWorld;
+  let world: PanelWorld<FactsOf<typeof everything>>;
   let page: Page;
 
-  panelInBrowser(20_000, (panel) => {
+  sceneInBrowser(everything, 20_000, async (panel) => {
     ({ world, page } = panel);
-    seedEverything(world.api.state);
+    // The first network of the list is the one that is visited: one with servers has more forms.
+    const { shop } = world.facts.networks;
+    await world.real.sql("update network set created_at = clock_timestamp() where id = $1", [shop]);
   });
 
   test.each([
-    ["member", "/servers", ["create-choices", "rules-form", "resize-form", "/jobs", "/servers", "/search"]],
+    [
+      "member",
+      "/servers",
+      ["create-choices", "rules-form", "resize-form", "/networks/*", "/jobs", "/servers", "/search"],
+    ],
     ["operator", "/operator", ["import-choices"]],
   ] as const)(
     "stays in every form of a %s that asks for a part of its page, whatever comes back",
@@ -61,7 +70,7 @@ describe.skipIf(part.missing)("the input of a form", { timeout: 600_000 }, () =>
     await page.click("#add-key > summary");
     await page.fill("input[name=new_key_name]", "new laptop");
     await page.fill("textarea[name=new_key_text]", "ssh-ed25519 AAAA");
-    world.api.state.sessions.clear();
+    await endSessions(world, "ada");
     await page.fill("input[name=name]", "typed-before");
     const problem = page.locator("[data-request-problem]");
     await problem.waitFor();
@@ -81,31 +90,33 @@ describe.skipIf(part.missing)("the input of a form", { timeout: 600_000 }, () =>
     await page.goto(`${world.url}/networks/new`);
     const name = "form[action='/networks/new'] input[name=name]";
     await page.fill(name, "between");
-    world.api.state.sessions.clear();
-    const before = world.api.state.networks.length;
+    await endSessions(world, "ada");
+    const networks = async () => (await world.real.list("/networks")).length;
+    const before = await networks();
     await page.click("form[action='/networks/new'] button[type=submit]");
     await signInHere("Your session has ended");
     await page.waitForURL("**/networks/new");
     await page.waitForSelector("[data-kept-form]");
     expect(await page.inputValue(name)).toBe("between");
-    expect(world.api.state.networks.length).toBe(before);
+    expect(await networks()).toBe(before);
     await page.click("form[action='/networks/new'] button[type=submit]");
     await page.waitForURL("**/networks/net_*");
-    expect(world.api.state.networks.length).toBe(before + 1);
+    expect(await networks()).toBe(before + 1);
     await page.goto(`${world.url}/networks/new`);
     expect(await page.inputValue(name)).toBe("");
   });
 
   test("is restored with the rows of a firewall's rules, and survives a change of the firewall", async () => {
     await signIn(page, world.url);
-    const [firewall] = world.api.state.firewalls;
-    await page.goto(`${world.url}/firewalls/${firewall?.id}/rules`);
+    const firewall = `/firewalls/${world.facts.firewalls.web}`;
+    await page.goto(`${world.url}${firewall}/rules`);
     const rows = await page.locator(".rule-editor tbody").count();
     await page.click("#add-rule");
     await expect.poll(() => page.locator(".rule-editor tbody").count()).toBe(rows + 1);
     const ports = page.locator(".rule-editor tbody").last().locator("input[name$=ports]");
     await ports.fill("8443");
-    world.api.state.sessions.clear();
+    await done(world.real.acme.put(`${firewall}/rules`, { rules: [] }));
+    await endSessions(world, "ada");
     await page.click(".rule-save button[type=submit]");
     await signInHere("Your session has ended");
     await page.waitForSelector("[data-kept-form]");
@@ -121,7 +132,7 @@ describe.skipIf(part.missing)("the input of a form", { timeout: 600_000 }, () =>
       field.value = ${JSON.stringify(secret)};
       field.dispatchEvent(new Event("input", { bubbles: true }));
     }`);
-    world.api.state.sessions.clear();
+    await endSessions(world, "ada");
     await page.evaluate(`document.querySelector("form:has(input[type=password])").requestSubmit()`);
     await page.waitForURL("**/sign-in?**");
     const remembered = () => page.evaluate("JSON.stringify(sessionStorage)");
@@ -136,12 +147,12 @@ describe.skipIf(part.missing)("the input of a form", { timeout: 600_000 }, () =>
 
   test("stays on a page whose list refreshes itself when the session ends", async () => {
     await signIn(page, world.url);
-    await page.goto(`${world.url}/firewalls/${world.api.state.firewalls[0]?.id}`);
+    await page.goto(`${world.url}/firewalls/${world.facts.firewalls.web}`);
     const field = `document.querySelector("main form[method=post] input[type=text]")`;
     await page.evaluate(
       `${field}.value = "half-typed"; ${field}.dispatchEvent(new Event("input", { bubbles: true }));`,
     );
-    world.api.state.sessions.clear();
+    await endSessions(world, "ada");
     await page.waitForSelector("[data-poll][data-htmx-powered]");
     await page.evaluate("document.querySelector('[data-poll]').dispatchEvent(new CustomEvent('refresh'))");
     await page.waitForSelector("[data-request-problem]");
