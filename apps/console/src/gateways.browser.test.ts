@@ -9,30 +9,31 @@ import {
   takeScreenshots,
   type WatchedPage,
 } from "./testing/browser.ts";
-import type { ConsoleWorld } from "./testing/console-world.ts";
-import { panelInBrowser } from "./testing/panel-in-browser.ts";
-import { seedNetworks } from "./testing/seed-networks.ts";
+import type { PanelWorld } from "./testing/panel-world.ts";
+import { sceneInBrowser } from "./testing/scene-in-browser.ts";
+import { networks } from "./testing/scenes/networks.ts";
+import type { FactsOf } from "./testing/scenes/scene.ts";
 
 const part = await requirePart("chromium", probeChromium, import.meta.filename);
 
 describe.skipIf(part.missing)("gateways in a browser", { timeout: 120_000 }, () => {
-  let world: ConsoleWorld;
+  let world: PanelWorld<FactsOf<typeof networks>>;
   let watched: WatchedPage;
   let page: Page;
 
-  panelInBrowser(25_000, async (panel) => {
+  sceneInBrowser(networks, 25_000, async (panel) => {
     ({ world, watched, page } = panel);
-    seedNetworks(world.api.state);
     await signIn(page, world.url);
   });
 
   test("a network gets a gateway, which forwards a port and shows when the edge has applied it", async () => {
     await page.goto(`${world.url}/gateways`);
     await page.click("#content a[href='/gateways/new']");
-    await page.waitForSelector("#content a[href^='/gateways/new?network=']");
+    const chosen = `#content a[href='/gateways/new?network=${world.facts.networks.shop}']`;
+    await page.waitForSelector(chosen);
     expect(await accessibilityProblems(page)).toEqual([]);
     await takeScreenshots(page, "gateway-network");
-    await page.click("#content a[href^='/gateways/new?network=']");
+    await page.click(chosen);
     await page.waitForSelector("input[name=network_id]", { state: "attached" });
     expect(await accessibilityProblems(page)).toEqual([]);
     await takeScreenshots(page, "gateway-create");
@@ -51,12 +52,8 @@ describe.skipIf(part.missing)("gateways in a browser", { timeout: 120_000 }, () 
     expect(await accessibilityProblems(page)).toEqual([]);
     await takeScreenshots(page, "gateway");
 
-    const [gateway] = world.api.state.gateways;
-    const [forward] = world.api.state.portForwards;
-    if (gateway === undefined || forward === undefined) throw new Error("no gateway");
-    gateway.status = "active";
-    gateway.job_id = null;
-    forward.status = "active";
+    expect(await page.locator("#forwards .status").getAttribute("data-tone")).toBe("busy");
+    await world.real.agent.work();
     await page.waitForSelector("#forwards .status[data-tone=good]");
     await page.goto(`${world.url}/gateways`);
     expect(await accessibilityProblems(page)).toEqual([]);
