@@ -3,25 +3,25 @@ import { requirePart } from "@kule/testing/parts";
 import type { Page } from "playwright-core";
 import { describe, expect, test } from "vitest";
 import { accessibilityProblems, signIn, takeScreenshots, type WatchedPage } from "./testing/browser.ts";
-import type { ConsoleWorld } from "./testing/console-world.ts";
-import { fakeGateway } from "./testing/fake-gateways.ts";
-import { panelInBrowser } from "./testing/panel-in-browser.ts";
-import { seedNetworks } from "./testing/seed-networks.ts";
+import type { PanelWorld } from "./testing/panel-world.ts";
+import { done } from "./testing/scene-api.ts";
+import { sceneInBrowser } from "./testing/scene-in-browser.ts";
+import { networks } from "./testing/scenes/networks.ts";
+import type { FactsOf } from "./testing/scenes/scene.ts";
 
 type Edges = { readonly left: number; readonly right: number };
 
 const part = await requirePart("chromium", probeChromium, import.meta.filename);
 
 describe.skipIf(part.missing)("the map of a network in a browser", { timeout: 120_000 }, () => {
-  let world: ConsoleWorld;
+  let world: PanelWorld<FactsOf<typeof networks>>;
   let watched: WatchedPage;
   let page: Page;
   let path: string;
 
-  panelInBrowser(25_000, async (panel) => {
+  sceneInBrowser(networks, 25_000, async (panel) => {
     ({ world, watched, page } = panel);
-    seedNetworks(world.api.state);
-    path = `${world.url}/networks/${world.api.state.networks[0]?.id}`;
+    path = `${world.url}/networks/${world.facts.networks.shop}`;
     await signIn(page, world.url);
   });
 
@@ -79,12 +79,11 @@ describe.skipIf(part.missing)("the map of a network in a browser", { timeout: 12
   test("the map follows changes without a reload, and links to servers", async () => {
     await page.goto(path);
     await page.waitForSelector(".map[data-size=wide] .map-internet");
-    const [subnet] = world.api.state.subnets;
-    if (subnet === undefined) throw new Error("no subnet");
-    subnet.egress = "gateway";
-    const [network] = world.api.state.networks;
-    if (network === undefined) throw new Error("no network");
-    world.api.state.gateways.push(fakeGateway("out", network, [subnet.id], "203.0.113.77"));
+    const { acme, agent } = world.real;
+    const { networks, subnets } = world.facts;
+    const body = { name: "out", network_id: networks.shop, subnet_ids: [subnets.app] };
+    await done(acme.post("/gateways", body));
+    await agent.work();
     await page.waitForSelector(".map[data-size=wide] .map-gateway");
     expect(await page.locator(".map[data-size=wide] .map-wires [data-out]").count()).toBe(1);
     expect(await accessibilityProblems(page)).toEqual([]);
