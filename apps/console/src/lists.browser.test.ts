@@ -10,29 +10,33 @@ import {
   takeScreenshots,
   type WatchedPage,
 } from "./testing/browser.ts";
-import type { ConsoleWorld } from "./testing/console-world.ts";
-import { panelInBrowser } from "./testing/panel-in-browser.ts";
-import { seedNetworks } from "./testing/seed-networks.ts";
+import type { PanelWorld } from "./testing/panel-world.ts";
+import { done } from "./testing/scene-api.ts";
+import { sceneInBrowser } from "./testing/scene-in-browser.ts";
+import { networks } from "./testing/scenes/networks.ts";
+import type { FactsOf } from "./testing/scenes/scene.ts";
+import { stopServer } from "./testing/server-states.ts";
 
 const part = await requirePart("chromium", probeChromium, import.meta.filename);
 
 describe.skipIf(part.missing)("a list that people work in, in a browser", { timeout: 120_000 }, () => {
   let browser: Browser;
-  let world: ConsoleWorld;
+  let world: PanelWorld<FactsOf<typeof networks>>;
   let watched: WatchedPage;
   let page: Page;
 
-  panelInBrowser(25_000, async (panel) => {
+  sceneInBrowser(networks, 25_000, async (panel) => {
     ({ browser, world, watched, page } = panel);
-    seedNetworks(world.api.state);
     await signIn(page, world.url);
   });
 
-  const idOf = (name: string) => world.api.state.servers.find((server) => server.name === name)?.id ?? "";
+  const idOf = (name: string) => world.facts.servers[name] ?? "";
+  /** The agent has not stopped it yet. */
+  const requestStop = (name: string) =>
+    done(world.real.acme.post(`/servers/${idOf(name)}/power`, { action: "stop" }));
   const heads = async (of: Page) => (await of.locator("#server-list thead th").allTextContents()).join(" ");
 
   test("a row's menu stays open, with the focus in it, while the list refreshes itself", async () => {
-    const { state } = world.api;
     const id = idOf("app-1");
     const menu = page.locator(`#acts-${id}`);
     await menu.locator("summary").focus();
@@ -43,13 +47,13 @@ describe.skipIf(part.missing)("a list that people work in, in a browser", { time
     await takeScreenshots(page, "servers-row-menu");
 
     // Another row changes first: the list was replaced, and the focus stays.
-    state.changeServer(idOf("app-2"), { status: "stopping" });
+    await requestStop("app-2");
     await page.waitForSelector(`#${idOf("app-2")} >> text=stopping`);
     expect(await menu.getAttribute("open")).not.toBeNull();
     expect(await menu.locator("a:focus").textContent()).toBe("Reboot");
 
     // Then its own row: an action that is no longer available is disabled with the reason.
-    state.changeServer(id, { status: "stopped" });
+    await stopServer(world.real, `/servers/${id}`);
     await page.waitForSelector(`#${id} >> text=stopped`);
     expect(await menu.getAttribute("open")).not.toBeNull();
     expect(await reboot.count()).toBe(0);
@@ -59,7 +63,7 @@ describe.skipIf(part.missing)("a list that people work in, in a browser", { time
     expect(await page.textContent("h1")).toBe("Start 1 server?");
     await page.click("main form button[type=submit]");
     await page.waitForSelector("h1:text-is('Requested')");
-    expect(state.server(id)?.status).toBe("starting");
+    expect((await world.real.read(`/servers/${id}`)).status).toBe("starting");
     expect(complaintsBeyond(watched)).toEqual([]);
   });
 
@@ -107,8 +111,7 @@ describe.skipIf(part.missing)("a list that people work in, in a browser", { time
     await page.waitForFunction("!document.querySelector('#server-list thead').textContent.includes('Image')");
     expect(new URL(page.url()).searchParams.get("q")).toBe("app");
     expect(await heads(page)).not.toContain("Package");
-    const { state } = world.api;
-    state.changeServer(idOf("app-2"), { status: "stopping" });
+    await requestStop("app-2");
     await page.waitForSelector(`#${idOf("app-2")} >> text=stopping`);
     expect(await heads(page)).not.toContain("Package");
     expect(world.api.calls.findLast((call) => call.startsWith("GET /servers?"))).toContain("limit=50");
