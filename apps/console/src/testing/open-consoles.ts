@@ -12,7 +12,8 @@ export async function openConsole(
   await api.sql(
     `with held as (
        insert into replica (id, address, secret, seen_at)
-       values ('rep_of_test', 'http://127.0.0.1:1', 'secret', clock_timestamp() + interval '1 hour') returning id
+       values ('rep_of_test', 'http://127.0.0.1:1', 'secret', clock_timestamp() + interval '1 day')
+       on conflict (id) do update set seen_at = excluded.seen_at returning id
      )
      update console_session
         set state = 'open', ticket_hash = null, replica_id = (select id from held), bytes_in = $2, bytes_out = $3,

@@ -1,13 +1,14 @@
 import { randomBytes } from "node:crypto";
 import { ed25519Line } from "@kule/api/testing/ssh-key-lines";
+import { openConsole } from "../open-consoles.ts";
 import { done } from "../scene-api.ts";
 import { networks } from "./networks.ts";
 import { sceneAfter } from "./scene.ts";
 
 /**
  * One of every resource and state with a page, so that every form and every link exists: a gateway with a port
- * forward, a firewall, a reserved address, a free public address, a key, tokens, a console, a running job of `app-1`,
- * a failed one of `app-2`, `app-3` in its removal, and a key of the agent that waits for approval.
+ * forward, a firewall, a reserved address, a free public address, a key, tokens, an open console and a running job of
+ * `app-1`, a failed one of `app-2`, `app-3` in its removal, and a key of the agent that waits for approval.
  */
 export const everything = sceneAfter("everything", networks, async (api, { networks, subnets, servers }) => {
   const { acme, agent, operator } = api;
@@ -37,7 +38,8 @@ export const everything = sceneAfter("everything", networks, async (api, { netwo
   const sshKey = await own("/ssh-keys", { name: "laptop", public_key: ed25519Line("ada@laptop") });
   const token = await own("/tokens", { name: "ci", role: "member" });
   await done(operator.post("/regions/ist1/agent-tokens", { name: "agent-1" }));
-  await own(`/servers/${servers["app-1"]}/console`, {});
+  const opened = await own(`/servers/${servers["app-1"]}/console`, {});
+  await openConsole(api, opened.session_id, { bytesIn: 412, bytesOut: 48_230 });
   await done(acme.delete(`/servers/${servers["app-3"]}`));
   await agent.work();
   const failed = await own(`/servers/${servers["app-2"]}/power`, { action: "reboot" });

@@ -1,16 +1,16 @@
 import { haveSecondFactor, linkProvider } from "../account-states.ts";
 import { haveDrift, haveStuckJobs } from "../region-troubles.ts";
-import { done, type SceneApi } from "../scene-api.ts";
+import type { SceneApi } from "../scene-api.ts";
 import { everything } from "./everything.ts";
 import { sceneAfter } from "./scene.ts";
 
 /**
  * Everything, and what an operator has to look at: VMs that differ, an incomplete scan, and stuck jobs. Ada has linked a
- * provider, Mia has a second factor, and a serial console of `app-1` is open. The first rows of lists are the ones whose
- * pages have most on them. Worlds of it call `refreshTroubles`.
+ * provider, and Mia has a second factor. The first rows of lists are the ones whose pages have most on them. Worlds of it
+ * call `refreshTroubles`.
  */
 export const troubled = sceneAfter("troubled", everything, async (api, facts) => {
-  const { jobs, people, subnets, servers } = facts;
+  const { jobs, people, subnets } = facts;
   const place = { subnet_id: subnets.app };
   await haveDrift(api, place);
   await haveStuckJobs(api, place);
@@ -20,7 +20,6 @@ export const troubled = sceneAfter("troubled", everything, async (api, facts) =>
   await listFirst(api, "job", "id", [jobs.running, jobs.failed]);
   await linkProvider(api, people.ada.id, "ada@acme.example");
   await haveSecondFactor(api, people.mia.id);
-  await openConsole(api, servers["app-1"] ?? "");
   return {};
 });
 
@@ -31,18 +30,5 @@ async function listFirst(api: SceneApi, table: string, by: string, first: readon
        then clock_timestamp() - make_interval(secs => array_position($1, ${by}))
        else created_at - interval '1 hour' end`,
     [first],
-  );
-}
-
-/** A session that has been opened and used, without its sockets. */
-async function openConsole(api: SceneApi, serverId: string): Promise<void> {
-  await done(api.acme.post(`/servers/${serverId}/console`, {}));
-  await api.sql(
-    `update console_session
-        set state = 'open', ticket_hash = null, replica_id = 'rep_gone', bytes_in = 412, bytes_out = 48230,
-            redeemed_at = clock_timestamp(), claimed_at = clock_timestamp(), opened_at = clock_timestamp(),
-            last_input_at = clock_timestamp()
-      where id = (select id from console_session where server_id = $1 order by created_at desc limit 1)`,
-    [serverId],
   );
 }
