@@ -15,11 +15,16 @@ export function haveProvider(): () => void {
   };
 }
 
-/** The person has linked an account at the provider. */
-export async function linkProvider(api: SceneApi, userId: string, email: string): Promise<void> {
+/** The person has linked an account at this provider, or at the one that issues so. */
+export async function linkProvider(
+  api: SceneApi,
+  userId: string,
+  email: string,
+  { issuer }: { readonly issuer: string } = provider,
+): Promise<void> {
   await api.sql(
     "insert into user_identity (id, user_id, issuer, subject, email) values ($1, $2, $3, $4, $4)",
-    [idOf("idn", userId), userId, provider.issuer, email],
+    [idOf("idn", userId), userId, issuer, email],
   );
 }
 

@@ -1,5 +1,6 @@
-import { newSoftPerson, ownAnswer, providerEntry } from "@kule/api/testing/soft-sign-ins";
+import { providerEntry } from "@kule/api/testing/soft-sign-ins";
 import { SoftProvider } from "@kule/testing/oidc/soft-provider";
+import { haveSecondFactor, linkProvider } from "./account-states.ts";
 import { crawl } from "./crawl.ts";
 import { type PanelWorld, startPanelWorld } from "./panel-world.ts";
 import { done } from "./scene-api.ts";
@@ -17,10 +18,10 @@ export type SeePage = (visitor: Visitor, path: string, html: string) => void;
 export async function startCompleteWorld(): Promise<CompleteWorld> {
   const provider = await SoftProvider.start();
   const world = await startPanelWorld(complete, { settings: { oidcProviders: [providerEntry(provider)] } });
-  const { password } = world.facts.people.ada;
-  const ada = elsewhere(world, "ada");
-  await done(ada.post("/me/proof", { password }));
-  await done(ada.post("/me/identities", await ownAnswer(ada, provider, newSoftPerson(), "link")));
+  const { id, email, password } = world.facts.people.ada;
+  await linkProvider(world.real, id, email, provider);
+  // Forms that change how Ada signs in are sent by this session.
+  await done(elsewhere(world, "ada").post("/me/proof", { password }));
   // Of another browser, which can be signed out.
   await new Visitor(world).signIn();
   return {
@@ -82,13 +83,7 @@ async function visitSecondFactors(world: CompleteWorld, ada: Explorer): Promise<
   await ada.followLinks("/account/proof");
   const setUp = await ada.visitor.submit("/account/security", "/account/two-factor/begin", {});
   ada.see("the page that sets an app up", await setUp.text());
-  const { id } = world.facts.people.ada;
-  await world.real.sql("update user_totp set confirmed_at = clock_timestamp() where user_id = $1", [id]);
-  await world.real.sql(
-    `insert into passkey (id, user_id, name, credential, public_key, sign_count, transports, is_synced)
-     values ('psk_06ex2v3m8n4k6q1r5s7t9w0y2z', $1, 'Laptop', 'credential', '', 0, '{}', false)`,
-    [id],
-  );
+  await haveSecondFactor(world.real, world.facts.people.ada.id);
   for (const path of ["/account/security", "/account/proof"]) await ada.visit(path);
 }
 

@@ -1,5 +1,6 @@
 import { ApiCaller } from "@kule/api/testing/api-caller";
 import { seenAs } from "@kule/api/testing/test-scanner";
+import { haveSecondFactor } from "../account-states.ts";
 import { openScanner } from "../scans.ts";
 import { done, type SceneApi } from "../scene-api.ts";
 import { everything } from "./everything.ts";
@@ -35,10 +36,7 @@ export const complete = sceneAfter("complete", everything, async (api, facts) =>
   await joinAnother(api, people);
   await own("/invitations", { email: "grete@example.org", role: "viewer" });
   const { secret } = await own("/invitations", { email: people.grace.email, role: "viewer" });
-  await api.sql(
-    "insert into user_totp (user_id, sealed_secret, confirmed_at) values ($1, '', now()), ($2, '', now())",
-    [people.mia.id, people.vera.id],
-  );
+  for (const { id } of [people.mia, people.vera]) await haveSecondFactor(api, id);
   return { invitation: secret as string };
 });
 
