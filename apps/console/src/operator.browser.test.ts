@@ -11,7 +11,8 @@ import {
   type WatchedPage,
 } from "./testing/browser.ts";
 import type { PanelWorld } from "./testing/panel-world.ts";
-import { foreignVm, haveDrift, haveStuckJobs, scanTwice } from "./testing/region-troubles.ts";
+import { haveDrift, haveStuckJobs } from "./testing/region-troubles.ts";
+import { foreignVm, scanSome } from "./testing/scans.ts";
 import { done } from "./testing/scene-api.ts";
 import { sceneInBrowser } from "./testing/scene-in-browser.ts";
 import type { FactsOf } from "./testing/scenes/scene.ts";
@@ -87,7 +88,7 @@ describe.skipIf(part.missing)("the operators' pages in a browser", { timeout: 24
   });
 
   test("the lists of an import follow the chosen VM, and the input is kept", async () => {
-    await scanTwice(world.real, [foreignVm(20_090), foreignVm(20_095, "billing.example.org")]);
+    await scanSome(world.real, [foreignVm(20_090), foreignVm(20_095, "billing.example.org")]);
     await signInAsOperator(page, world.url);
     await page.goto(`${world.url}/operator/import`);
     await page.check("input[value='20090']");

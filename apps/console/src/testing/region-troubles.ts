@@ -1,47 +1,24 @@
 import type { ClaimedJob } from "@kule/api/testing/test-agent";
-import { type SeenVm, seenAs, TestScanner } from "@kule/api/testing/test-scanner";
+import type { SeenVm } from "@kule/api/testing/test-scanner";
+import { createSeen, foreignVm, scanInPart, scanSome } from "./scans.ts";
 import { done, type SceneApi } from "./scene-api.ts";
 
-/** A VM that Kule did not create. */
-export function foreignVm(vmid: number, name = `vm-${vmid}`): SeenVm {
-  return { vmid, node: "pve1", type: "qemu", state: "seen", seen_after_ms: 0, power: "on", name };
-}
-
-/**
- * Two scans of region ist1, which is how often a difference must be seen to be reported, and an incomplete one. No other
- * VMs are looked for: those of a scene's servers are neither found nor missing.
- */
-export async function scanTwice(
-  api: SceneApi,
-  vms: readonly SeenVm[],
-  missing: readonly number[] = [],
-): Promise<void> {
-  // As the agent of the scene: another one would have to wait for the next scan.
-  const [last] = await api.sql("select agent_run from region_inventory where region = 'ist1'");
-  const scanner = new TestScanner(api.agent.api, last?.agent_run);
-  const absent = missing.map((vmid) => ({ vmid, seen_after_ms: 0 }));
-  for (let scan = 1; scan <= 2; scan++) {
-    const { pass } = await scanner.begin();
-    if (pass === null) throw new Error("another agent scans the region");
-    await scanner.batch(pass, 0, { vms, absent, end: { complete: true } });
-  }
-  // An agent that cannot ask a node says so, and its scan shows nothing as missing.
-  const { pass } = await scanner.begin();
-  await scanner.batch(pass ?? 0, 0, { end: { complete: false, trouble: "offline: pve3" } });
-}
-
-/** Region ist1 differs in every way, at a server `resized`, a server `lost` and at two VMs without a server. */
 type Drift = {
   /** The id of the server whose VM has other processors. */
   readonly changedId: string;
   readonly foreignVmid: number;
 };
 
-/** @param place of the servers, such as a subnet */
+/**
+ * Region ist1 differs in every way, at a server `resized`, a server `lost` and at two VMs without a server. Its last
+ * scan is incomplete.
+ *
+ * @param place of the servers, such as a subnet
+ */
 export async function haveDrift(api: SceneApi, place: object = {}): Promise<Drift> {
-  const changed = await createdVm(api, "resized", place);
-  const lost = await createdVm(api, "lost", place);
-  const marker = { ...changed.vm.marker, server_id: `srv_${"0".repeat(26)}` } as NonNullable<
+  const changed = await createSeen(api, "resized", place);
+  const lost = await createSeen(api, "lost", place);
+  const marker = { ...changed.vm().marker, server_id: `srv_${"0".repeat(26)}` } as NonNullable<
     SeenVm["marker"]
   >;
   const [foreignVmid, extraVmid] = [20_090, 20_091];
@@ -53,12 +30,9 @@ export async function haveDrift(api: SceneApi, place: object = {}): Promise<Drif
     addresses: ["10.0.0.5", "fe80::84b:75ff:fe00:64"],
     uptime_seconds: 86_400,
   };
-  const vms = [
-    { ...changed.vm, vcpu: 9, guest },
-    foreignVm(foreignVmid),
-    { ...foreignVm(extraVmid), marker },
-  ];
-  await scanTwice(api, vms, [lost.vm.vmid]);
+  const vms = [changed.vm({ vcpu: 9, guest }), foreignVm(foreignVmid), { ...foreignVm(extraVmid), marker }];
+  await scanSome(api, vms, [lost.vmid]);
+  await scanInPart(api, "offline: pve3");
   return { changedId: changed.id, foreignVmid };
 }
 
@@ -99,13 +73,6 @@ export async function haveStuckJobs(api: SceneApi, place: object = {}): Promise<
 async function create(api: SceneApi, name: string, place: object): Promise<string> {
   const body = { name, region: "ist1", image: "debian-13", package: "s", ...place };
   return (await done(api.acme.post("/servers", body))).server.id;
-}
-
-async function createdVm(api: SceneApi, name: string, place: object): Promise<{ id: string; vm: SeenVm }> {
-  const id = await create(api, name, place);
-  const job = await takeCreate(api);
-  await api.agent.succeed(job);
-  return { id, vm: seenAs(job) };
 }
 
 /** The job that creates a server; the network that it needs is ready then. */

@@ -1,8 +1,6 @@
-import { seenAs } from "@kule/api/testing/test-scanner";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { type PanelWorld, startPanelWorld } from "../../testing/panel-world.ts";
-import { openScanner } from "../../testing/scans.ts";
-import { done } from "../../testing/scene-api.ts";
+import { createSeen, scanSome } from "../../testing/scans.ts";
 import type { FactsOf } from "../../testing/scenes/scene.ts";
 import { servers } from "../../testing/scenes/servers.ts";
 import { stopServer } from "../../testing/server-states.ts";
@@ -41,17 +39,11 @@ test("a viewer is offered only what its role permits", async () => {
 });
 
 test("a stopped server has no guest agent that answers", async () => {
-  const { acme, agent } = world.real;
-  const body = { name: "seen", region: "ist1", image: "debian-13", package: "s" };
-  const { server } = await done(acme.post("/servers", body));
-  const [job] = await agent.work();
-  if (job === undefined) throw new Error("no job was claimed");
-  const scanner = await openScanner(world.real);
-  const scan = (power: "on" | "off") => scanner.look([seenAs(job, { power })]);
-  await scan("on");
+  const server = await createSeen(world.real, "seen");
+  await scanSome(world.real, [server.vm({ power: "on" })]);
   expect(await ada.page(`/servers/${server.id}`)).toContain("<dd>Answers</dd>");
   await stopServer(world.real, `/servers/${server.id}`);
-  await scan("off");
+  await scanSome(world.real, [server.vm({ power: "off" })]);
   const stopped = await ada.page(`/servers/${server.id}`);
   expect(stopped).not.toContain("<dd>Answers</dd>");
   expect(stopped).toContain("Not running: the server is off");

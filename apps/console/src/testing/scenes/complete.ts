@@ -1,7 +1,6 @@
 import { ApiCaller } from "@kule/api/testing/api-caller";
-import { seenAs } from "@kule/api/testing/test-scanner";
 import { haveSecondFactor } from "../account-states.ts";
-import { openScanner } from "../scans.ts";
+import { haveDrift } from "../region-troubles.ts";
 import { done, type SceneApi } from "../scene-api.ts";
 import { everything } from "./everything.ts";
 import type { People } from "./people.ts";
@@ -9,14 +8,14 @@ import { sceneAfter } from "./scene.ts";
 
 /**
  * One of every form that a page can have: beside what is in use, an unused one of each kind, which can be deleted or
- * attached; a queued job; drift, and a machine that can be imported; open invitations; another organisation of Ada's;
+ * attached; a queued job; drift, and a VM that can be imported; open invitations; another organisation of Ada's;
  * members with a second factor.
  */
 export const complete = sceneAfter("complete", everything, async (api, facts) => {
   const { acme, agent, operator } = api;
   const { networks, subnets, servers, gateways, firewalls, people, poolId } = facts;
   const own = async (path: string, body: object) => done(acme.post(path, body));
-  await addDrift(api, subnets.admin ?? "");
+  await haveDrift(api, { subnet_id: subnets.admin });
   await own(`/networks/${networks.shop}/subnets`, { name: "spare", tier: "app", cidr: "10.20.9.0/24" });
   await own("/firewalls", { name: "spare", region: "ist1" });
   await own("/gateways", { name: "spare", network_id: networks.staging });
@@ -39,23 +38,6 @@ export const complete = sceneAfter("complete", everything, async (api, facts) =>
   for (const { id } of [people.mia, people.vera]) await haveSecondFactor(api, id);
   return { invitation: secret as string };
 });
-
-/** A server whose VM has other CPUs, and a VM that Kule has not created. */
-async function addDrift(api: SceneApi, subnetId: string): Promise<void> {
-  const body = { name: "drifted", region: "ist1", image: "debian-13", package: "s", subnet_id: subnetId };
-  await done(api.acme.post("/servers", body));
-  const [job] = await api.agent.work();
-  if (job === undefined) throw new Error("no job was claimed");
-  const scanner = await openScanner(api);
-  const { pass } = await scanner.begin();
-  if (pass === null) throw new Error("another agent scans");
-  const vms = [
-    seenAs(job, { vcpu: 9 }),
-    seenAs(job, { vmid: 500, name: "old-1", marker: null, tags: [], pool: null }),
-  ];
-  // Incomplete: it says nothing of the other servers.
-  await scanner.batch(pass, 0, { vms, absent: [], end: { complete: false } });
-}
 
 async function joinAnother(api: SceneApi, { ada }: People["people"]): Promise<void> {
   const { id } = await done(api.operator.post("/organisations", { slug: "spare", name: "Spare" }));
