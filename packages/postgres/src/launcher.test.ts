@@ -244,6 +244,8 @@ describe("after everything was killed", () => {
     process.kill(backend, "SIGSTOP");
     process.kill(postmasterPid, "SIGKILL");
     await kill(launcher);
+    // A signal is not the end yet: on a busy machine the start would still see the postmaster.
+    await expect.poll(() => identifyProcess(postmasterPid), { interval: 10 }).toBeUndefined();
     const log: string[] = [];
     const starting = start({ log: (line) => log.push(line) });
     await expect.poll(() => log.length, { interval: 10 }).toBeGreaterThan(0);

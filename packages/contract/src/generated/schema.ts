@@ -5891,8 +5891,14 @@ export interface components {
              * @description What happened since the last report, in its order and before `step`: the end of one step is sent with the
              *     beginning of the next one. Each has a number of its own: `seq` of the report counts them too.
              */
-            earlier_steps?: (components["schemas"]["ReportedStep"] & {
+            earlier_steps?: ({
                 phase: components["schemas"]["JobPhase"];
+                name: components["schemas"]["StepName"];
+                status: components["schemas"]["StepStatus"];
+                message?: components["schemas"]["AgentText"] | null;
+                external_ref?: string | null;
+            } & {
+                [key: string]: unknown;
             })[];
             /** @description From here on the job cannot be cancelled */
             irreversible?: boolean;
@@ -5901,14 +5907,16 @@ export interface components {
             [key: string]: unknown;
         };
         ReportedStep: {
-            name: string;
-            /** @enum {string} */
-            status: "running" | "succeeded" | "skipped" | "failed";
+            name: components["schemas"]["StepName"];
+            status: components["schemas"]["StepStatus"];
             message?: components["schemas"]["AgentText"] | null;
             external_ref?: string | null;
         } & {
             [key: string]: unknown;
         };
+        StepName: string;
+        /** @enum {string} */
+        StepStatus: "running" | "succeeded" | "skipped" | "failed";
         /** @description How it ended; `retry` schedules another attempt with a backoff, `released` at once (the agent stops) */
         JobOutcome: {
             /** @enum {string} */
