@@ -41,8 +41,8 @@ const separate: { readonly [app: string]: { readonly [specifier: string]: string
 
 /**
  * Builds apps, each unless its inputs are unchanged. One with a `scripts/build.ts` of its own (it has assets)
- * is built by that; the others are bundled to one file each (with a source map of our own code next to it) for
- * Node 26, without dependencies. A file is replaced atomically, and only when it changed, so a running
+ * is built by that; the others are bundled for Node 26 to one file each, but for the parts of `separate`, without
+ * dependencies and with a source map of our own code next to it. A file is replaced atomically, and only when it changed, so a running
  * process never reads half of one. Under KULE_SOURCE_PATCHES (a test whether a missing line is detected) a
  * bundle with a patched file is built in addition to the real one.
  *
