@@ -49,4 +49,9 @@ export const REGRESSIONS: readonly { readonly seed: number; readonly found: stri
     found:
       "the lab kept the number of a VM's process when it moved: there and back, a reboot noted in the config what it had noted before",
   },
+  {
+    seed: 969_500_620,
+    found:
+      "late copies of a firewall's rules came into each of two tries, and its job failed in a region in order",
+  },
 ];

@@ -352,9 +352,9 @@ describe("Trouble in the region", { timeout: 60_000 }, () => {
     expect(host.events.some((event) => event.message?.includes("WARNINGS"))).toBe(true);
   });
 
-  it("that says OK once and does nothing is detected, and done again", async () => {
+  it("that says OK twice and does nothing is detected, and done a third time", async () => {
     const vmid = newVmid();
-    region.lab.faults.tasks.add({ type: "qmstart", action: "ok-without-effect" });
+    region.lab.faults.tasks.add({ type: "qmstart", action: "ok-without-effect", count: 2 });
     await create(vmid);
     expect(region.lab.control.vm(vmid)?.process).not.toBeNull();
   });
