@@ -25,4 +25,5 @@ export const tenantTables = [
   "address_reservation",
   "invitation",
   "quota_count",
+  "ssh_key_use",
 ] as const;

@@ -33,7 +33,7 @@ begin
     audit_seal, audit_seal_head, audit_verification, audit_break, invariant_report, worker_process
   to kule_worker;
   grant execute on function kule_keep_password_reset(text, text, bytea, integer) to kule_worker;
-  grant execute on function kule_recount_quotas(text) to kule_worker;
+  grant execute on function kule_recount_quotas(text), kule_recount_public_addresses(text) to kule_worker;
 
   -- It looks at all organisations at once; what it may do with a row is said by the grants above.
   for each in

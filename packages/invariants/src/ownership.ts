@@ -45,6 +45,7 @@ export const ownershipPairs: readonly OwnershipPair[] = [
   { child: "port_forward", column: "server_id", parent: "server", region: true },
   { child: "drift", column: "server_id", parent: "server", region: true },
   { child: "console_session", column: "server_id", parent: "server", region: true },
+  { child: "ssh_key_use", column: "server_id", parent: "server", region: false },
   { child: "server_secret", column: "server_id", parent: "server", region: false },
   { child: "job_step", column: "job_id", parent: "job", region: false },
   { child: "usage_event", column: "job_id", parent: "job", region: true },

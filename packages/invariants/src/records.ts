@@ -2,6 +2,8 @@ import type { Check } from "./check.ts";
 
 /** Its violations begin with the organisation's id; kule_recount_quotas corrects them. */
 export const quotasAreCounted = "quotas count what there is";
+/** Its violations begin with the pool's id; kule_recount_public_addresses corrects them. */
+export const poolsAreCounted = "IP pools count what there is";
 
 /** Records for others: the audit trail and usage. */
 export const recordChecks: readonly Check[] = [
@@ -87,6 +89,26 @@ export const recordChecks: readonly Check[] = [
             select 'counts', * from (select * from counted except select * from quota_due) excess)
           select concat_ws(' ', organisation_id, how, amount, resource, package, disk_gb, resize_package, resize_disk_gb,
                            case when is_leaving then 'leaving' end) as subject from wrong`,
+  },
+  {
+    invariant: "I9",
+    check: poolsAreCounted,
+    sql: `with counted as (
+            select pool_id, state, is_allocated, sum(amount)::integer as amount
+              from public_address_count group by 1, 2, 3 having sum(amount) <> 0),
+          wrong as (
+            select 'has' as how, * from (select * from public_address_due except select * from counted) missing
+            union all
+            select 'counts', * from (select * from counted except select * from public_address_due) excess)
+          select concat_ws(' ', pool_id, how, amount, state, case when is_allocated then 'allocated' end) as subject from wrong`,
+  },
+  {
+    invariant: "I9",
+    check: "the use of SSH keys is what the servers say",
+    sql: `select concat_ws(' ', server_id, how, ssh_key_id) as subject from (
+            select 'has' as how, * from (select * from ssh_key_use_due except select * from ssh_key_use) missing
+            union all
+            select 'is said to have', * from (select * from ssh_key_use except select * from ssh_key_use_due) excess) wrong`,
   },
   {
     invariant: "I9",

@@ -1,4 +1,4 @@
-import { quotasAreCounted } from "@kule/invariants/records";
+import { poolsAreCounted, quotasAreCounted } from "@kule/invariants/records";
 import { type CheckResult, runChecks } from "@kule/invariants/run-checks";
 import type { Violation } from "@kule/invariants/violation";
 import type { ClientBase } from "pg";
@@ -35,23 +35,28 @@ export async function checkInvariants(
   const change = await inTransaction(owner, "begin", () =>
     storeReport(owner, result, settings.invariantsEveryMinutes * 60),
   );
-  await recountQuotas(log, owner, result.results);
+  await recount(log, owner, result.results);
   for (const violation of change.appeared) log.error(violation, "an invariant is violated");
   for (const violation of change.gone) log.error(violation, "an invariant holds again");
   notifications.publish([{ channel: "kule_invariants", payload: result.checkedAt }]);
 }
 
-/** The report keeps the violation until the next check; what refuses or admits a request is right at once. */
-async function recountQuotas(
-  log: Deps["log"],
-  owner: ClientBase,
-  results: readonly CheckResult[],
-): Promise<void> {
-  const subjects = results.flatMap(({ check, subjects }) => (check === quotasAreCounted ? subjects : []));
-  for (const organisation of new Set(subjects.map((subject) => subject.split(" ", 1)[0]))) {
+/** The report keeps the violations until the next check; what refuses or admits a request is right at once. */
+async function recount(log: Deps["log"], owner: ClientBase, results: readonly CheckResult[]): Promise<void> {
+  for (const organisation of subjectsOf(results, quotasAreCounted)) {
     await owner.query("select kule_recount_quotas(p_organisation_id => $1)", [organisation]);
     log.error({ organisation }, "quotas were counted again");
   }
+  for (const pool of subjectsOf(results, poolsAreCounted)) {
+    await owner.query("select kule_recount_public_addresses(p_pool_id => $1)", [pool]);
+    log.error({ pool }, "the addresses of an IP pool were counted again");
+  }
+}
+
+/** What the violations of a check begin with. */
+function subjectsOf(results: readonly CheckResult[], check: string): ReadonlySet<string> {
+  const violations = results.flatMap((result) => (result.check === check ? result.subjects : []));
+  return new Set(violations.map((violation) => violation.split(" ", 1)[0] ?? ""));
 }
 
 function checkDatabase(owner: ClientBase): Promise<CheckRun> {

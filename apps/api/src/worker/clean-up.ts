@@ -1,6 +1,7 @@
 import { sql } from "kysely";
 import { type Database, systemQuery } from "../platform/database.ts";
 import { deleteOldSessions } from "../products/consoles/index.ts";
+import { foldLongPoolCounts } from "../products/ip-pools/index.ts";
 import { deleteOldInvitations } from "../products/members/index.ts";
 import { foldLongCounts } from "../products/quotas/index.ts";
 
@@ -14,7 +15,7 @@ export type Cleaned = {
   readonly consoles: number;
 };
 
-/** Deletes what has expired, frees the VM numbers whose quarantine is over, and shortens the counts of quotas. */
+/** Deletes what has expired, frees the VM numbers whose quarantine is over, and shortens the counts of quotas and pools. */
 export async function cleanUp(connection: Database): Promise<Cleaned> {
   const db = systemQuery(connection, "the clean-up is of no one organisation");
   const keys = await db
@@ -35,6 +36,7 @@ export async function cleanUp(connection: Database): Promise<Cleaned> {
     .where("free_after", "<", sql<Date>`clock_timestamp()`)
     .executeTakeFirst();
   await foldLongCounts(db);
+  await foldLongPoolCounts(db);
   return {
     invitations: await deleteOldInvitations(connection),
     consoles: await deleteOldSessions(connection),

@@ -487,6 +487,20 @@ export interface PublicAddress {
   state: string;
 }
 
+export interface PublicAddressCount {
+  amount: number;
+  is_allocated: boolean;
+  pool_id: string;
+  state: string;
+}
+
+export interface PublicAddressDue {
+  amount: number | null;
+  is_allocated: boolean | null;
+  pool_id: string | null;
+  state: string | null;
+}
+
 export interface PublicIp {
   address: string;
   created_at: Generated<Timestamp>;
@@ -727,6 +741,20 @@ export interface SshKey {
   updated_at: Generated<Timestamp>;
 }
 
+export interface SshKeyUse {
+  created_at: Timestamp;
+  organisation_id: string;
+  server_id: string;
+  ssh_key_id: string;
+}
+
+export interface SshKeyUseDue {
+  created_at: Timestamp | null;
+  organisation_id: string | null;
+  server_id: string | null;
+  ssh_key_id: string | null;
+}
+
 export interface Subnet {
   cidr: string;
   created_at: Generated<Timestamp>;
@@ -868,6 +896,8 @@ export interface DB {
   password_reset: PasswordReset;
   port_forward: PortForward;
   public_address: PublicAddress;
+  public_address_count: PublicAddressCount;
+  public_address_due: PublicAddressDue;
   public_ip: PublicIp;
   quota_count: QuotaCount;
   quota_due: QuotaDue;
@@ -885,6 +915,8 @@ export interface DB {
   sign_in: SignIn;
   spent_challenge: SpentChallenge;
   ssh_key: SshKey;
+  ssh_key_use: SshKeyUse;
+  ssh_key_use_due: SshKeyUseDue;
   subnet: Subnet;
   token: Token;
   usage_event: UsageEvent;

@@ -37,8 +37,12 @@ const found = async () =>
     return `${invariant} ${subject.replaceAll(/\d{4}-\d\d-\d\d \d\d:\d\d:[\d.]+\+00/g, "T")}`;
   });
 
-/** The triggers that count for quotas did not run. */
-const countAgain = () => owner.query("select kule_recount_quotas(id) from organisation");
+/** The triggers that count and note did not run. */
+const countAgain = () =>
+  owner.query(`select kule_recount_quotas(id) from organisation;
+    select kule_recount_public_addresses(id) from ip_pool;
+    delete from ssh_key_use;
+    insert into ssh_key_use select * from ssh_key_use_due`);
 
 /** The organisation's next usage event, numbered as it should be. */
 const usage = (kind: string, server = "srv_run") =>
@@ -741,6 +745,31 @@ describe("in the database the check finds", () => {
     expect(await found()).toEqual([]);
   });
 
+  it("counts of a pool that miss an address, or have one too many", async () => {
+    await owner.query(`insert into public_address_count
+      select pool_id, state, is_allocated, -1 from public_address_due where state = 'used' limit 1;
+      insert into public_address_count select id, 'reserved', false, 7000 from ip_pool limit 1`);
+    const subjects = await found();
+    expect(subjects.length).toBeGreaterThan(1);
+    expect(
+      subjects.filter((subject) => !/^I9 pool_\w+ (has|counts) \d+ (used|reserved)/.test(subject)),
+    ).toEqual([]);
+    await countAgain();
+    expect(await found()).toEqual([]);
+  });
+
+  it("a server that has a key and is not noted, and one that is noted and has none", async () => {
+    await owner.query(`delete from ssh_key_use;
+      update server set ssh_key_ids = '{key_noted}' where id = 'srv_run';
+      insert into ssh_key_use select organisation_id, 'key_other', created_at, id from server where id = 'srv_run';
+      delete from ssh_key_use where ssh_key_id = 'key_noted'`);
+    expect(await found()).toEqual(
+      expect.arrayContaining(["I9 srv_run has key_noted", "I9 srv_run is said to have key_other"]),
+    );
+    await countAgain();
+    expect(await found()).toEqual([]);
+  });
+
   it.each(uniqueFacts)("$what twice in $table", async ({ what, table, where }) => {
     await doubleRows(table, where);
     expect(await found()).toContainEqual(expect.stringMatching(`^I10 ${what} `));
@@ -853,6 +882,7 @@ describe("the lists of the checks contain", () => {
       "region slug",
       "region_organisation region, organisation_id",
       "server_secret server_id",
+      "ssh_key_use organisation_id, ssh_key_id, created_at, server_id",
     ]);
     expect(rows.length).toBeGreaterThan(20);
   });

@@ -37,6 +37,7 @@ insert into server (id, organisation_id, region, name, status, power_state, imag
   ('srv_out', 'org_b', 'r1', 'out', 'pending_deletion', 'off', 'debian-12', 's', 0, now() + interval '1 day', 'error', null),
   ('srv_stop', 'org_b', 'r1', 'stop', 'pending_deletion', 'unknown', 'debian-12', 's', 0, now() + interval '1 day', 'error', null),
   ('srv_gone', 'org_b', 'r1', 'gone', 'deleted', 'off', 'debian-12', 's', 0, now() - interval '1 hour', 'running', now());
+update server set ssh_key_ids = '{key_1}' where id = 'srv_new';
 update region_vmid set state = 'used', server_id = 'srv_run' where region = 'r1' and vmid = 100;
 update region_vmid set state = 'used', server_id = 'srv_new' where region = 'r1' and vmid = 101;
 update region_vmid set state = 'used', server_id = 'srv_out' where region = 'r1' and vmid = 102;

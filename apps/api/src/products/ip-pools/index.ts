@@ -1,3 +1,3 @@
 /** What other products may import of the pools. */
 export { mountIpPools } from "./routes.ts";
-export { isFresh } from "./store.ts";
+export { foldLongPoolCounts, isFresh } from "./store.ts";

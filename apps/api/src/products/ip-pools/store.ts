@@ -21,15 +21,22 @@ export type IpPoolDetails = IpPoolRow & { readonly addresses: AddressCounts };
 export const isFresh = sql<boolean>`(public_address.state = 'free'
   or public_address.state = 'quarantined' and public_address.free_after <= clock_timestamp())`;
 
+// The kept counts, and those whose quarantine has not ended yet: by time, which no count notices.
 const counts = sql<AddressCounts>`(
   select json_build_object(
-           'total', count(*),
-           'reserved', count(*) filter (where state = 'reserved'),
-           'free', count(*) filter (where ${isFresh} and allocated_to is null),
-           'allocated', count(*) filter (where ${isFresh} and allocated_to is not null),
-           'taken', count(*) filter (where state = 'used'),
-           'quarantined', count(*) filter (where state = 'quarantined' and free_after > clock_timestamp()))
-    from public_address where public_address.pool_id = ip_pool.id)`;
+           'total', has.total, 'reserved', has.reserved, 'taken', has.taken,
+           'free', has.fresh - resting.fresh, 'allocated', has.allocated - resting.allocated,
+           'quarantined', resting.fresh + resting.allocated)
+    from (select coalesce(sum(amount), 0) as total,
+                 coalesce(sum(amount) filter (where state = 'reserved'), 0) as reserved,
+                 coalesce(sum(amount) filter (where state in ('free', 'quarantined') and not is_allocated), 0) as fresh,
+                 coalesce(sum(amount) filter (where state in ('free', 'quarantined') and is_allocated), 0) as allocated,
+                 coalesce(sum(amount) filter (where state = 'used'), 0) as taken
+            from public_address_count where public_address_count.pool_id = ip_pool.id) has,
+         (select count(*) filter (where allocated_to is null) as fresh,
+                 count(*) filter (where allocated_to is not null) as allocated
+            from public_address
+           where public_address.pool_id = ip_pool.id and state = 'quarantined' and free_after > clock_timestamp()) resting)`;
 
 function details(db: Database | Tx) {
   return db
@@ -206,4 +213,19 @@ export function listShares(db: Database, poolId: string): Promise<OrganisationSh
     .groupBy(["organisation.id", "organisation.slug", "organisation.name"])
     .orderBy("organisation.slug")
     .execute();
+}
+
+/** More rows of a pool than this are replaced by their sums. */
+const mostCounts = 500;
+
+/** Replaces the counts of every pool that has many rows of them by their sums. */
+export async function foldLongPoolCounts(db: Database): Promise<void> {
+  const long = await db
+    .selectFrom("public_address_count")
+    .select("pool_id")
+    .groupBy("pool_id")
+    .having(sql<number>`count(*)`, ">", mostCounts)
+    .execute();
+  for (const { pool_id } of long)
+    await sql`select kule_fold_public_address_counts(p_pool_id => ${pool_id})`.execute(db);
 }

@@ -7,6 +7,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { ApiWorld, type TestOrganisation } from "../../testing/api-world.ts";
 import { ServerWorld } from "../../testing/server-world.ts";
 import { ed25519Line } from "../../testing/ssh-key-lines.ts";
+import { sweepRemovalBuffers } from "../../worker/expire-removal-buffer.ts";
 
 let world: ApiWorld;
 let acme: TestOrganisation;
@@ -141,12 +142,20 @@ test("a key shows when it was last put on a server: when one was created, or reb
     await agent.work();
     expect(await usedAt(other)).not.toBeNull();
     expect(await usedAt(one)).toBe(first);
+    const usedBy = async (id: string) => (await owned.get(`/ssh-keys/${id}`)).body.used_by_servers;
+    expect([await usedBy(one), await usedBy(other)]).toEqual([[], [server.id]]);
     // A use does not change the version that a caller who changes the key must have seen.
     expect((await owned.get(`/ssh-keys/${other}`)).body).toMatchObject({ generation: 1 });
     await owned.post(`/servers/${server.id}/power`, { action: "reboot" });
     const before = await usedAt(other);
     await agent.work();
     expect(await usedAt(other)).toBe(before);
+    await owned.delete(`/servers/${server.id}`);
+    await agent.work();
+    await servers.passBuffer(server.id);
+    await sweepRemovalBuffers(servers.world.replica.deps);
+    await agent.work();
+    expect(await usedBy(other)).toEqual([]);
   } finally {
     await servers.close();
   }

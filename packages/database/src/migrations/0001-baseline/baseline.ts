@@ -8,6 +8,7 @@ import { functionRights } from "./function-rights.ts";
 import { gatewayChecks } from "./gateway-checks.ts";
 import { gateways } from "./gateways.ts";
 import { inventory } from "./inventory.ts";
+import { ipPoolCounts } from "./ip-pool-counts.ts";
 import { ipPools } from "./ip-pools.ts";
 import { jobQueue } from "./job-queue.ts";
 import { jobs } from "./jobs.ts";
@@ -24,6 +25,7 @@ import { serverChecks } from "./server-checks.ts";
 import { servers } from "./servers.ts";
 import { signIn } from "./sign-in.ts";
 import { signInFunctions } from "./sign-in-functions.ts";
+import { sshKeyUse } from "./ssh-key-use.ts";
 import { sshKeys } from "./ssh-keys.ts";
 import { tokens } from "./tokens.ts";
 import { usage } from "./usage.ts";
@@ -57,6 +59,7 @@ export const baseline = [
   networks,
   networkChecks,
   servers,
+  sshKeyUse,
   addresses,
   serverChecks,
   addressChecks,
@@ -66,6 +69,7 @@ export const baseline = [
   ipPools,
   gateways,
   publicIps,
+  ipPoolCounts,
   publicIpChecks,
   gatewayChecks,
   quotaCounts,
