@@ -4425,6 +4425,8 @@ export interface components {
             server_id: string | null;
             subnet_id: string | null;
             label_selector: string | null;
+            /** @description The server's name, or the network's and the subnet's (`default/app`); null for a label selector, and for callers who may not see servers or networks */
+            name: string | null;
             /**
              * @description Whether all servers of the firewall have their rules; `failed` when a job that applies them has failed, and the old rules are in force
              * @enum {string}

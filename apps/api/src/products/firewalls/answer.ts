@@ -11,10 +11,14 @@ import { type FirewallDetails, findFirewall } from "./store.ts";
 import { viewFirewall } from "./view.ts";
 
 /** The firewall as it is now, for an answer. */
-async function writtenFirewall(tx: Tx, organisationId: string, id: string): Promise<Schemas["Firewall"]> {
+async function writtenFirewall(
+  { organisationId, caller }: ApiRequest,
+  tx: Tx,
+  id: string,
+): Promise<Schemas["Firewall"]> {
   const row = await findFirewall(tx, organisationId, id);
   if (row === null) throw new Error("a firewall that was just written could not be found");
-  return viewFirewall(row, await attachmentStates(tx, organisationId, [row]));
+  return viewFirewall(row, await attachmentStates(tx, organisationId, [row]), caller);
 }
 
 /**
@@ -40,7 +44,7 @@ export async function answered(
   jobs: readonly JobRow[],
   status?: 201,
 ): Promise<Outcome> {
-  const firewall = await writtenFirewall(tx, request.organisationId, id);
+  const firewall = await writtenFirewall(request, tx, id);
   const [first] = jobs;
   const answer: Schemas["FirewallAndJob"] = {
     firewall,

@@ -247,7 +247,7 @@ describe("attached", () => {
       resource: { type: "server", id: server.id },
     });
     expect(answer.body.firewall.attachments).toMatchObject([
-      { type: "server", status: "pending", servers: 1 },
+      { type: "server", name: server.name, status: "pending", servers: 1 },
     ]);
     const told = await work();
     expect(told.get(server.id)?.filter).toMatchObject({
@@ -437,6 +437,11 @@ describe("a subnet or a network", () => {
     const { subnet } = (await servers.owned.post(subnets, { name: "app", tier: "app" })).body;
     const { id } = await make([{ ...ssh, peers: [{ subnet_id: subnet.id }, { network_id: network.id }] }]);
     const attached = (await attach(id, { subnet_id: subnet.id })).body.firewall.attachments[0];
+    expect(attached.name).toBe("kept/app");
+    const blind = await servers.world.addToken(servers.organisation.id, "viewer", ["firewall:read"]);
+    expect((await blind.get(`/firewalls/${id}`)).body.attachments).toMatchObject([
+      { subnet_id: subnet.id, name: null },
+    ]);
     const refused = { code: "in_use", precondition: { resource: id } };
     expect((await servers.owned.delete(`${subnets}/${subnet.id}`)).body).toMatchObject(refused);
     await servers.owned.delete(`/firewalls/${id}/attachments/${attached.id}`);

@@ -46,7 +46,7 @@ export function mountFirewalls(api: Api): void {
       const page = await listFirewalls(request.db, request.organisationId, request.query);
       const states = await attachmentStates(request.db, request.organisationId, page.rows);
       return reply(200, {
-        items: page.rows.map((row) => viewFirewall(row, states)),
+        items: page.rows.map((row) => viewFirewall(row, states, request.caller)),
         next_cursor: page.nextCursor,
       });
     },
@@ -55,7 +55,10 @@ export function mountFirewalls(api: Api): void {
   operation(api, "getFirewall", {
     find,
     handle: async (request, row) =>
-      reply(200, viewFirewall(row, await attachmentStates(request.db, request.organisationId, [row]))),
+      reply(
+        200,
+        viewFirewall(row, await attachmentStates(request.db, request.organisationId, [row]), request.caller),
+      ),
   });
   operation(api, "updateFirewall", { find, check: checkUpdateFirewall, mutate: updateFirewall });
   operation(api, "deleteFirewall", { find, mutate: deleteFirewall });

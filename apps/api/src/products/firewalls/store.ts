@@ -35,6 +35,7 @@ export type StoredAttachment = {
   readonly server_id: string | null;
   readonly subnet_id: string | null;
   readonly label_selector: string | null;
+  readonly name: string | null;
   readonly created_at: string;
 };
 
@@ -61,7 +62,14 @@ const rules = sql<StoredRule[]>`coalesce((
 
 const attachments = sql<StoredAttachment[]>`coalesce((
   select json_agg(json_build_object('id', a.id, 'server_id', a.server_id, 'subnet_id', a.subnet_id,
-                                    'label_selector', a.label_selector, 'created_at', a.created_at)
+                                    'label_selector', a.label_selector, 'created_at', a.created_at,
+                                    'name', case when a.server_id is not null then (
+                                      select s.name from server s
+                                       where s.organisation_id = a.organisation_id and s.id = a.server_id)
+                                    when a.subnet_id is not null then (
+                                      select n.name || '/' || u.name from subnet u
+                                        join network n on n.organisation_id = u.organisation_id and n.id = u.network_id
+                                       where u.organisation_id = a.organisation_id and u.id = a.subnet_id) end)
                   order by a.created_at, a.id)
     from firewall_attachment a
    where a.organisation_id = firewall.organisation_id and a.firewall_id = firewall.id), '[]'::json)`;

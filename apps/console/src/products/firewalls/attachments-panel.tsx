@@ -2,9 +2,8 @@ import type { Schemas } from "@kule/contract/schemas";
 import { ActionButton, Offered } from "../../layout/action-button.tsx";
 import { Problem } from "../../layout/fields.tsx";
 import { FormSeal, Status, type Tone, When } from "../../layout/parts.tsx";
-import type { View } from "../../layout/view.ts";
 import { refusedForm } from "../../refused-form.ts";
-import { type Places, subnetName } from "./places.ts";
+import type { Places } from "./places.ts";
 import type { OverviewProps } from "./props.ts";
 
 type Attachment = Schemas["FirewallAttachment"];
@@ -16,13 +15,9 @@ export const attachmentTones = {
 } as const satisfies Record<Attachment["status"], Tone>;
 
 /** The target of an attachment, as text. */
-export function targetText(view: View, places: Places, attachment: Attachment): string {
-  const { gone } = view.messages.firewalls.peer;
-  if (attachment.server_id !== null)
-    return places.servers.find(({ id }) => id === attachment.server_id)?.name ?? gone(attachment.server_id);
-  if (attachment.subnet_id !== null)
-    return subnetName(places, attachment.subnet_id) ?? gone(attachment.subnet_id);
-  return attachment.label_selector ?? "";
+export function targetText({ name, server_id, subnet_id, label_selector }: Attachment): string {
+  // Without a name it may not be seen: then its identifier is all that there is.
+  return label_selector ?? name ?? server_id ?? subnet_id ?? "";
 }
 
 /** The attachments of the firewall, and the forms that add and remove one. */
@@ -50,11 +45,11 @@ export function Attachments(props: OverviewProps) {
           </thead>
           <tbody>
             {firewall.attachments.map((attachment) => {
-              const what = targetText(view, places, attachment);
+              const what = targetText(attachment);
               return (
                 <tr id={attachment.id} data-tone={attachmentTones[attachment.status]}>
                   <th scope="row">
-                    <Target view={view} attachment={attachment} places={places} />
+                    <Target attachment={attachment} places={places} />
                   </th>
                   <td class="figures" data-label={text.servers}>
                     {view.format.number(attachment.servers)}
@@ -110,16 +105,8 @@ function ApplyForm(props: OverviewProps) {
   );
 }
 
-function Target({
-  view,
-  attachment,
-  places,
-}: {
-  readonly view: View;
-  readonly attachment: Attachment;
-  readonly places: Places;
-}) {
-  const what = targetText(view, places, attachment);
+function Target({ attachment, places }: { readonly attachment: Attachment; readonly places: Places }) {
+  const what = targetText(attachment);
   if (attachment.server_id !== null) return <a href={`/servers/${attachment.server_id}`}>{what}</a>;
   if (attachment.subnet_id !== null) {
     const network = places.networks.find(({ subnets }) =>

@@ -183,6 +183,8 @@ test("it is attached to servers, subnets and labels, and detached again", async 
   expect(await types()).toEqual(new Set(["server", "subnet", "label_selector"]));
   const page = await ada.page(path);
   for (const words of ["app-1", "shop/app", "role=web", "on its way"]) expect(page).toContain(words);
+  const list = await ada.page("/firewalls");
+  for (const words of ["app-1", "shop/app", "role=web"]) expect(list).toContain(words);
   const none = await ada.submit(path, `${path}/attach`, { target: "", selector: "" });
   expect(none.status).toBe(422);
   expect(await none.text()).toContain('id="attach-problem"');

@@ -31,7 +31,7 @@ export function FirewallsPage(props: FirewallsPageProps) {
   );
 }
 
-function firewallColumns({ view, places }: FirewallsPageProps): Columns<"firewalls", Firewall> {
+function firewallColumns({ view }: FirewallsPageProps): Columns<"firewalls", Firewall> {
   const { messages } = view;
   const text = messages.firewalls;
   return {
@@ -45,7 +45,7 @@ function firewallColumns({ view, places }: FirewallsPageProps): Columns<"firewal
           <span class="peers">
             {attachments.slice(0, 4).map((attachment) => (
               <span class={attachment.label_selector === null ? "peer" : "peer mono"}>
-                {targetText(view, places, attachment)}
+                {targetText(attachment)}
               </span>
             ))}
             {attachments.length > 4 ? (

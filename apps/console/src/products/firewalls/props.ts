@@ -44,7 +44,6 @@ export type SettingsProps = FirewallTabProps & {
 export type FirewallsPageProps = {
   readonly view: View;
   readonly firewalls: Schemas["FirewallList"];
-  readonly places: Places;
   readonly regions: readonly Schemas["CatalogRegion"][];
   readonly query: ListQuery;
   /** The error of the label selector. */

@@ -1,5 +1,5 @@
 import { Hono } from "hono";
-import { read, readAll } from "../../api.ts";
+import { read } from "../../api.ts";
 import type { ConsoleEnv } from "../../console-context.ts";
 import { renderPage } from "../../layout/document.tsx";
 import { noticeBanner } from "../../page-banner.ts";
@@ -16,13 +16,10 @@ export function firewallRoutes(): Hono<ConsoleEnv> {
   const routes = new Hono<ConsoleEnv>();
 
   routes.get("/firewalls", async (context) => {
-    const api = context.get("api");
     const view = context.get("view");
-    const [listed, catalog, servers, networks] = await Promise.all([
+    const [listed, catalog] = await Promise.all([
       readList(context, firewalls),
-      read(api.GET("/catalog")),
-      readAll((page) => api.GET("/servers", { params: { query: page } })),
-      readAll((page) => api.GET("/networks", { params: { query: page } })),
+      read(context.get("api").GET("/catalog")),
     ]);
     const { list: found, ...listing } = listed;
     return context.html(
@@ -30,7 +27,6 @@ export function firewallRoutes(): Hono<ConsoleEnv> {
         <FirewallsPage
           view={view}
           firewalls={found}
-          places={{ servers: servers.items, networks: networks.items, firewalls: found.items }}
           regions={catalog.regions}
           {...listing}
           banner={noticeBanner(context, view.messages.firewalls.notices)}
