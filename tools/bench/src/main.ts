@@ -9,6 +9,7 @@ import { endToEndRow } from "./row-end-to-end.ts";
 import { invariantsRow } from "./row-invariants.ts";
 import { busyNeighbourRow, claimRows, notifyRow } from "./row-jobs.ts";
 import { kindRows } from "./row-kinds.ts";
+import { everyListRow } from "./row-lists.ts";
 import { memoryAtRest, memoryUnderLoad } from "./row-memory.ts";
 import { quotaRow } from "./row-quotas.ts";
 import { listRows, readRows } from "./row-reads.ts";
@@ -59,6 +60,7 @@ try {
     ["waking a waiting agent", () => notifyRow(installation, 60)],
     ["end to end", () => endToEndRow(installation, 30)],
     ["every kind of job", () => kindRows(installation, values.full ? 20 : 5)],
+    ["every list", () => everyListRow(installation, values.full ? 1_000_000 : 100_000)],
     ["invariants", () => invariantsRow(installation, 100_000)],
   ];
   const unknown = values.only?.filter((name) => !steps.some(([known]) => known === name)) ?? [];

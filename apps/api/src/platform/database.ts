@@ -73,7 +73,14 @@ export type OpenDatabase = {
 const statementNames = new Map<string, string>();
 const maxStatements = 1000;
 
+/**
+ * The end of a statement whose best plan depends on its values, such as a list's with a filter that nothing or everything
+ * passes: it is planned each time. For a prepared one Postgres soon takes one plan for all values.
+ */
+export const plannedEachTime = "/* planned each time */";
+
 function statementName(text: string): string | undefined {
+  if (text.endsWith(plannedEachTime)) return undefined;
   const known = statementNames.get(text);
   if (known !== undefined) return known;
   if (statementNames.size >= maxStatements) return undefined;

@@ -1,6 +1,7 @@
 import { isIPv4 } from "node:net";
 import { crc32 } from "node:zlib";
 import { type SelectQueryBuilder, sql } from "kysely";
+import { plannedEachTime } from "./database.ts";
 import { fieldError, Invalid } from "./errors.ts";
 
 /** A column to sort by; the last one of a list must be unique within it. */
@@ -46,35 +47,89 @@ export function inOrder(list: string, query: PagingQuery & { readonly sort?: Sor
   };
 }
 
+/** A filter by values that are listed in the contract. */
+export type OneOf = {
+  /** The list's rows with all its other filters, from one table and without a selection. */
+  // biome-ignore lint/suspicious/noExplicitAny: a query of any one table
+  readonly rows: SelectQueryBuilder<any, any, any>;
+  /** Values by column; a row of the list has those of one of these. There is an index of the columns and the sort keys. */
+  readonly alternatives: readonly Readonly<Record<string, string>>[];
+};
+
 /**
  * Runs a list query for one page. The position is the sort keys of the last row seen, so that inserts and
  * deletes between two pages neither repeat nor skip rows that existed all along; times keep Postgres'
  * microseconds.
  *
+ * @param oneOf a filter that hardly any row may pass: what each alternative has of the page is read by its index, and not by a
+ * walk through all rows of the list
  * @throws Invalid when the cursor is not one that this list issued
  */
 export async function fetchPage<DB, Tables extends keyof DB, Row>(
   query: SelectQueryBuilder<DB, Tables, Row>,
   paging: Paging,
+  oneOf?: OneOf,
 ): Promise<Page<Row>> {
-  const { keys, direction, limit } = paging;
-  const position = paging.cursor === undefined ? null : readCursor(paging.cursor, paging);
-  let paged = query;
-  for (const { column } of keys) paged = paged.orderBy(sql.ref(column), direction);
-  if (position !== null) {
-    const columns = sql.join(keys.map((key) => sql.ref(key.column)));
-    const values = sql.join(keys.map((key, index) => typed(key, position[index] ?? "")));
-    const beyond = direction === "asc" ? sql`>` : sql`<`;
-    paged = paged.where(sql<boolean>`(${columns}) ${beyond} (${values})`);
-  }
-  const rows = (await paged
+  const { keys, limit } = paging;
+  const chosen = oneOf === undefined ? query : query.where(isOnPageOf(oneOf, paging));
+  const rows = (await firstRows(chosen, paging)
     .select(sql<string[]>`array[${sql.join(keys.map(asText))}]`.as("page_position"))
-    .limit(limit + 1)
+    .modifyEnd(sql.raw(plannedEachTime))
     .execute()) as (Row & { page_position: string[] })[];
   const hasMore = rows.length > limit;
   if (hasMore) rows.pop();
   const last = rows.at(-1);
   return { rows, nextCursor: hasMore && last !== undefined ? writeCursor(last.page_position, paging) : null };
+}
+
+function firstRows<DB, Tables extends keyof DB, Row>(
+  query: SelectQueryBuilder<DB, Tables, Row>,
+  paging: Paging,
+): SelectQueryBuilder<DB, Tables, Row> {
+  return firstRowsAfter(
+    query,
+    paging,
+    paging.keys.map(({ column }) => column),
+  );
+}
+
+/**
+ * In the list's order, after the cursor: the rows of a page, and one more.
+ *
+ * @param columns what the list's sort keys are in this query
+ * @throws Invalid when the cursor is not one that this list issued
+ */
+export function firstRowsAfter<DB, Tables extends keyof DB, Row>(
+  query: SelectQueryBuilder<DB, Tables, Row>,
+  paging: Paging,
+  columns: readonly string[],
+): SelectQueryBuilder<DB, Tables, Row> {
+  const { keys, direction, limit, cursor } = paging;
+  const position = cursor === undefined ? null : readCursor(cursor, paging);
+  let paged = query;
+  for (const column of columns) paged = paged.orderBy(sql.ref(column), direction);
+  if (position !== null) {
+    const refs = sql.join(columns.map((column) => sql.ref(column)));
+    const values = sql.join(keys.map((key, index) => typed(key, position[index] ?? "")));
+    const beyond = direction === "asc" ? sql`>` : sql`<`;
+    paged = paged.where(sql<boolean>`(${refs}) ${beyond} (${values})`);
+  }
+  return paged.limit(limit + 1);
+}
+
+/** Whether a row is among the first of any of the alternatives. */
+function isOnPageOf({ rows, alternatives }: OneOf, paging: Paging) {
+  const last = paging.keys.at(-1)?.column ?? "";
+  const parts = alternatives.map((alternative) => {
+    let part = rows.select(sql.ref(last).as("key"));
+    // In the text of the statement: a partial index can only be chosen for a value that the planner knows.
+    for (const [column, value] of Object.entries(alternative))
+      part = part.where(sql.ref(column), "=", sql.lit(value));
+    return firstRows(part, paging);
+  });
+  // An array, so that it is known before the rows are looked for: Postgres would otherwise walk through all rows of the list
+  // and compare each.
+  return sql<boolean>`${sql.ref(last)} = any (array(select key from (${sql.join(parts, sql` union all `)}) as part))`;
 }
 
 function asText(key: SortKey) {

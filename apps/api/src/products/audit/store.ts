@@ -2,7 +2,7 @@ import type { RequestQuery } from "@kule/contract/schemas";
 import type { Audit } from "@kule/database/generated/rows";
 import type { Selectable } from "kysely";
 import { type Database, systemQuery } from "../../platform/database.ts";
-import { fetchPage, type Page } from "../../platform/pagination.ts";
+import { fetchPage, type Page, type Paging } from "../../platform/pagination.ts";
 import { timeOf } from "../../platform/time-parameter.ts";
 
 export type AuditRow = Selectable<Audit>;
@@ -15,15 +15,14 @@ export function listAudit(
 ): Promise<Page<AuditRow>> {
   let rows =
     organisationId === null
-      ? systemQuery(db, "operators see the whole audit trail").selectFrom("audit").selectAll()
-      : db.selectFrom("audit").selectAll().where("organisation_id", "=", organisationId);
+      ? systemQuery(db, "operators see the whole audit trail").selectFrom("audit")
+      : db.selectFrom("audit").where("organisation_id", "=", organisationId);
   if (query.action !== undefined) rows = rows.where("action", "=", query.action);
   if (query.resource !== undefined) rows = rows.where("resource", "=", query.resource);
   if (query.actor !== undefined) rows = rows.where("actor_id", "=", query.actor);
-  if (query.outcome !== undefined) rows = rows.where("outcome", "=", query.outcome);
   if (query.from !== undefined) rows = rows.where("at", ">=", timeOf("from", query.from));
   if (query.to !== undefined) rows = rows.where("at", "<", timeOf("to", query.to));
-  return fetchPage(rows, {
+  const paging: Paging = {
     list: "audit",
     limit: query.limit ?? 50,
     cursor: query.cursor,
@@ -32,5 +31,8 @@ export function listAudit(
       { column: "audit.at", kind: "time" },
       { column: "audit.id", kind: "text" },
     ],
-  });
+  };
+  const { outcome } = query;
+  const oneOf = outcome === undefined ? undefined : { rows, alternatives: [{ "audit.outcome": outcome }] };
+  return fetchPage(rows.selectAll(), paging, oneOf);
 }

@@ -1,8 +1,10 @@
 import type { RequestQuery, Schemas } from "@kule/contract/schemas";
-import { sql } from "kysely";
+import type { DB } from "@kule/database/generated/rows";
+import { type SelectQueryBuilder, sql } from "kysely";
 import { type Database, systemQuery } from "../../platform/database.ts";
 import type { JobRow } from "../../platform/jobs.ts";
 import { fetchPage, newestFirst, type Page } from "../../platform/pagination.ts";
+import { jobAlternatives } from "./alternatives.ts";
 import { resourceNameOf } from "./resource-name.ts";
 import { viewJobError } from "./view.ts";
 
@@ -12,11 +14,19 @@ type OperatorJobRow = JobRow & {
 };
 
 /** Jobs of all organisations, newest first. */
-export function listOperatorJobs(
+export async function listOperatorJobs(
   db: Database,
   query: RequestQuery<"listOperatorJobs">,
 ): Promise<Page<OperatorJobRow>> {
-  let rows = systemQuery(db, "operators see the jobs of all organisations")
+  const all = systemQuery(db, "operators see the jobs of all organisations");
+  const filtered = <Row>(jobs: SelectQueryBuilder<DB, "job", Row>) => {
+    let wanted = jobs;
+    if (query.region !== undefined) wanted = wanted.where("job.region", "=", query.region);
+    if (query.status !== undefined) wanted = wanted.where("job.status", "in", query.status);
+    if (query.kind !== undefined) wanted = wanted.where("job.kind", "in", query.kind);
+    return wanted;
+  };
+  const details = all
     .selectFrom("job")
     .innerJoin("organisation", "organisation.id", "job.organisation_id")
     .selectAll("job")
@@ -24,10 +34,13 @@ export function listOperatorJobs(
       "organisation.name as organisation_name",
       sql<string | null>`${resourceNameOf("job")}`.as("resource_name"),
     ]);
-  if (query.region !== undefined) rows = rows.where("job.region", "=", query.region);
-  if (query.status !== undefined) rows = rows.where("job.status", "in", query.status);
-  if (query.kind !== undefined) rows = rows.where("job.kind", "in", query.kind);
-  return fetchPage(rows, newestFirst("operator_jobs", query, "job"));
+  const rows: SelectQueryBuilder<DB, "job", OperatorJobRow> = filtered(details as never);
+  const alternatives = await jobAlternatives(all, query);
+  return fetchPage(
+    rows,
+    newestFirst("operator_jobs", query, "job"),
+    alternatives === null ? undefined : { rows: filtered(all.selectFrom("job")), alternatives },
+  );
 }
 
 /** A job of any organisation as the contract shows it to operators. */

@@ -5,6 +5,7 @@ import { type Selectable, type SelectQueryBuilder, sql } from "kysely";
 import type { Database, Tx } from "../../platform/database.ts";
 import type { JobRow } from "../../platform/jobs.ts";
 import { fetchPage, newestFirst, type Page } from "../../platform/pagination.ts";
+import { jobAlternatives } from "./alternatives.ts";
 import { resourceNameOf } from "./resource-name.ts";
 
 /** A job with what its view needs of related rows. */
@@ -116,17 +117,27 @@ export async function findJob(
   return row ?? null;
 }
 
-export function listJobs(
+export async function listJobs(
   db: Database,
   organisationId: string,
   query: RequestQuery<"listJobs">,
 ): Promise<Page<JobDetails>> {
-  let rows: SelectQueryBuilder<DB, "job", JobDetails> = jobDetails(db, organisationId) as never;
-  if (query.resource !== undefined) rows = rows.where("job.resource_id", "=", query.resource);
-  if (query.status !== undefined) rows = rows.where("job.status", "in", query.status);
-  if (query.kind !== undefined) rows = rows.where("job.kind", "in", query.kind);
-  if (query.region !== undefined) rows = rows.where("job.region", "=", query.region);
-  return fetchPage(rows, newestFirst("jobs", query, "job"));
+  const filtered = <Row>(rows: SelectQueryBuilder<DB, "job", Row>) => {
+    let wanted = rows;
+    if (query.resource !== undefined) wanted = wanted.where("job.resource_id", "=", query.resource);
+    if (query.status !== undefined) wanted = wanted.where("job.status", "in", query.status);
+    if (query.kind !== undefined) wanted = wanted.where("job.kind", "in", query.kind);
+    if (query.region !== undefined) wanted = wanted.where("job.region", "=", query.region);
+    return wanted;
+  };
+  const rows: SelectQueryBuilder<DB, "job", JobDetails> = filtered(jobDetails(db, organisationId) as never);
+  const alternatives = await jobAlternatives(db, query);
+  const bare = filtered(db.selectFrom("job").where("job.organisation_id", "=", organisationId));
+  return fetchPage(
+    rows,
+    newestFirst("jobs", query, "job"),
+    alternatives === null ? undefined : { rows: bare, alternatives },
+  );
 }
 
 /** The job's row under its lock. Its resource must be locked first. */

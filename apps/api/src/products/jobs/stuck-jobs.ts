@@ -1,7 +1,7 @@
 import type { RequestQuery, Schemas } from "@kule/contract/schemas";
-import { sql } from "kysely";
+import { type RawBuilder, sql } from "kysely";
 import { type Database, systemQuery } from "../../platform/database.ts";
-import { fetchPage, type Page } from "../../platform/pagination.ts";
+import { fetchPage, firstRowsAfter, type Page, type Paging } from "../../platform/pagination.ts";
 import { resourceNameOf } from "./resource-name.ts";
 import { viewJobError } from "./view.ts";
 
@@ -36,55 +36,56 @@ const repeatingFrom = sql.raw("4");
 /** Older ones have been lived with. */
 const failedWithin = sql.raw("interval '30 days'");
 
-const resourceName = resourceNameOf("j");
+const resourceName = resourceNameOf("job");
 
-// Two halves, so that each finds its rows by the index that has only them.
-const stuck = sql<StuckRow>`(
-  select j.*, ${resourceName} as resource_name,
-         case when j.lease_until < now() - ${silentAfter} then 'silent'
-              when j.attempt >= ${repeatingFrom} then 'repeating'
-              when j.status = 'queued' then 'not_claimed'
-              else 'slow' end as reason,
-         case when j.lease_until < now() - ${silentAfter} then j.lease_until
-              when j.attempt >= ${repeatingFrom} then j.created_at
-              when j.status = 'queued' then j.run_at
-              else j.started_at end as since
-    from job j
-   where j.status in ('queued', 'running')
-     and (j.lease_until < now() - ${silentAfter}
-       or j.attempt >= ${repeatingFrom}
-       or j.status = 'queued' and j.run_at < now() - ${claimedWithin} and not exists (
-         select 1 from job other
-          where other.organisation_id = j.organisation_id and other.resource_id = j.resource_id
-            and other.status = 'running')
-       or j.status = 'running' and j.started_at < now() - ${slowAfter})
-  union all
-  select j.*, ${resourceName} as resource_name, 'failed' as reason, j.finished_at as since
-    from job j
-   where j.status = 'failed' and j.finished_at > now() - ${failedWithin}
-     and ${resourceName} is not null
-     and not exists (
-       select 1 from job later
-        where later.organisation_id = j.organisation_id and later.resource_id = j.resource_id
-          and later.created_at > j.created_at)
-)`;
+const reasonNames = ["silent", "repeating", "not_claimed", "slow", "failed"] as const;
+const isSilent = sql<boolean>`job.lease_until < now() - ${silentAfter}`;
+const isRepeating = sql<boolean>`job.attempt >= ${repeatingFrom}`;
+
+/** The jobs of each reason, and since when it is true of them. A job has the first that applies. */
+const reasons: {
+  readonly [reason in Schemas["StuckReason"]]: {
+    readonly since: "lease_until" | "created_at" | "run_at" | "started_at" | "finished_at";
+    readonly statuses: readonly ("queued" | "running" | "failed")[];
+    readonly applies: RawBuilder<boolean>;
+  };
+} = {
+  silent: { since: "lease_until", statuses: ["running"], applies: isSilent },
+  repeating: {
+    since: "created_at",
+    statuses: ["queued", "running"],
+    applies: sql`${isRepeating} and ${isSilent} is not true`,
+  },
+  not_claimed: {
+    since: "run_at",
+    statuses: ["queued"],
+    applies: sql`job.run_at < now() - ${claimedWithin} and not ${isRepeating} and not exists (
+      select 1 from job other
+       where other.organisation_id = job.organisation_id and other.resource_id = job.resource_id
+         and other.status = 'running')`,
+  },
+  slow: {
+    since: "started_at",
+    statuses: ["running"],
+    applies: sql`job.started_at < now() - ${slowAfter} and not ${isRepeating} and not ${isSilent}`,
+  },
+  failed: {
+    since: "finished_at",
+    statuses: ["failed"],
+    applies: sql`job.finished_at > now() - ${failedWithin} and ${resourceName} is not null and not exists (
+      select 1 from job later
+       where later.organisation_id = job.organisation_id and later.resource_id = job.resource_id
+         and later.created_at > job.created_at)`,
+  },
+};
 
 /** Jobs of all organisations that do not proceed without help, the longest waiting first. */
 export async function listStuckJobs(
   db: Database,
   query: RequestQuery<"listStuckJobs">,
 ): Promise<Page<StuckRow>> {
-  let rows = systemQuery(db, "operators see what needs somebody to look")
-    .selectFrom(stuck.as("stuck"))
-    .innerJoin("organisation", "organisation.id", "stuck.organisation_id")
-    .selectAll("stuck")
-    .select([
-      "organisation.name as organisation_name",
-      sql<string | null>`stuck.parameters ->> 'action'`.as("action"),
-    ]);
-  if (query.region !== undefined) rows = rows.where("stuck.region", "=", query.region);
-  if (query.reason !== undefined) rows = rows.where("stuck.reason", "in", query.reason);
-  return fetchPage(rows, {
+  const all = systemQuery(db, "operators see what needs somebody to look");
+  const paging: Paging = {
     list: "stuck_jobs",
     limit: query.limit ?? 50,
     cursor: query.cursor,
@@ -93,7 +94,34 @@ export async function listStuckJobs(
       { column: "stuck.since", kind: "time" },
       { column: "stuck.id", kind: "text" },
     ],
+  };
+  // One part for each reason and status, so that each finds its first rows by the index that has only them.
+  const parts = [...new Set(query.reason ?? reasonNames)].flatMap((reason) => {
+    const { since, statuses, applies } = reasons[reason];
+    return statuses.map((status) => {
+      let part = all
+        .selectFrom("job")
+        .select(["job.id", sql`${sql.lit(reason)}::text`.as("reason"), `job.${since} as since`])
+        .where("job.status", "=", sql.lit(status))
+        .where(applies);
+      if (query.region !== undefined) part = part.where("job.region", "=", query.region);
+      return firstRowsAfter(part, paging, [`job.${since}`, "job.id"]);
+    });
   });
+  const stuck = sql<Pick<StuckRow, "id" | "reason" | "since">>`(${sql.join(parts, sql` union all `)})`;
+  const rows = all
+    .selectFrom(stuck.as("stuck"))
+    .innerJoin("job", "job.id", "stuck.id")
+    .innerJoin("organisation", "organisation.id", "job.organisation_id")
+    .selectAll("job")
+    .select([
+      "stuck.reason",
+      "stuck.since",
+      resourceName.as("resource_name"),
+      "organisation.name as organisation_name",
+      sql<string | null>`job.parameters ->> 'action'`.as("action"),
+    ]);
+  return fetchPage(rows as never, paging);
 }
 
 /** A stuck job as the contract shows it. */

@@ -55,7 +55,12 @@ function details(db: Database | Tx, organisationId: string) {
     .leftJoin("server", (join) =>
       join
         .onRef("server.organisation_id", "=", "public_ip.organisation_id")
-        .on("server.id", "=", sql`coalesce(public_ip.server_id, public_ip.held_by)`),
+        // No coalesce: with row-level security Postgres compares no index with one, and reads all servers.
+        .on(
+          "server.id",
+          "=",
+          sql`case when public_ip.server_id is null then public_ip.held_by else public_ip.server_id end`,
+        ),
     )
     .leftJoin("server as keeper", (join) =>
       join

@@ -175,23 +175,35 @@ export function listServers(
   organisationId: string,
   query: RequestQuery<"listServers">,
 ): Promise<Page<ServerDetails>> {
-  let rows: SelectQueryBuilder<DB, "server", ServerDetails> = serverDetails(db, organisationId);
-  if (query.name !== undefined) rows = rows.where("server.name", "=", query.name);
-  if (query.q !== undefined)
-    rows = rows.where(
-      searchCondition(query.q, {
-        texts: ["server.name"],
-        labels: "server.labels",
-        // Only these characters occur in an address, so a search for a name does not read the servers'
-        // addresses.
-        also: /^[0-9.]+$/.test(query.q) ? [hasPrivateAddress(query.q)] : [],
-      }),
-    );
-  if (query.region !== undefined) rows = rows.where("server.region", "=", query.region);
-  if (query.status !== undefined) rows = rows.where("server.status", "in", query.status);
-  if (query.label_selector !== undefined)
-    rows = rows.where(labelCondition(query.label_selector, "server.labels"));
-  return fetchPage(rows, inOrder("servers", query, "server"));
+  const filtered = <Row>(rows: SelectQueryBuilder<DB, "server", Row>) => {
+    let wanted = rows;
+    if (query.name !== undefined) wanted = wanted.where("server.name", "=", query.name);
+    if (query.q !== undefined)
+      wanted = wanted.where(
+        searchCondition(query.q, {
+          texts: ["server.name"],
+          labels: "server.labels",
+          // Only these characters occur in an address, so a search for a name does not read the servers'
+          // addresses.
+          also: /^[0-9.]+$/.test(query.q) ? [hasPrivateAddress(query.q)] : [],
+        }),
+      );
+    if (query.region !== undefined) wanted = wanted.where("server.region", "=", query.region);
+    if (query.label_selector !== undefined)
+      wanted = wanted.where(labelCondition(query.label_selector, "server.labels"));
+    return wanted;
+  };
+  const rows: SelectQueryBuilder<DB, "server", ServerDetails> = filtered(serverDetails(db, organisationId));
+  const bare = db
+    .selectFrom("server")
+    .where("server.organisation_id", "=", organisationId)
+    .where("server.deleted_at", "is", null);
+  const alternatives = query.status?.map((status) => ({ "server.status": status }));
+  return fetchPage(
+    rows,
+    inOrder("servers", query, "server"),
+    alternatives === undefined ? undefined : { rows: filtered(bare), alternatives },
+  );
 }
 
 /** The key that secrets for the region are sealed to; null when its agent has not reported one. */

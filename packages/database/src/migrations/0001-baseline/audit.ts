@@ -28,6 +28,10 @@ create index audit_resource on audit (resource, at desc, id desc);
 -- entries of somebody who seldom acts reads all of them.
 create index audit_actor on audit (actor_id, at desc, id desc);
 create index audit_action on audit (organisation_id, action, at desc, id desc);
+create index audit_action_at on audit (action, at desc, id desc);
+-- What was refused or failed is little.
+create index audit_outcome on audit (organisation_id, outcome, at desc, id desc) where outcome <> 'succeeded';
+create index audit_outcome_at on audit (outcome, at desc, id desc) where outcome <> 'succeeded';
 grant select on audit to kule_api;
 -- An entry gets its time from Postgres, so it cannot be backdated.
 grant insert (

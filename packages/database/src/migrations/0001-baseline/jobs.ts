@@ -42,20 +42,27 @@ create table job (
   unique (organisation_id, id),
   check ((status = 'running') = (lease_until is not null)),
   check ((status in ('succeeded', 'failed', 'cancelled')) = (finished_at is not null))
-);
+  -- Room for the reports of a running job: what they change is in no index, so a new version of the row that is on the same
+  -- page needs no new entry in any of them.
+) with (fillfactor = 75);
 -- Per resource at most one job runs and at most one waits: this, not a queue, keeps them in order.
 create unique index job_one_running on job (resource_id) where status = 'running';
 create unique index job_one_queued on job (resource_id) where status = 'queued';
 create index job_claim_queued on job (region, priority, run_at, id) where status = 'queued';
-create index job_claim_expired on job (region, lease_until) where status = 'running';
+-- Also finds the running jobs of a region, of which those with an expired lease are chosen: an index of the lease would
+-- have to change with every report.
 create unique index job_claim_id on job (region, claim_id) where status = 'running';
 create index job_list on job (organisation_id, created_at desc, id desc);
+create index job_list_of on job (organisation_id, region, kind, created_at desc, id desc);
+create index job_list_ended_badly on job (organisation_id, status, created_at desc, id desc)
+  where status in ('failed', 'cancelled');
 create index job_list_resource on job (organisation_id, resource_id, created_at desc, id desc);
 -- Operators list the jobs of all organisations, and those that failed: these are few among many, so they have their own
--- indexes. The open ones are found by the indexes of the claim.
+-- indexes.
 create index job_failed on job (finished_at) where status = 'failed';
 create index job_newest on job (created_at desc, id desc);
-create index job_newest_ended_badly on job (created_at desc, id desc) where status in ('failed', 'cancelled');
+create index job_newest_of on job (region, kind, created_at desc, id desc);
+create index job_newest_ended_badly on job (status, created_at desc, id desc) where status in ('failed', 'cancelled');
 grant select, insert, update on job to kule_api;
 ${isolateTenants("job")}
 

@@ -63,7 +63,7 @@ create table server (
 create unique index server_name on server (organisation_id, region, name) where deleted_at is null;
 create index server_list on server (organisation_id, created_at desc, id desc) where deleted_at is null;
 create index server_list_by_name on server (organisation_id, name, id) where deleted_at is null;
-create index server_labels on server using gin (labels jsonb_path_ops) where deleted_at is null;
+create index server_list_by_status on server (organisation_id, status, created_at desc, id desc) where deleted_at is null;
 create index server_purge on server (purge_at) where status = 'pending_deletion';
 -- Finds the servers accepted in a region since its agent last reported the capacity.
 create index server_region on server (region, created_at) where deleted_at is null;

@@ -1,0 +1,173 @@
+import type pg from "pg";
+
+/** Whose lists are read: an organisation with a network, in a region. */
+export type LargestOrganisation = {
+  readonly organisationId: string;
+  readonly region: string;
+  readonly networkId: string;
+  readonly subnetId: string;
+};
+
+const FIRST = "0f000000000000000000000000";
+/** Entries of the largest organisation, or of the installation, by the names that paths have for them. */
+export const KNOWN = {
+  server: `srv_${FIRST}`,
+  network: `net_${FIRST}`,
+  job: `job_${FIRST}`,
+  user: `usr_${FIRST}`,
+  member: `mem_${FIRST}`,
+  invitation: `inv_${FIRST}`,
+  token: `tok_${FIRST}`,
+  ssh_key: `key_${FIRST}`,
+  reservation: `rsv_${FIRST}`,
+  firewall: `fw_${FIRST}`,
+  gateway: `gw_${FIRST}`,
+  ip_pool: `pool_${FIRST}`,
+  public_ip: `ip_${FIRST}`,
+} as const;
+
+/** How many small organisations share the half of the installation that is not the largest one's. */
+const SMALL_ORGANISATIONS = 100;
+
+/**
+ * Fills an installation as years of use do, for what must not become slower with its size: half of everything belongs to
+ * one organisation, which has never rebuilt or resized a server and never failed at anything, as the others have. Rows of one moment, written past the triggers: it breaks invariants (addresses of small organisations,
+ * VM numbers), so nothing may be allocated in it afterwards.
+ *
+ * @param servers how many there are in all; each has had five jobs, ten entries in the audit trail and three usage events
+ */
+export async function insertLargeInstallation(
+  owner: pg.Client,
+  largest: LargestOrganisation,
+  servers: number,
+): Promise<void> {
+  const id = (prefix: string, number = "i") => `'${prefix}_0f' || lpad(to_hex(${number}), 24, '0')`;
+  const small = `(i % ${SMALL_ORGANISATIONS})`;
+  /** Even rows are the largest organisation's. */
+  const ofLargest = "i % 2 = 0";
+  const organisation = `case when ${ofLargest} then '${largest.organisationId}' else ${id("org", small)} end`;
+  const subnet = `case when ${ofLargest} then '${largest.subnetId}' else ${id("sub", small)} end`;
+  const region = `case when i % 10 = 8 then 'many' || (i / 10) % 4 else '${largest.region}' end`;
+  const all = (share = 1) => `generate_series(0, ${Math.max(200, Math.floor(servers / share))} - 1) i`;
+  const at = (scale = 1) => `now() - make_interval(secs => ${servers * 2} - i / ${scale})`;
+  const labels = `jsonb_build_object('role', (array['web', 'db', 'queue'])[1 + i % 3], 'number', (i % 1000)::text)`;
+  const by = `'{"type":"user","id":null,"name":"history"}'`;
+  const statements = [
+    "set session_replication_role = replica",
+    `insert into organisation (id, slug, name)
+     select ${id("org")}, 'small-' || i, 'Small ' || i from generate_series(0, ${SMALL_ORGANISATIONS - 1}) i`,
+    `insert into region (slug, name, vmid_first, vmid_last, vlan_first, vlan_last, health_ok, health_at, status_since)
+     select 'many' || i, 'Many', 100000, 101000, 2, 100, true, now(), now() from generate_series(0, 3) i
+     union all select 'empty', 'Empty', 100000, 101000, 2, 100, true, now(), now()`,
+    `insert into network (id, organisation_id, region, name, cidr, labels, created_at)
+     select ${id("net")}, ${organisation}, ${region}, 'network-' || i, '10.0.0.0/8', ${labels}, ${at()} from ${all(50)}`,
+    `insert into subnet (id, organisation_id, network_id, region, name, tier, cidr, gateway_ip, lowest_free_hint)
+     select ${id("sub")}, ${organisation}, ${id("net")}, ${region}, 'app', 'app', '10.0.0.0/16', '10.0.0.1', '10.0.0.2'
+       from ${all(50)}`,
+    `insert into server (id, organisation_id, region, name, status, power_state, image, package, labels,
+                         ssh_key_ids, observed_generation, observed_at, created_at, deleted_at)
+     select ${id("srv")}, ${organisation}, ${region}, 'server-' || i,
+            case when i % 10 in (4, 5) then 'deleted' when i % 500 = 7 then 'error'
+                 when i % 20 in (2, 3) then 'stopped' else 'running' end,
+            case when i % 20 in (2, 3) then 'off' else 'on' end, 'debian-12', 's', ${labels},
+            array[${id("key", "i % 100")}], 1, now(), ${at()},
+            case when i % 10 in (4, 5) then now() end
+       from ${all()}`,
+    `insert into nic (id, organisation_id, region, server_id, subnet_id, mac)
+     select ${id("nic")}, ${organisation}, ${region}, ${id("srv")}, ${subnet}, ('02' || lpad(to_hex(i), 10, '0'))::macaddr
+       from ${all()} where i % 10 not in (4, 5)`,
+    `insert into address (subnet_id, address, organisation_id, state, nic_id, since)
+     select ${subnet}, '10.0.0.10'::inet + i, ${organisation}, 'used', ${id("nic")}, ${at()}
+       from ${all()} where i % 10 not in (4, 5)`,
+    `insert into address (subnet_id, address, organisation_id, state, free_after)
+     select ${subnet}, '10.0.0.10'::inet + i, ${organisation}, 'quarantined', now() + interval '1 hour'
+       from ${all()} where i % 100 = 4`,
+    `insert into region_vmid (region, vmid, state, server_id)
+     select 'many' || i % 4, 200000 + i, 'used', ${id("srv")} from ${all()} where i % 10 not in (4, 5)`,
+    `insert into address_reservation (id, organisation_id, region, subnet_id, name, labels, created_at)
+     select ${id("rsv")}, '${largest.organisationId}', '${largest.region}', '${largest.subnetId}', 'reserved-' || i,
+            ${labels}, ${at()} from ${all(50)}`,
+    `insert into address (subnet_id, address, organisation_id, state, reservation_id)
+     select subnet_id, '10.200.0.0'::inet + row_number() over (), organisation_id, 'reserved', id from address_reservation`,
+    // Jobs in the order of their times, as they come; one of 500 failed, and few are open.
+    `insert into job (id, organisation_id, region, kind, resource_type, resource_id, status, phase, progress, attempt,
+                      epoch, requested_by, request_id, created_at, started_at, finished_at, lease_until)
+     select ${id("job")}, organisation_id, region, (array['ServerCreate', 'ServerStop', 'ServerPower', 'ServerRebuild'])[1 + i % 4],
+            'server', server_id, status, 'verify', 100, 1, 1, ${by}, 'req_history', at, at,
+            case when status in ('succeeded', 'failed') then at end, case status when 'running' then now() end
+       from (select i, ${organisation} as organisation_id, ${region} as region, ${id("srv", "i / 5")} as server_id,
+                    ${at(5)} as at,
+                    case when i % 500 = 7 then 'failed' when i / 5 % 1000 = 3 and i % 5 = 0 then 'queued'
+                         when i / 5 % 1000 = 4 and i % 5 = 0 then 'running' else 'succeeded' end as status
+               from generate_series(0, ${servers * 5} - 1) i) history`,
+    `insert into audit (id, at, organisation_id, region, actor_type, actor_id, actor_name, action, resource, outcome,
+                        http_status, request_id)
+     select ${id("aud")}, ${at(10)}, ${organisation}, ${region}, 'user', ${id("usr", "i % 300")}, 'Person',
+            (array['server.power', 'server.update', 'server.create', 'server.delete'])[1 + i % 4], ${id("srv", "i / 10")},
+            case when i % 5000 = 6 then 'refused' when i % 50 = 7 then 'failed' else 'succeeded' end, 200, 'req_history'
+       from generate_series(0, ${servers * 10} - 1) i`,
+    `insert into usage_event (id, organisation_id, seq, kind, at, region, resource_type, resource_id, resource_name,
+                              quantity, labels)
+     select ${id("use")}, ${organisation}, i + 1, (array['disk.allocated', 'server.started', 'server.stopped', 'server.resized'])[1 + i % 4],
+            ${at(3)}, ${region}, 'server', ${id("srv", "i / 3")}, 'server-' || i / 3, '{"vcpu":1,"disk_gb":40}', ${labels}
+       from generate_series(0, ${servers * 3} - 1) i`,
+    `insert into usage_segment (id, organisation_id, region, resource_type, resource_id, resource_name, kind, quantity,
+                                labels, started_at, ended_at, opened_by, closed_by)
+     select ${id("seg")}, ${organisation}, ${region}, 'server', ${id("srv", "i / 2")}, 'server-' || i / 2,
+            case i % 2 when 0 then 'compute' else 'disk' end, '{"vcpu":1,"memory_mb":2048,"disk_gb":40}', ${labels},
+            ${at(2)}, case i % 2 when 0 then now() end, ${id("use")}, case i % 2 when 0 then ${id("use")} end
+       from generate_series(0, ${servers * 2} - 1) i`,
+    `insert into ssh_key (id, organisation_id, name, public_key, fingerprint_sha256, fingerprint_md5, type, bits, comment,
+                          labels, created_at)
+     select ${id("key")}, ${organisation}, 'key-' || i, 'ssh-ed25519 ' || i, 'SHA256:' || i, 'MD5:' || i, 'ed25519', 256,
+            '', ${labels}, ${at()} from ${all(20)}`,
+    `insert into firewall (id, organisation_id, region, name, labels, created_at)
+     select ${id("fw")}, ${organisation}, ${region}, 'firewall-' || i, ${labels}, ${at()} from ${all(50)}`,
+    `insert into firewall_rule (id, organisation_id, region, firewall_id, position, direction, action, protocol, priority)
+     select ${id("rul")}, ${organisation}, ${region}, ${id("fw")}, 0, 'in', 'allow', 'any', 1000 from ${all(50)}`,
+    `insert into firewall_peer (rule_id, position, organisation_id, region, kind)
+     select ${id("rul")}, 0, ${organisation}, ${region}, 'any' from ${all(50)}`,
+    `insert into firewall_attachment (id, organisation_id, region, firewall_id, server_id)
+     select ${id("att")}, ${organisation}, ${region}, ${id("fw")}, ${id("srv")} from ${all(50)}`,
+    `insert into gateway (id, organisation_id, region, network_id, name, labels, wanted_generation, created_at)
+     select ${id("gw")}, ${organisation}, ${region}, ${id("net")}, 'gateway-' || i, ${labels}, 1, ${at()} from ${all(50)}`,
+    `insert into port_forward (id, organisation_id, region, gateway_id, subnet_id, server_id, target_address, protocol,
+                               listen_port, target_port, wanted_generation, created_at)
+     select ${id("fwd")}, ${organisation}, ${region}, ${id("gw")}, ${id("sub")}, ${id("srv")}, '10.0.0.10', 'tcp', 443, 443,
+            1, ${at()} from ${all(50)}`,
+    `insert into ip_pool (id, region, name, version, gateway, prefix_length, created_at)
+     select ${id("pool")}, 'many' || i % 4, 'pool-' || i, 4, '100.64.0.1', 10, ${at()} from generate_series(0, 199) i`,
+    `insert into ip_pool_range (id, pool_id, first_address, last_address)
+     select ${id("rng")}, ${id("pool")}, '100.64.0.1', '100.127.255.254' from generate_series(0, 199) i`,
+    `insert into public_ip (id, organisation_id, region, pool_id, version, address, labels, created_at)
+     select ${id("ip")}, ${organisation}, ${region}, ${id("pool", "0")}, 4, '100.64.1.0'::inet + i, ${labels}, ${at()}
+       from ${all(10)}`,
+    `update public_ip set gateway_id = gateway.id from gateway
+      where gateway.id = 'gw' || substr(public_ip.id, 3) and gateway.organisation_id = public_ip.organisation_id`,
+    `insert into public_address (address, pool_id, range_id, state, allocated_to, public_ip_id)
+     select '100.64.1.0'::inet + i, ${id("pool", "0")}, ${id("rng", "0")},
+            case when i % 10 = 0 then 'used' else 'free' end, case when i % 5 = 0 then ${organisation} end,
+            case when i % 10 = 0 then ${id("ip", "i / 10")} end from ${all()}`,
+    `insert into app_user (id, email, name) select ${id("usr")}, 'p' || i || '@many.example', 'Person ' || i from ${all(50)}`,
+    `insert into member (id, organisation_id, user_id, role, created_at)
+     select ${id("mem")}, ${organisation}, ${id("usr")}, 'member', ${at()} from ${all(50)}`,
+    `insert into invitation (id, organisation_id, email, email_key, role, secret_hash, actor_type, created_at, expires_at)
+     select ${id("inv")}, ${organisation}, 'i' || i || '@many.example', 'i' || i || '@many.example', 'member', 'x', 'user',
+            ${at()}, now() + interval '1 day' from ${all(50)}`,
+    `insert into token (id, kind, organisation_id, name, role, secret_hash, created_at)
+     select ${id("tok")}, 'organisation', ${organisation}, 'token-' || i, 'viewer', 'x', ${at()} from ${all(50)}`,
+    `insert into drift (id, region, vmid, kind, node, message, sightings, pass, first_seen_at, last_seen_at)
+     select ${id("drf")}, 'many' || i % 4, 300000 + i, 'foreign', 'pve1', 'A VM without a server', 3, 1, ${at()}, now()
+       from ${all(20)}`,
+    `insert into console_session (id, organisation_id, region, server_id, type, state, token_id, token_kind, subject, actor,
+                                  on_behalf, request_id, ticket_expires_at, created_at, closed_at)
+     select ${id("con")}, ${organisation}, ${region}, ${id("srv")}, 'serial', 'closed', 'tok', 'session', 'user', ${by}, false,
+            'req_history', now(), ${at()}, now() from ${all(10)}`,
+    "reset session_replication_role",
+    "select kule_recount_quotas(id) from organisation",
+    "select kule_recount_public_addresses(id) from ip_pool",
+    "insert into ssh_key_use select * from ssh_key_use_due",
+    "vacuum analyze",
+  ];
+  for (const statement of statements) await owner.query(statement);
+}
