@@ -82,9 +82,12 @@ const steps = sql<StepRow[]>`coalesce((
   select json_agg(job_step.* order by job_step.epoch, job_step.seq) from job_step
    where job_step.organisation_id = job.organisation_id and job_step.job_id = job.id), '[]'::json)`;
 
+function jobsOf(db: Database | Tx, organisationId: string) {
+  return db.selectFrom("job").where("job.organisation_id", "=", organisationId);
+}
+
 function jobDetails(db: Database | Tx, organisationId: string) {
-  return db
-    .selectFrom("job")
+  return jobsOf(db, organisationId)
     .leftJoin("server", (join) =>
       join
         .onRef("server.organisation_id", "=", "job.organisation_id")
@@ -100,8 +103,7 @@ function jobDetails(db: Database | Tx, organisationId: string) {
       networkIsThere.as("network_is_there"),
       hasOpenJob.as("has_open_job"),
       isOvertaken.as("is_overtaken"),
-    ])
-    .where("job.organisation_id", "=", organisationId);
+    ]);
 }
 
 /** The job with its steps, or null when there is none such for the organisation. */
@@ -132,7 +134,7 @@ export async function listJobs(
   };
   const rows: SelectQueryBuilder<DB, "job", JobDetails> = filtered(jobDetails(db, organisationId) as never);
   const alternatives = await jobAlternatives(db, query);
-  const bare = filtered(db.selectFrom("job").where("job.organisation_id", "=", organisationId));
+  const bare = filtered(jobsOf(db, organisationId));
   return fetchPage(
     rows,
     newestFirst("jobs", query, "job"),

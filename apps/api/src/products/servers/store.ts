@@ -104,9 +104,16 @@ const ages = sql<Ages>`(
     from region left join region_inventory on region_inventory.region = region.slug
    where region.slug = server.region and server.organisation_id is not null)`;
 
-function serverDetails(db: Database | Tx, organisationId: string) {
+/** The organisation's servers, without the deleted ones. */
+function serversOf(db: Database | Tx, organisationId: string) {
   return db
     .selectFrom("server")
+    .where("server.organisation_id", "=", organisationId)
+    .where("server.deleted_at", "is", null);
+}
+
+function serverDetails(db: Database | Tx, organisationId: string) {
+  return serversOf(db, organisationId)
     .leftJoinLateral(
       (job) =>
         job
@@ -136,9 +143,7 @@ function serverDetails(db: Database | Tx, organisationId: string) {
       "open_job.status as job_status",
       drift.as("drift"),
       ages.as("ages"),
-    ])
-    .where("server.organisation_id", "=", organisationId)
-    .where("server.deleted_at", "is", null);
+    ]);
 }
 
 /** The server, or null when there is none such for the organisation; a removed one is not there either. */
@@ -194,15 +199,11 @@ export function listServers(
     return wanted;
   };
   const rows: SelectQueryBuilder<DB, "server", ServerDetails> = filtered(serverDetails(db, organisationId));
-  const bare = db
-    .selectFrom("server")
-    .where("server.organisation_id", "=", organisationId)
-    .where("server.deleted_at", "is", null);
   const alternatives = query.status?.map((status) => ({ "server.status": status }));
   return fetchPage(
     rows,
     inOrder("servers", query, "server"),
-    alternatives === undefined ? undefined : { rows: filtered(bare), alternatives },
+    alternatives === undefined ? undefined : { rows: filtered(serversOf(db, organisationId)), alternatives },
   );
 }
 
