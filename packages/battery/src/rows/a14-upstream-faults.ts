@@ -123,16 +123,23 @@ function faultsAtServers(run: RowRun): Promise<RowResult> {
     const work: Work = (subject, kind) => scene.work(subject, kind);
     const pool = new SubjectPool(scene);
     for (const [index, planned] of cases.entries()) {
-      const [subject = await newSubject(scene)] = await pool.take(planned.kind, 1, work);
-      const { end, attempts, violations: found } = await upstreamCase(scene, subject, planned);
-      ends[end] += 1;
-      if (attempts > 1) retried += 1;
-      else if (end === "succeeded") atOnce += 1;
       const what = `${planned.kind}, ${planned.fault.name} at ${planned.step}`;
+      const found: string[] = [];
+      try {
+        const [subject = await newSubject(scene)] = await pool.take(planned.kind, 1, work);
+        const { end, attempts, violations: seen } = await upstreamCase(scene, subject, planned);
+        found.push(...seen);
+        ends[end] += 1;
+        if (attempts > 1) retried += 1;
+        else if (end === "succeeded") atOnce += 1;
+        if (seen.length === 0) pool.put(planned.kind, [subject]);
+      } catch (error) {
+        // What an earlier fault has left behind may keep a later case from being prepared.
+        found.push(`it could not be tried: ${String(error).slice(0, 300)}`);
+      }
       violations.push(...found.map((text) => `${what}: ${text}`));
       scene.lab.lab.faults.clear();
       scene.lab.lab.faults.tasks.clear();
-      if (found.length === 0) pool.put(planned.kind, [subject]);
       if ((index + 1) % BATCH === 0 || index + 1 === cases.length || found.length > 0) {
         const broken = await brokenInvariants(scene);
         violations.push(...broken.map((text) => `up to ${what}: ${text}`));
