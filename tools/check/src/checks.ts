@@ -5,6 +5,7 @@ import { findConsoleFileBreaches } from "./console-files.ts";
 import { runGenerators } from "./generators.ts";
 import { findImportCircles } from "./import-circles.ts";
 import { findLayerBreaches } from "./layers.ts";
+import { findUnpinnedActions } from "./pinned-actions.ts";
 import { findProductBreaches } from "./products.ts";
 import { type CommandResult, runCommand } from "./run-command.ts";
 import { copyTree, differingFiles, hashTree } from "./working-copy.ts";
@@ -36,6 +37,7 @@ export function listChecks(root: string): Check[] {
       run: (root) =>
         judged([...findConsoleFileBreaches(root), ...findImportCircles(root, "apps/console/src")]),
     },
+    { name: "pinned actions", run: (root) => judged(findUnpinnedActions(root)) },
     command("dead code (knip)", "knip", ["--no-config-hints", "--no-progress"]),
     ...packageChecks(root),
   ];

@@ -253,3 +253,8 @@ test("a word that is in no check's name is refused, with the names", async () =>
   expect(result.succeeded).toBe(false);
   expect(result.output).toMatch(/No check has layerz in its name\. There are: .*layers.*knip/);
 });
+
+test("an action of CI that is named by a tag is refused", async () => {
+  edit(".github/workflows/ci.yml", (text) => text.replace(/(uses: actions\/checkout)@[0-9a-f]{40}/, "$1@v4"));
+  await expectCaught("pinned actions", /ci\.yml:\d+: actions\/checkout@v4 .*name a commit/);
+});
