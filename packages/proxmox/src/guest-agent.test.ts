@@ -1,11 +1,13 @@
 import { describe, expect, it } from "vitest";
 import type { ProxmoxClient } from "./client.ts";
 import { readGuestInterfaces, readGuestName } from "./guest-agent.ts";
-import { cloudInitState } from "./guest-scan.ts";
+import { endOf, processOf } from "./guest-answer.ts";
+import { cloudInitState, guestAddresses, guestSystem } from "./guest-scan.ts";
 
 /** A hypervisor that passes on any answer of the guest. */
 const saying = (answer: unknown) => ({ call: async () => answer }) as unknown as ProxmoxClient;
 const path = { node: "pve1", vmid: 20_000 };
+const limits = { deadlineMilliseconds: 1_000 };
 const interfaces = (result: unknown) => readGuestInterfaces(saying({ result }), path);
 
 describe("What a guest's agent answers", () => {
@@ -54,6 +56,29 @@ describe("What a guest's agent answers", () => {
       expect(await name(answer)).toBeNull();
     expect(await name({ result: { "host-name": "x".repeat(254) } })).toBeNull();
     expect(await name({ result: { "host-name": "web-1" } })).toBe("web-1");
+  });
+
+  it("is a process and its end only when it says so", () => {
+    for (const answer of [null, 5, "x", [], {}, { pid: null }, { pid: "x" }, { pid: [7] }])
+      expect(processOf(answer)).toBeNull();
+    expect([processOf({ pid: 7 }), processOf({ pid: "7" })]).toEqual([7, 7]);
+    for (const answer of [null, 5, "x", [], {}, { exited: null }, { exited: 0 }, { exited: { a: 1 } }])
+      expect(endOf(answer)).toBeNull();
+    for (const exitcode of [null, "x", [0], {}]) expect(endOf({ exited: 1, exitcode })?.exitCode).toBe(-1);
+    expect(endOf({ exited: true, exitcode: "3", "out-data": "x" })).toEqual({ exitCode: 3, output: "x" });
+  });
+
+  it("is a system and addresses only as texts of a length that can be kept", async () => {
+    const system = (result: unknown) => guestSystem(saying({ result }), path, limits);
+    for (const result of odd) expect(await system(result)).toEqual({ os: null, hostname: null });
+    expect(await system({ "pretty-name": "x".repeat(1e6), "host-name": "web-1" })).toEqual({
+      os: "x".repeat(200),
+      hostname: "web-1",
+    });
+    const addresses = (result: unknown) => guestAddresses(saying({ result }), path, limits);
+    for (const result of odd) expect(await addresses(result)).toEqual([]);
+    const all = [null, 3, {}, { "ip-address": "10.0.0.2" }, { "ip-address": "10.0.0.3; reboot" }];
+    expect(await addresses([{ name: "eth0", "ip-addresses": all }])).toEqual(["10.0.0.2"]);
   });
 
   it("is no state of cloud-init when it is of another type, or too much", () => {

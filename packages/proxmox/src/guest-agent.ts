@@ -3,8 +3,7 @@
 
 import type { CallOptions, ProxmoxClient } from "./client.ts";
 import { ProxmoxAgentUnavailable } from "./errors.ts";
-import { asList, asRecord, asText, resultOf } from "./guest-answer.ts";
-import { readBoolean, readNumber } from "./lenient.ts";
+import { asList, asRecord, asText, endOf, processOf, resultOf } from "./guest-answer.ts";
 import type { Runtime } from "./runtime.ts";
 
 export type GuestInterface = {
@@ -90,19 +89,22 @@ export async function runInGuest(
   options: CallOptions,
 ): Promise<number | null> {
   try {
-    const { pid } = await client.call(
+    const begun = await client.call(
       "POST /nodes/{node}/qemu/{vmid}/agent/exec",
       { ...path, command: argv, ...(input === undefined ? {} : { "input-data": input }) },
       options,
     );
+    const pid = processOf(begun);
+    if (pid === null) return null;
     const deadline = runtime.now() + EXEC_TIMEOUT_MILLISECONDS;
     for (;;) {
       const status = await client.call(
         "GET /nodes/{node}/qemu/{vmid}/agent/exec-status",
-        { ...path, pid: readNumber(pid) ?? 0 },
+        { ...path, pid },
         { signal: options.signal },
       );
-      if (readBoolean(status.exited)) return readNumber(status.exitcode) ?? -1;
+      const end = endOf(status);
+      if (end !== null) return end.exitCode;
       if (runtime.now() >= deadline) return null;
       await runtime.pause(EXEC_POLL_MILLISECONDS, options.signal ?? undefined);
     }

@@ -2,8 +2,7 @@
 // or malicious: every answer is limited in time and size, and none is trusted to have the right shape.
 
 import type { ProxmoxClient } from "./client.ts";
-import { asList, asRecord, asText, resultOf } from "./guest-answer.ts";
-import { readBoolean } from "./lenient.ts";
+import { asList, asRecord, asText, endOf, processOf, resultOf } from "./guest-answer.ts";
 import type { Runtime } from "./runtime.ts";
 import type { VmPath } from "./vm-scan.ts";
 
@@ -59,18 +58,21 @@ export async function guestCloudInit(
   path: VmPath,
   limits: Limits,
 ): Promise<CloudInitState> {
-  const { pid } = await client.call(
+  const begun = await client.call(
     "POST /nodes/{node}/qemu/{vmid}/agent/exec",
     { ...path, command: ["cloud-init", "status", "--format", "json"] },
     limits,
   );
+  const pid = processOf(begun);
+  if (pid === null) return "unknown";
   for (let poll = 0; poll < EXEC_POLLS; poll++) {
     const status = await client.call(
       "GET /nodes/{node}/qemu/{vmid}/agent/exec-status",
-      { ...path, pid: Number(pid) },
+      { ...path, pid },
       limits,
     );
-    if (readBoolean(status.exited)) return cloudInitState(status["out-data"]);
+    const end = endOf(status);
+    if (end !== null) return cloudInitState(end.output);
     await runtime.pause(EXEC_POLL_MILLISECONDS, limits.signal);
   }
   return "unknown";
