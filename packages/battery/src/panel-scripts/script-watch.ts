@@ -43,6 +43,12 @@ const standing = `(() => {
   };
 })()`;
 
+const LEFT = "the browser was led to another page while this one was read";
+
+/** A text that became a refresh or a link that is followed; the panel itself leaves no page that is loaded. */
+const isLeft = (error: unknown) =>
+  /Execution context was destroyed|interrupted by another navigation/.test(String(error));
+
 const settleMilliseconds = 60_000;
 
 /** A browser that notices whatever a text does beyond being read. */
@@ -133,7 +139,9 @@ export class ScriptWatch {
       return { status, links };
     } catch (error) {
       if (/Download is starting|ERR_ABORTED/.test(String(error))) return null;
-      throw error;
+      if (!isLeft(error)) throw error;
+      this.#note("a text has become markup", LEFT);
+      return null;
     }
   }
 
@@ -145,7 +153,14 @@ export class ScriptWatch {
 
   /** Reads the present page, and checks it. */
   async read(): Promise<Standing> {
-    const page = (await this.page.evaluate(standing)) as Standing;
+    let page: Standing;
+    try {
+      page = (await this.page.evaluate(standing)) as Standing;
+    } catch (error) {
+      if (!isLeft(error)) throw error;
+      this.#note("a text has become markup", LEFT);
+      return { shown: "", made: [], leads: [], links: [] };
+    }
     for (const plants of this.#plants) plants.read(page.shown);
     for (const html of page.made) this.#note("a text has become markup", html);
     for (const address of page.leads) this.#note("a text has become an address", address);
