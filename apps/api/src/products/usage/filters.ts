@@ -9,19 +9,19 @@ export type UsageFilters = {
   readonly resource?: string;
   readonly region?: string;
   readonly label_selector?: string;
-  /** Not part of the condition: lists read each kind by its index. */
   readonly kind?: readonly string[];
 };
 
 /** As a condition on the rows of the table; true without filters. */
 export function usageCondition(
   table: "usage_event" | "usage_segment",
-  { resource, region, label_selector }: UsageFilters,
+  { resource, region, kind, label_selector }: UsageFilters,
 ): RawBuilder<boolean> {
   const column = (name: string) => sql.ref(`${table}.${name}`);
   const conditions: RawBuilder<unknown>[] = [sql`true`];
   if (resource !== undefined) conditions.push(sql`${column("resource_id")} = ${resource}`);
   if (region !== undefined) conditions.push(sql`${column("region")} = ${region}`);
+  if (kind !== undefined) conditions.push(sql`${column("kind")} = any (${[...kind]}::text[])`);
   if (label_selector !== undefined) conditions.push(labelCondition(label_selector, `${table}.labels`));
   return sql<boolean>`(${sql.join(conditions, sql` and `)})`;
 }

@@ -1,8 +1,28 @@
+import type { Schemas } from "@kule/contract/schemas";
 import { sql } from "kysely";
+import { ofRegionAndKind } from "../../platform/alternatives.ts";
 import type { Database } from "../../platform/database.ts";
-import { fetchPage, type OneOf, type Paging } from "../../platform/pagination.ts";
+import { fetchPage, type Paging } from "../../platform/pagination.ts";
 import { timeOf } from "../../platform/time-parameter.ts";
 import { type UsageFilters, usageCondition } from "./filters.ts";
+
+const EVENT_KINDS: { readonly [kind in Schemas["UsageKind"]]: true } = {
+  "server.started": true,
+  "server.stopped": true,
+  "server.resized": true,
+  "server.purge_scheduled": true,
+  "server.purged": true,
+  "disk.allocated": true,
+  "disk.released": true,
+  "public_ip.allocated": true,
+  "public_ip.released": true,
+  "usage.corrected": true,
+};
+const SEGMENT_KINDS: { readonly [kind in Schemas["UsageSegmentKind"]]: true } = {
+  compute: true,
+  disk: true,
+  public_ip: true,
+};
 
 type ListQuery = UsageFilters & {
   readonly from?: string;
@@ -12,7 +32,7 @@ type ListQuery = UsageFilters & {
 };
 
 /** Events of the window, in the order in which they were written. */
-export function listEvents(db: Database, organisationId: string, query: ListQuery) {
+export async function listEvents(db: Database, organisationId: string, query: ListQuery) {
   let rows = db
     .selectFrom("usage_event")
     .where("usage_event.organisation_id", "=", organisationId)
@@ -27,11 +47,12 @@ export function listEvents(db: Database, organisationId: string, query: ListQuer
     // The organisation's number of the event is the end of the index by kind as well.
     keys: [{ column: "usage_event.seq", kind: "integer" }],
   };
-  return fetchPage(rows.selectAll(), paging, ofKinds("usage_event", rows, query.kind));
+  const alternatives = await ofRegionAndKind(db, "usage_event", query, Object.keys(EVENT_KINDS));
+  return fetchPage(rows.selectAll(), paging, alternatives === null ? undefined : { rows, alternatives });
 }
 
 /** Segments that have something of the window in them, by their beginning. */
-export function listSegments(db: Database, organisationId: string, query: ListQuery) {
+export async function listSegments(db: Database, organisationId: string, query: ListQuery) {
   let rows = db
     .selectFrom("usage_segment")
     .where("usage_segment.organisation_id", "=", organisationId)
@@ -51,14 +72,6 @@ export function listSegments(db: Database, organisationId: string, query: ListQu
       { column: "usage_segment.id", kind: "text" },
     ],
   };
-  return fetchPage(rows.selectAll(), paging, ofKinds("usage_segment", rows, query.kind));
-}
-
-function ofKinds(
-  table: "usage_event" | "usage_segment",
-  rows: OneOf["rows"],
-  kinds: readonly string[] | undefined,
-): OneOf | undefined {
-  if (kinds === undefined) return undefined;
-  return { rows, alternatives: kinds.map((kind) => ({ [`${table}.kind`]: kind })) };
+  const alternatives = await ofRegionAndKind(db, "usage_segment", query, Object.keys(SEGMENT_KINDS));
+  return fetchPage(rows.selectAll(), paging, alternatives === null ? undefined : { rows, alternatives });
 }

@@ -34,7 +34,7 @@ create table usage_event (
 -- A repeated settlement cannot bill twice.
 create unique index usage_event_once on usage_event (job_id, epoch, resource_id, kind);
 create index usage_event_resource on usage_event (organisation_id, resource_id, seq);
-create index usage_event_kind on usage_event (organisation_id, kind, seq);
+create index usage_event_of on usage_event (organisation_id, region, kind, seq);
 create index usage_event_at on usage_event (organisation_id, at);
 grant select, insert on usage_event to kule_api;
 ${isolateTenants("usage_event")}
@@ -66,7 +66,7 @@ create table usage_segment (
 );
 create unique index usage_segment_one_open on usage_segment (resource_id, kind) where ended_at is null;
 create index usage_segment_list on usage_segment (organisation_id, started_at, id);
-create index usage_segment_kind on usage_segment (organisation_id, kind, started_at, id);
+create index usage_segment_of on usage_segment (organisation_id, region, kind, started_at, id);
 create index usage_segment_window on usage_segment (organisation_id, ended_at);
 grant select on usage_segment to kule_api;
 ${isolateTenants("usage_segment")}
