@@ -18,6 +18,8 @@ export type Established = {
   bytes?: Uint8Array;
   /** The hash that identifies the request of an Idempotency-Key. */
   requestHash?: Promise<Buffer>;
+  /** The organisation that the Idempotency-Key belongs to; empty without one. */
+  keyOrganisation?: string;
   /** The actor, when it is known otherwise than by a token (a login). */
   actor?: Schemas["Actor"];
   /** More for the audit row of a refusal. Never secrets. */

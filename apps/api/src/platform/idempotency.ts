@@ -115,9 +115,14 @@ function withoutSecrets(body: unknown, secretFields: readonly string[]): unknown
   return { ...held, ...Object.fromEntries(shown.map((name) => [name, null])), secret_withheld: true };
 }
 
+/**
+ * The organisation is the one in which the request was asked, before its handler: a repetition is looked up there,
+ * also where the handler acts in another one (whoever leaves an organisation may be signed in to another).
+ */
 function scopeOf(request: ApiRequest, key: string) {
+  request.established.keyOrganisation ??= request.organisationOrNull?.id ?? "";
   return {
-    organisation_id: request.organisationOrNull?.id ?? "",
+    organisation_id: request.established.keyOrganisation,
     subject: request.caller.subject,
     method: request.context.req.method,
     path: storableText(request.context.req.path),

@@ -87,6 +87,16 @@ describe("a member of several organisations", () => {
     expect([again.status, absent.status]).toEqual([404, 404]);
   });
 
+  test("leaves one from another one, and with the same key is told so again", async () => {
+    const { ada, other } = await addToTwo();
+    const here = await signIn(ada);
+    await addMember(other.owner, { email: ada.email, password: ada.password, role: "admin" });
+    const leave = () => here.delete(`/me/organisations/${other.id}`, { "Idempotency-Key": "leave" });
+    const answers = [await leave(), await leave()];
+    expect(answers.map(({ status }) => status)).toEqual([204, 204]);
+    expect(answers.map(({ headers }) => headers.get("idempotency-replayed"))).toEqual([null, "true"]);
+  });
+
   test("cannot leave one that would have no owner left", async () => {
     const { ada, other } = await addToTwo();
     const here = await signIn(ada);
