@@ -6,6 +6,7 @@ import { keptStepText, maxStepsOfJob } from "@kule/rules/jobs/step-limits";
 import { staleLease } from "@kule/rules/refusals";
 import { sql } from "kysely";
 import type { ApiRequest } from "../platform/api-request.ts";
+import { committing } from "../platform/crash-points.ts";
 import type { Tx } from "../platform/database.ts";
 import { Conflict, fieldError } from "../platform/errors.ts";
 import { handlerOf, type JobHandlers } from "../platform/job-handler.ts";
@@ -46,7 +47,8 @@ export async function reportStep(
   const { leaseSeconds } = request.deps.settings;
   const report: Report = request.body;
   if (report.outcome === undefined) {
-    const [job] = (await progressQuery(found, report, leaseSeconds).execute(request.db)).rows;
+    const query = progressQuery(found, report, leaseSeconds);
+    const [job] = (await committing(() => query.execute(request.db))).rows;
     if (job !== undefined) return acknowledge(job);
   }
   try {

@@ -11,8 +11,8 @@ import { type CrashHook, noCrash } from "@kule/crash-points/crash-hook";
  *   job-written     the job is, its queue entry is not
  *   queued          both are
  *   written         the mutation's work is done, its audit row and its answer are not written
- *   before-commit   everything is in the transaction
- *   committed       COMMIT was answered, and nothing was done since
+ *   before-commit   everything is in the transaction, or in the one statement that is sent next
+ *   committed       COMMIT (or that statement) was answered, and nothing was done since
  *   done            everything is done, and not answered
  *   replied         the answer has been sent
  */
@@ -44,6 +44,18 @@ export function withCrashPoints<Result>(
 export async function crashPoint(point: ApiCrashPoint): Promise<void> {
   const place = places.getStore();
   if (place !== undefined) await place.hook(`${place.name}.${point}`);
+}
+
+/** Sends what commits, with the two boundaries that matter most around it. Outside of tests it only sends. */
+export function committing<Result>(send: () => Promise<Result>): Promise<Result> {
+  return hasCrashPoints() ? betweenBoundaries(send) : send();
+}
+
+async function betweenBoundaries<Result>(send: () => Promise<Result>): Promise<Result> {
+  await crashPoint("before-commit");
+  const result = await send();
+  await crashPoint("committed");
+  return result;
 }
 
 /** Whether a test has set crash points here. */

@@ -8,7 +8,7 @@ import {
 } from "kysely";
 import pg from "pg";
 import { type News, newsOfNotice } from "./committed-news.ts";
-import { crashPoint, hasCrashPoints } from "./crash-points.ts";
+import { committing } from "./crash-points.ts";
 import { DatabaseAway } from "./database-errors.ts";
 import { tenantGuard } from "./tenant-guard.ts";
 
@@ -116,7 +116,7 @@ function preparingClient(onNews: (news: readonly News[]) => void): typeof pg.Cli
       const name = Array.isArray(values) && values.length > 0 ? statementName(text) : undefined;
       const send = () =>
         name === undefined ? super.query(text, values) : super.query({ name, text, values });
-      const answer = text === "commit" && hasCrashPoints() ? committing(send) : send();
+      const answer = text === "commit" ? committing(send) : send();
       return answer.then(
         (result: unknown) => {
           this.#passOn(text);
@@ -139,14 +139,6 @@ function preparingClient(onNews: (news: readonly News[]) => void): typeof pg.Cli
       if (text !== "rollback") onNews(news);
     }
   };
-}
-
-/** A commit with the two boundaries that matter most. */
-async function committing<Result>(send: () => Promise<Result>): Promise<Result> {
-  await crashPoint("before-commit");
-  const result = await send();
-  await crashPoint("committed");
-  return result;
 }
 
 /**
