@@ -16,7 +16,7 @@ export const row: Row = {
       patches: [
         {
           file: idempotency,
-          find: `organisation_id: request.organisationOrNull?.id ?? "",`,
+          find: `organisation_id: request.established.keyOrganisation,`,
           replace: `organisation_id: "",`,
         },
       ],
