@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -58,7 +59,7 @@ let people = 0;
 /** A person who is new to the installation. */
 export function newSoftPerson(): SoftPerson {
   people += 1;
-  const sub = `person-${people}-${Math.random().toString(36).slice(2)}`;
+  const sub = `person-${people}-${randomUUID()}`;
   return { sub, email: `${sub}@soft.example`, email_verified: true, name: `Soft Person ${people}` };
 }
 
