@@ -9,7 +9,11 @@ const answer = (status: number, isReplay: boolean, text = '{"id":"srv_1"}') => (
 });
 
 const fine: RetriedCase = {
-  each: { isAfterCommit: true, isAfterAsking: true, mutation: { operation: "createServer" } },
+  each: {
+    isAfterCommit: true,
+    isAfterAsking: true,
+    mutation: { name: "createServer", operation: "createServer" },
+  },
   reference: { changes: ["job + {}"], status: 202, shape: { id: "srv_#" }, points: [] },
   retried: answer(202, true),
   again: answer(202, true),
@@ -44,7 +48,7 @@ describe("a sign-in at a provider that was killed after the request to the provi
   const each = {
     isAfterCommit: false,
     isAfterAsking: true,
-    mutation: { operation: "loginWithOidc" },
+    mutation: { name: "loginWithOidc", operation: "loginWithOidc" },
   } as const;
   const trail = 'audit + {"http_status":401}';
   const nothing = { ...fine, each, retried: answer(401, false), again: null, changes: [trail] };
@@ -63,6 +67,49 @@ describe("a sign-in at a provider that was killed after the request to the provi
   test("is as any other one before that", () => {
     expect(judgeRetry({ ...nothing, each: { ...each, isAfterAsking: false } })).not.toEqual([]);
   });
+});
+
+describe("a departure from an organisation that was killed after its commit", () => {
+  const left = { ...fine, reference: { ...fine.reference, status: 204, shape: null } };
+  const of = (name: string) =>
+    ({
+      ...fine.each,
+      mutation: { name, operation: "leaveOrganisation" },
+    }) as const satisfies RetriedCase["each"];
+  const refused = answer(401, false);
+
+  test("has ended the session that asked, which is refused from then on", () => {
+    const each = of("leaveOrganisation");
+    expect(judgeRetry({ ...left, each, retried: refused, again: refused })).toEqual([]);
+    expect(judgeRetry({ ...left, each, retried: answer(204, true, "") }).join()).toMatch(/answers 204/);
+    expect(judgeRetry({ ...left, each, retried: refused, again: answer(204, true, "") }).join()).toMatch(
+      /the third time, it answers 204/,
+    );
+    expect(judgeRetry({ ...left, each, retried: refused, again: refused, changes: [] }).join()).toMatch(
+      /not done once/,
+    );
+  });
+
+  test("is answered the same when a session of another organisation asked", () => {
+    const each = of("leaveOrganisation: by a session of another organisation");
+    const replay = answer(204, true, "");
+    expect(judgeRetry({ ...left, each, retried: replay, again: replay })).toEqual([]);
+    expect(judgeRetry({ ...left, each, retried: answer(404, false) }).join()).toMatch(/answers 404/);
+  });
+});
+
+test("a mail that is asked for again is queued once, and in the trail twice", () => {
+  const each = {
+    ...fine.each,
+    mutation: { name: "requestPasswordReset", operation: "requestPasswordReset" },
+  } as const;
+  const changes = ["_private_jobs + {}", "audit + {}"];
+  const again = { ...fine, each, reference: { ...fine.reference, changes }, again: null };
+  expect(judgeRetry({ ...again, changes: [...changes, "audit + {}"] })).toEqual([]);
+  expect(judgeRetry({ ...again, changes }).join()).toMatch(/missing audit/);
+  expect(judgeRetry({ ...again, changes: [...changes, ...changes] }).join()).toMatch(
+    /unexpected _private_jobs/,
+  );
 });
 
 test("lines count as often as they are there", () => {

@@ -6,7 +6,7 @@ import { masked } from "./row-changes.ts";
 
 export type RetriedCase = {
   readonly each: Pick<BoundaryCase, "isAfterCommit" | "isAfterAsking"> & {
-    readonly mutation: Pick<BoundaryCase["mutation"], "operation">;
+    readonly mutation: Pick<BoundaryCase["mutation"], "name" | "operation">;
   };
   readonly reference: Reference;
   /** The same request at the restarted API. */
@@ -22,12 +22,20 @@ export function hasKey(operation: OperationId): boolean {
 }
 
 /**
- * A login without its answer left a session whose token is lost, and a repetition opens another one: the only
- * mutation that is done twice. It records each attempt before it checks the password, so a kill may leave a
- * failure that was none, which counts against the e-mail for a quarter of an hour.
+ * Without a key and without something that is used up, a repetition of these is one more request: what of it is there
+ * twice. A login without its answer left a session whose token is lost, and opens another one. A request for a mail
+ * replaces the one that waits in the queue, and is in the trail once more.
  */
-const openedAgain: OperationId = "login";
-const triesOfLogin = "login_failure";
+const doneAgain: { readonly [id in OperationId]?: (change: string) => boolean } = {
+  login: () => true,
+  requestPasswordReset: (change) => change.startsWith("audit + "),
+};
+
+/**
+ * A kill may leave an attempt that failed otherwise than by what was sent, which counts against the e-mail for a quarter
+ * of an hour (a request for a mail: for an hour).
+ */
+const tries = "login_failure";
 /** These record an attempt in the same way before they check what was sent. */
 const recordsAttempts: ReadonlySet<OperationId> = new Set([
   "login",
@@ -37,12 +45,14 @@ const recordsAttempts: ReadonlySet<OperationId> = new Set([
   "proveIdentity",
   "confirmTotp",
   "loginWithOidc",
+  "requestPasswordReset",
 ]);
 
 /** A secret is valid once: repeated, these are refused, and the trail records that, too. */
 const usesSecretUp: { readonly [id in OperationId]?: 401 | 422 } = {
   acceptInvitation: 422,
   joinOrganisation: 422,
+  confirmPasswordReset: 422,
   completeLogin: 401,
   loginWithPasskey: 401,
   loginWithOidc: 401,
@@ -60,18 +70,19 @@ export function failsOnRetry({ each }: Pick<RetriedCase, "each">): boolean {
 }
 const refusalInTrail = /^audit \+ .*"http_status":(\d+)/;
 
-/** These end the session that sends them. */
-const endsSession: ReadonlySet<OperationId> = new Set(["logout", "switchOrganisation"]);
+/** The cases that end the session that sends them: it is refused from then on, with a key as well. */
+const endsSession: ReadonlySet<string> = new Set(["logout", "switchOrganisation", "leaveOrganisation"]);
 
 /** Whether a table's rows belong to what the operation does completely or not at all. */
 export function isPartOf(operation: OperationId): (table: string) => boolean {
   return (table) =>
-    (!recordsAttempts.has(operation) || table !== triesOfLogin) &&
+    (!recordsAttempts.has(operation) || table !== tries) &&
     (callsProvider[operation] === undefined || table !== spent);
 }
 
-function statusOfRetry(operation: OperationId, isAfterCommit: boolean, reference: number): number {
-  if (isAfterCommit && endsSession.has(operation)) return 401;
+function statusOfRetry({ isAfterCommit, mutation }: RetriedCase["each"], reference: number): number {
+  const { name, operation } = mutation;
+  if (isAfterCommit && endsSession.has(name)) return 401;
   return (isAfterCommit ? usesSecretUp[operation] : undefined) ?? reference;
 }
 
@@ -80,9 +91,9 @@ function statusOfRetry(operation: OperationId, isAfterCommit: boolean, reference
  */
 export function judgeRetry({ each, reference, retried, again, changes }: RetriedCase): string[] {
   const { isAfterCommit } = each;
-  const { operation } = each.mutation;
-  const isTwice = operation === openedAgain && isAfterCommit;
-  const expected = isTwice ? [...reference.changes, ...reference.changes].sort() : reference.changes;
+  const { name, operation } = each.mutation;
+  const isTwice = (isAfterCommit ? doneAgain[operation] : undefined) ?? (() => false);
+  const expected = [...reference.changes, ...reference.changes.filter(isTwice)];
   if (failsOnRetry({ each })) return judgeNothing(callsProvider[operation], retried, changes);
   const found: string[] = [];
   const refusedWith = isAfterCommit ? usesSecretUp[operation] : undefined;
@@ -91,15 +102,16 @@ export function judgeRetry({ each, reference, retried, again, changes }: Retried
   );
   const difference = differenceOf(expected, own);
   if (difference !== null) found.push(`asked again, it is not done once: ${difference}`);
-  const status = statusOfRetry(operation, isAfterCommit, reference.status);
+  const status = statusOfRetry(each, reference.status);
   if (retried?.status !== status)
     return [
       ...found,
       `asked again, it answers ${retried?.status ?? "nothing"} in place of ${status}: ${retried?.text.slice(0, 300)}`,
     ];
   if (!hasKey(operation)) return found;
+  if (endsSession.has(name)) return [...found, ...judgeEndedSession(retried, again)];
 
-  const isReplay = retried.headers.get("Idempotency-Replayed") === "true";
+  const isReplay = isReplayed(retried);
   if (isReplay !== isAfterCommit)
     found.push(
       `asked again, it ${isReplay ? "replays an answer that was never given" : "does not know the key"}`,
@@ -110,10 +122,23 @@ export function judgeRetry({ each, reference, retried, again, changes }: Retried
     const [is, should] = firstDifference(given, wanted);
     found.push(`asked again, it answers ${is} in place of ${should}`);
   }
-  if (again?.headers.get("Idempotency-Replayed") !== "true")
-    found.push("the third time it does not know the key");
+  if (again === null || !isReplayed(again)) found.push("the third time it does not know the key");
   else if (isReplay && again.text !== retried.text) found.push("two replays of one answer differ");
   return found;
+}
+
+/** Whoever is not signed in any more is not told what was answered: nothing is ever replayed. */
+function judgeEndedSession(retried: HttpAnswer, again: HttpAnswer | null): string[] {
+  return [
+    ...(isReplayed(retried) ? ["asked again, it replays an answer to a session that has ended"] : []),
+    ...(again?.status === 401
+      ? []
+      : [`the third time, it answers ${again?.status ?? "nothing"} in place of 401`]),
+  ];
+}
+
+function isReplayed({ headers }: HttpAnswer): boolean {
+  return headers.get("Idempotency-Replayed") === "true";
 }
 
 /** It has no effect, before and after the repetition, except the audit entry of the refusal. */

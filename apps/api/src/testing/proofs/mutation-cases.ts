@@ -1,10 +1,10 @@
 import { operations } from "@kule/contract/generated/operations";
 import type { OperationId } from "@kule/contract/schemas";
 import { newId } from "../../platform/ids.ts";
-import type { ApiCaller } from "../api-caller.ts";
+import { ApiCaller } from "../api-caller.ts";
 import { TestAgent } from "../test-agent.ts";
 import type { OperationCall } from "./operation-call.ts";
-import { addPasskey, personalCall } from "./person.ts";
+import { addPasskey, addPerson, personalCall } from "./person.ts";
 import { recipes } from "./recipes.ts";
 import { emptyEdgeQueue } from "./region-agent.ts";
 import { made } from "./tenant.ts";
@@ -164,6 +164,21 @@ const more: readonly (readonly [OperationId, string, Make])[] = [
     },
   ],
   [
+    "leaveOrganisation",
+    "by a session of another organisation",
+    async ({ tenant }, { world }) => {
+      const { caller, member } = await addPerson(world, tenant);
+      const elsewhere = await world.addOrganisation(newId("org").slice(4));
+      const wanted = { email: member.email, role: "viewer" };
+      const { secret } = made(await elsewhere.owner.post("/invitations", wanted));
+      made(await caller.post("/me/organisations", { secret }));
+      const { token } = made(
+        await caller.post("/auth/switch-organisation", { organisation_id: elsewhere.id }),
+      );
+      return { path: { organisation_id: tenant.id }, caller: new ApiCaller(world.app, token) };
+    },
+  ],
+  [
     "reportStep",
     "a step begins",
     async (side) => ({
@@ -233,7 +248,9 @@ function mutationCase(operation: OperationId, name: string, make: Make): Mutatio
       // Answers show what a silent region has no use for, so it is never silent.
       await health(side.tenant.region.agent);
       const call = await make(side, all, count);
-      const personal = await personalCall(operations[operation], side, all.world);
+      // A case with a caller of its own has its person, too.
+      const personal =
+        call.caller === undefined ? await personalCall(operations[operation], side, all.world) : null;
       // A job that waits for the edge would apply the next change too, and the call would queue no job of its
       // own.
       await emptyEdgeQueue(side.tenant.region.agent);
