@@ -1,6 +1,6 @@
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { changesBetween } from "./row-changes.ts";
-import type { Snapshot } from "./table-snapshot.ts";
+import { numbered, type Snapshot, sumsOf } from "./table-snapshot.ts";
 
 const snapshot = (rows: Readonly<Record<string, Readonly<Record<string, unknown>>>>): Snapshot =>
   new Map([["server", new Map(Object.entries(rows))]]);
@@ -48,4 +48,42 @@ test("a row that went is a change", () => {
   expect(changesBetween(snapshot({ a: row("1") }), snapshot({}))).toEqual([
     expect.stringMatching(/^server - /),
   ]);
+});
+
+test("a row that is equal to another one, in a table without a primary key, is a row of its own", () => {
+  const failures = (count: number): Snapshot =>
+    new Map([["login_failure", numbered(Array.from({ length: count }, () => ({ subject: "ada" })))]]);
+  expect(changesBetween(failures(1), failures(3))).toHaveLength(2);
+  expect(changesBetween(failures(2), failures(2))).toEqual([]);
+});
+
+describe("amounts", () => {
+  const amounts = (rows: readonly Readonly<Record<string, unknown>>[]): Snapshot =>
+    new Map([["quota_count", sumsOf(rows)]]);
+  const firewalls = (amount: number) => ({ resource: "firewall", amount });
+
+  test("that are counted in equal rows are a change each", () => {
+    const one = amounts([firewalls(1)]);
+    expect(changesBetween(one, amounts([firewalls(1), firewalls(1)]))).toEqual([
+      'quota_count +1 {"resource":"firewall"}',
+    ]);
+    expect(changesBetween(one, amounts([firewalls(1), firewalls(1), firewalls(1)]))).toEqual([
+      'quota_count +2 {"resource":"firewall"}',
+    ]);
+  });
+
+  test("are the same change whether they were there before or not", () => {
+    const first = changesBetween(amounts([]), amounts([firewalls(1)]));
+    expect(changesBetween(amounts([firewalls(4)]), amounts([firewalls(4), firewalls(1)]))).toEqual(first);
+  });
+
+  test("do not change when their rows are replaced by the sum", () => {
+    const many = [
+      firewalls(2),
+      firewalls(-1),
+      { resource: "network", amount: 1 },
+      { resource: "network", amount: -1 },
+    ];
+    expect(changesBetween(amounts(many), amounts([firewalls(1)]))).toEqual([]);
+  });
 });

@@ -1,4 +1,4 @@
-import type { Snapshot } from "./table-snapshot.ts";
+import { type Snapshot, tablesOfAmounts } from "./table-snapshot.ts";
 
 type Row = Readonly<Record<string, unknown>>;
 
@@ -17,6 +17,10 @@ export function changesBetween(
     if (!isWatched(table)) continue;
     const old = before.get(table) ?? new Map<string, Row>();
     const now = after.get(table) ?? new Map<string, Row>();
+    if (tablesOfAmounts.has(table)) {
+      lines.push(...changedAmounts(table, old, now));
+      continue;
+    }
     for (const [key, row] of now) {
       const was = old.get(key);
       if (was === undefined) lines.push(`${table} + ${JSON.stringify(maskedRow(row))}`);
@@ -27,6 +31,21 @@ export function changesBetween(
       if (!now.has(key)) lines.push(`${table} - ${JSON.stringify(maskedRow(row))}`);
   }
   return lines.sort();
+}
+
+type Rows = ReadonlyMap<string, Row>;
+
+/** By how much each amount changed: one that is there for the first time, or not any more, as any other one. */
+function changedAmounts(table: string, old: Rows, now: Rows): string[] {
+  const amountOf = (rows: Rows, key: string) => Number(rows.get(key)?.amount ?? 0);
+  return [...new Map([...old, ...now])].flatMap(([key, { amount: _, ...of }]) => {
+    const more = amountOf(now, key) - amountOf(old, key);
+    return more === 0 ? [] : [`${table} ${signed(more)} ${JSON.stringify(maskedRow(of))}`];
+  });
+}
+
+function signed(difference: number): string {
+  return `${difference > 0 ? "+" : ""}${difference}`;
 }
 
 /** Columns whose values are the point, and the same in every run. */
@@ -50,7 +69,7 @@ const countsTime = new Set(["last_period"]);
 
 function change(name: string, was: unknown, is: unknown): unknown {
   if (countsTime.has(name)) return "<time>";
-  if (typeof was === "number" && typeof is === "number") return `${is > was ? "+" : ""}${is - was}`;
+  if (typeof was === "number" && typeof is === "number") return signed(is - was);
   return [maskedColumn(name, was), maskedColumn(name, is)];
 }
 

@@ -2,7 +2,7 @@ import type pg from "pg";
 
 type Row = Readonly<Record<string, unknown>>;
 
-/** Every row of every table, by table and primary key. */
+/** Every row of every table, by table and primary key; of a table of amounts each sum, by what it is the sum of. */
 export type Snapshot = ReadonlyMap<string, ReadonlyMap<string, Row>>;
 
 type Table = { readonly name: string; readonly schema: string; readonly key: readonly string[] | null };
@@ -10,15 +10,23 @@ type Table = { readonly name: string; readonly schema: string; readonly key: rea
 /** Written in the background whenever a token is used: not an effect of the request. */
 const unwatched: Readonly<Record<string, readonly string[]>> = { token: ["last_used_at"] };
 
-/** Migrations' own books, which no request touches. */
+/** Migrations' and processes' own books: no effect of a request. */
 const books = new Set([
   "kysely_migration",
   "kysely_migration_lock",
   "migrations",
   "_private_known_crontabs",
+  // The names of tasks: one is written with its first entry.
+  "_private_tasks",
   // Processes' own signs of life.
   "replica",
+  "worker_process",
 ]);
+
+/**
+ * Tables without a primary key, whose rows add up: a change inserts one, and many are replaced by their sums at any time.
+ */
+export const tablesOfAmounts: ReadonlySet<string> = new Set(["quota_count", "public_address_count"]);
 
 /** Takes snapshots of one database: all of Kule's tables, and the queue. */
 export class SnapshotTaker {
@@ -62,6 +70,9 @@ async function listTables(owner: pg.Pool): Promise<Table[]> {
   const tables = rows.filter(({ name }) => !books.has(name));
   for (const expected of ["server", "job", "audit", "idempotency_key", "_private_jobs"])
     if (!tables.some(({ name }) => name === expected)) throw new Error(`there is no table ${expected}`);
+  for (const name of tablesOfAmounts)
+    if (!tables.some((table) => table.name === name && table.key === null))
+      throw new Error(`there is no table ${name} without a primary key`);
   return tables;
 }
 
@@ -74,9 +85,31 @@ async function readTable(
   const { rows } = await client.query<{ row: Row }>(
     `select to_jsonb(t)${left} as row from "${schema}"."${name}" t`,
   );
+  const watched = rows.map(({ row }) => row).filter(isWatched);
+  if (tablesOfAmounts.has(name)) return sumsOf(watched);
+  if (key === null) return numbered(watched);
+  return new Map(watched.map((row) => [JSON.stringify(key.map((column) => row[column])), row]));
+}
+
+/** Without a primary key each row is there, equal ones too. */
+export function numbered(rows: readonly Row[]): Map<string, Row> {
+  const seen = new Map<string, number>();
   return new Map(
-    rows
-      .filter(({ row }) => isWatched(row))
-      .map(({ row }) => [JSON.stringify(key === null ? row : key.map((column) => row[column])), row]),
+    rows.map((row) => {
+      const text = JSON.stringify(row);
+      const number = (seen.get(text) ?? 0) + 1;
+      seen.set(text, number);
+      return [`${number} ${text}`, row];
+    }),
   );
+}
+
+/** One row for those that differ in their amounts only. */
+export function sumsOf(rows: readonly Row[]): Map<string, Row> {
+  const sums = new Map<string, Row & { readonly amount: number }>();
+  for (const { amount, ...of } of rows) {
+    const key = JSON.stringify(of);
+    sums.set(key, { ...of, amount: (sums.get(key)?.amount ?? 0) + Number(amount) });
+  }
+  return sums;
 }
