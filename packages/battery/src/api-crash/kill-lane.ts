@@ -18,7 +18,7 @@ import {
   withoutNeighboursAlike,
 } from "./boundary-cases.ts";
 import { answerShape, differenceOf, hasKey, isPartOf, judgeRetry } from "./judge-retry.ts";
-import { type HttpAnswer, KillableApi } from "./killable-api.ts";
+import { type HttpAnswer, KillableApi, lastingSettings } from "./killable-api.ts";
 import { changesBetween } from "./row-changes.ts";
 import { SnapshotTaker } from "./table-snapshot.ts";
 
@@ -60,7 +60,7 @@ export class KillLane {
   }
 
   static async open(main: string, findings: LaneFindings): Promise<KillLane> {
-    const world = await ApiWorld.open({ leaseSeconds: 3600 });
+    const world = await ApiWorld.open(lastingSettings);
     const all = await openTwoOrganisations(destroyNow, world);
     return new KillLane(main, all, findings, await sharedProviderFile());
   }
@@ -188,7 +188,11 @@ export class KillLane {
   async #prepare(mutation: MutationCase): Promise<MutationCall> {
     // Tries that a kill left behind count against the address, which is the same for all of these people.
     await this.#owner.query("delete from login_failure");
-    return mutation.prepare(this.#all.a, this.#all);
+    const call = await mutation.prepare(this.#all.a, this.#all);
+    // One for each organisation and region, which no worker takes here: with that of the case before, or of the
+    // preparation, the call would have no entry of its own to add.
+    await this.#owner.query("delete from graphile_worker._private_jobs where key like 'filters:%'");
+    return call;
   }
 
   #startFor(each: BoundaryCase | null): Promise<KillableApi> {

@@ -7,7 +7,7 @@ import { startProcess, type TestProcess } from "@kule/testing/child-process";
 import { worldCheck } from "@kule/testing/world-check/world-check";
 import { differenceOf } from "./judge-retry.ts";
 import type { LaneFindings } from "./kill-lane.ts";
-import { apiEnvironment } from "./killable-api.ts";
+import { apiEnvironment, lastingSettings } from "./killable-api.ts";
 import { changesBetween } from "./row-changes.ts";
 import { type Snapshot, SnapshotTaker } from "./table-snapshot.ts";
 import { type WorkerScene, workerScenes } from "./worker-scenes.ts";
@@ -37,7 +37,7 @@ export class WorkerLane {
   }
 
   static async open(main: string, findings: LaneFindings): Promise<WorkerLane> {
-    const world = await ServerWorld.open({ leaseSeconds: 3600, removalBufferSeconds: 3600 });
+    const world = await ServerWorld.open({ ...lastingSettings, removalBufferSeconds: 3600 });
     return new WorkerLane(main, world, findings);
   }
 

@@ -30,6 +30,8 @@ export class KillableApi {
     const process = startProcess("api", [main, "serve"], {
       ...apiEnvironment(databaseUrl),
       KULE_API_PORT: String(port),
+      // Only a worker reads it: the mails of these worlds wait in the queue.
+      KULE_MAIL_FILE: "mail.yaml",
       ...battery,
     });
     return new KillableApi(process, `http://127.0.0.1:${port}/api/v1`, battery.BATTERY_TRACE);
@@ -68,7 +70,10 @@ export class KillableApi {
   }
 }
 
-/** A test build with room for everything, whose leases outlast the row. */
+/** Longer than the row takes: no case finds that the lease or the quarantine of an earlier one has ended. */
+export const lastingSettings = { leaseSeconds: 3600, addressQuarantineSeconds: 86_400 };
+
+/** A test build with room for everything, whose leases and quarantines outlast the row. */
 export function apiEnvironment(databaseUrl: string): Readonly<Record<string, string>> {
   return {
     KULE_DATABASE_URL: databaseUrl,
@@ -76,7 +81,8 @@ export function apiEnvironment(databaseUrl: string): Readonly<Record<string, str
     // As the API of the proofs has them, which begins what this one ends.
     KULE_API_SECRET: testApiSecret,
     KULE_CONSOLE_ORIGINS: testPanelOrigin,
-    KULE_LEASE_SECONDS: "3600",
+    KULE_LEASE_SECONDS: String(lastingSettings.leaseSeconds),
+    KULE_ADDRESS_QUARANTINE_SECONDS: String(lastingSettings.addressQuarantineSeconds),
     KULE_RATE_LIMIT_PER_HOUR: "100000000",
     KULE_RATE_LIMIT_BURST: "1000000",
     KULE_LOG_LEVEL: "error",
