@@ -27,6 +27,10 @@ type TransactionPool = {
 const pools = new WeakMap<Kysely<DB>, TransactionPool>();
 const connections = new WeakMap<Kysely<DB>, DatabaseConnection>();
 
+export function notePool(db: Database, pool: TransactionPool): void {
+  pools.set(db, pool);
+}
+
 export function poolOf(db: Database): TransactionPool {
   const pool = pools.get(db);
   if (pool === undefined) throw new Error("a transaction begins on the database as it was opened");
@@ -177,7 +181,7 @@ export function openDatabase(options: DatabaseOptions): OpenDatabase {
   };
   const plugins = options.guardTenants ? [tenantGuard] : [];
   const db = new Kysely<DB>({ dialect: new PostgresDialect({ pool: connecting }), plugins });
-  pools.set(db, { connect: connecting.connect as TransactionPool["connect"], plugins });
+  notePool(db, { connect: connecting.connect as TransactionPool["connect"], plugins });
   return {
     db,
     poolUse: () => ({ total: pool.totalCount, idle: pool.idleCount, waiting: pool.waitingCount }),
