@@ -5,6 +5,7 @@ import {
 } from "@kule/api/testing/proofs/isolation-answers";
 import { runIsolationMatrix } from "@kule/api/testing/proofs/isolation-matrix";
 import { actorsOf } from "@kule/api/testing/proofs/matrix-actors";
+import { operations } from "@kule/contract/generated/operations";
 import { worldCheck } from "@kule/testing/world-check/world-check";
 import type { Row } from "../row.ts";
 import { unfilteredProducts } from "../tenancy/organisation-filters.ts";
@@ -12,7 +13,7 @@ import { withTwoOrganisations } from "../tenancy/with-two-organisations.ts";
 
 /** The matrix is far larger than this; fewer cells mean that its places were lost. */
 const LEAST_CELLS = { full: 9_000, sample: 1_500 };
-const inSample = /nobody|admin of A|agent of A/;
+const inSample = /nobody|admin of A|agent of A|session in A/;
 /** Of five texts that are not ids, the one that databases refuse. */
 const sampledMalformed = "malformed: with a NUL";
 
@@ -26,6 +27,9 @@ export const row: Row = {
       const actors = actorsOf(all).filter(({ name }) => run.scale === "full" || inSample.test(name));
       const matrix = await runIsolationMatrix(all, {
         actors,
+        // In short a session calls only what no token may.
+        place: ({ operation }, { name }) =>
+          run.scale === "full" || !/session/.test(name) || operations[operation].permission === "session",
         state: ({ name }) =>
           run.scale === "full" || !name.startsWith("malformed:") || name === sampledMalformed,
       });

@@ -6,11 +6,12 @@ import {
   referencePlaces,
 } from "@kule/testing/contract/reference-places";
 import { newId } from "../../platform/ids.ts";
+import type { ApiCaller } from "../api-caller.ts";
 import { LeakLedger } from "./leak-ledger.ts";
 import type { Actor } from "./matrix-actors.ts";
 import { type ObjectState, objectStates, standingPath } from "./matrix-objects.ts";
 import { callOperation, type OperationCall, type RawAnswer, withoutOwnAttempts } from "./operation-call.ts";
-import { ofSessions, signIns } from "./person.ts";
+import { needsNewPerson, ofSessions, personalCall, signIns } from "./person.ts";
 import { recipes } from "./recipes.ts";
 import type { TwoOrganisations } from "./two-organisations.ts";
 
@@ -25,7 +26,7 @@ export type MatrixReport = {
 
 export type MatrixSelection = {
   readonly actors: readonly Actor[];
-  readonly place?: (place: ReferencePlace) => boolean;
+  readonly place?: (place: ReferencePlace, actor: Actor) => boolean;
   readonly state?: (state: ObjectState) => boolean;
 };
 
@@ -43,10 +44,7 @@ export async function runIsolationMatrix(
   const { places, unsorted } = referencePlaces();
   const chosen = places.filter(
     // A sign-in has no caller, and only sessions are switched; both have tests of their own.
-    (place) =>
-      !signIns.has(place.operation) &&
-      place.operation !== "switchOrganisation" &&
-      (selection.place?.(place) ?? true),
+    ({ operation }) => !signIns.has(operation) && operation !== "switchOrganisation",
   );
   // Filters first: later refusals leave the requested id in one's own audit trail.
   chosen.sort((one, other) => Number(other.where === "query") - Number(one.where === "query"));
@@ -54,11 +52,13 @@ export async function runIsolationMatrix(
   const failures: string[] = [];
   const failedKinds = new Set<ReferenceKind>();
   const rows = chosen.flatMap((place) =>
-    selection.actors.map((actor) => ({
-      place,
-      actor,
-      states: objectStates(place, actor, all).filter((state) => selection.state?.(state) ?? true),
-    })),
+    selection.actors
+      .filter((actor) => selection.place?.(place, actor) ?? true)
+      .map((actor) => ({
+        place,
+        actor,
+        states: objectStates(place, actor, all).filter((state) => selection.state?.(state) ?? true),
+      })),
   );
   const cellsInSpec = rows.reduce((sum, row) => sum + row.states.length, 0);
   let cellsRun = 0;
@@ -84,8 +84,17 @@ type Called = { readonly answer: RawAnswer; readonly sent: readonly string[] };
 
 async function callCell({ place, actor, state }: Cell, all: TwoOrganisations): Promise<Called> {
   const call = await buildCall({ place, actor, state }, all);
-  const answer = await callOperation(actor.caller, call);
+  const answer = await callOperation(await callerOf({ place, actor, state }, all), call);
   return { answer, sent: [...Object.values(call.path), state.id] };
+}
+
+/** A call that is going to end the session that other cells call with is made by a person of its own. */
+async function callerOf({ place, actor, state }: Cell, { world }: TwoOrganisations): Promise<ApiCaller> {
+  const info = operations[place.operation];
+  const endsSession = info.permission === "session" && needsNewPerson(info.id);
+  if (state.name !== "own" || !endsSession || !isPermitted(actor, place)) return actor.caller;
+  const personal = await personalCall(info, actor.side, world);
+  return personal?.caller.at(actor.caller.app) ?? actor.caller;
 }
 
 async function buildCall({ place, actor, state }: Cell, all: TwoOrganisations): Promise<OperationCall> {

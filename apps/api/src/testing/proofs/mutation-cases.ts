@@ -86,7 +86,7 @@ const again: { readonly [id in OperationId]?: Make } = {
     body: touched(count),
   }),
   updateFirewall: async ({ tenant }, _all, count) => ({
-    path: { firewall_id: await tenant.addFirewall() },
+    path: { firewall_id: await tenant.addSpareFirewall() },
     body: touched(count),
   }),
   updateGateway: async ({ tenant }, _all, count) => ({

@@ -248,42 +248,44 @@ export const recipes: { readonly [id in OperationId]: Recipe } = {
   createFirewall: { body: ({ tenant }) => tenant.firewallBody() },
   getFirewall: { path: standing("firewall") },
   updateFirewall: { path: standing("firewall"), body: () => ({ description: "touched" }) },
-  deleteFirewall: { path: async ({ tenant }) => ({ firewall_id: await tenant.addFirewall() }) },
+  deleteFirewall: { path: async ({ tenant }) => ({ firewall_id: await tenant.addSpareFirewall() }) },
   setFirewallRules: {
-    path: async ({ tenant }) => ({ firewall_id: await tenant.addFirewall() }),
+    path: async ({ tenant }) => ({ firewall_id: await tenant.addSpareFirewall() }),
     body: () => ({ rules: [anyRule(80)] }),
   },
   addFirewallRule: {
-    path: async ({ tenant }) => ({ firewall_id: await tenant.addFirewall() }),
+    path: async ({ tenant }) => ({ firewall_id: await tenant.addSpareFirewall() }),
     body: () => anyRule(443),
   },
   updateFirewallRule: {
     path: async (side) => {
-      const { firewall, firewall_rule } = await side.tenant.addUsedFirewall(inSubnet(side));
+      const { firewall, firewall_rule } = await side.tenant.addSpareUsedFirewall(inSubnet(side));
       return { firewall_id: firewall, firewall_rule_id: firewall_rule };
     },
     body: () => ({ ports: ["8443"] }),
   },
   removeFirewallRule: {
     path: async (side) => {
-      const { firewall, firewall_rule } = await side.tenant.addUsedFirewall(inSubnet(side));
+      const { firewall, firewall_rule } = await side.tenant.addSpareUsedFirewall(inSubnet(side));
       return { firewall_id: firewall, firewall_rule_id: firewall_rule };
     },
   },
   attachFirewall: {
-    path: async ({ tenant }) => ({ firewall_id: await tenant.addFirewall() }),
+    path: async ({ tenant }) => ({ firewall_id: await tenant.addSpareFirewall() }),
     body: async (side) => ({
       server_id: await side.tenant.addRunningServer({ subnet_id: side.standing.subnet }),
     }),
   },
   detachFirewall: {
     path: async (side) => {
-      const { firewall, firewall_attachment } = await side.tenant.addUsedFirewall(inSubnet(side));
+      const { firewall, firewall_attachment } = await side.tenant.addSpareUsedFirewall(inSubnet(side));
       return { firewall_id: firewall, firewall_attachment_id: firewall_attachment };
     },
   },
   applyFirewall: {
-    path: async (side) => ({ firewall_id: (await side.tenant.addUsedFirewall(inSubnet(side))).firewall }),
+    path: async (side) => ({
+      firewall_id: (await side.tenant.addSpareUsedFirewall(inSubnet(side))).firewall,
+    }),
   },
   testFirewall: {
     path: standing("firewall"),

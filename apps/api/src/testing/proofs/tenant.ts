@@ -9,10 +9,17 @@ export type Role = (typeof roles)[number];
 
 export type TenantRegion = { readonly slug: string; readonly agent: ApiCaller };
 
+export type UsedFirewall = {
+  readonly firewall: string;
+  readonly firewall_rule: string;
+  readonly firewall_attachment: string;
+};
+
 export type MemberOfTenant = { readonly id: string; readonly email: string; readonly password: string };
 
 /** An organisation has at most 100 firewalls in a region, and a proof makes more servers than that. */
 const USES_OF_A_FIREWALL = 20;
+const MOST_SPARE_FIREWALLS = 50;
 
 /** An organisation with a method for everything it can own; all of it created through the public API. */
 export class Tenant {
@@ -29,6 +36,8 @@ export class Tenant {
   #publicNetwork = "";
   #publicBlocks = 0;
   #spareSubnets = 0;
+  /** Earliest first. */
+  readonly #spareFirewalls: string[] = [];
   #forServers = "";
   #usesLeft = 0;
   #count = 0;
@@ -225,8 +234,32 @@ export class Tenant {
     return made(await this.owner.post("/firewalls", this.firewallBody())).firewall.id;
   }
 
+  /** For one call, whatever becomes of it: the earliest one is deleted when there are many. */
+  async addSpareFirewall(): Promise<string> {
+    const earliest = this.#spareFirewalls.length < MOST_SPARE_FIREWALLS ? null : this.#spareFirewalls.shift();
+    if (earliest) await this.#deleteFirewall(earliest);
+    const firewall = await this.addFirewall();
+    this.#spareFirewalls.push(firewall);
+    return firewall;
+  }
+
+  /** Also one that is attached, or that a call has deleted. */
+  async #deleteFirewall(id: string): Promise<void> {
+    const path = `/firewalls/${id}`;
+    const found = await this.owner.get(path);
+    if (found.status === 404) return;
+    for (const attachment of made(found).attachments)
+      made(await this.owner.delete(`${path}/attachments/${attachment.id}`));
+    made(await this.owner.delete(path));
+  }
+
   /** For a server that is to be created with it; the next ones get the same. */
   async firewallForServers(): Promise<string> {
+    if (this.#usesLeft === 0 && this.#forServers !== "") {
+      // Most calls that name it are refused, and leave it as it was.
+      const { attachments } = made(await this.owner.get(`/firewalls/${this.#forServers}`));
+      this.#usesLeft = Math.max(0, USES_OF_A_FIREWALL - attachments.length);
+    }
     if (this.#usesLeft === 0) {
       this.#forServers = await this.addFirewall();
       this.#usesLeft = USES_OF_A_FIREWALL;
@@ -236,10 +269,16 @@ export class Tenant {
   }
 
   /** One that is attached to a server of its own, which has its rules. */
-  async addUsedFirewall(
-    more: Readonly<Record<string, unknown>> = {},
-  ): Promise<{ firewall: string; firewall_rule: string; firewall_attachment: string }> {
-    const firewall = await this.addFirewall();
+  async addUsedFirewall(more: Readonly<Record<string, unknown>> = {}): Promise<UsedFirewall> {
+    return this.#use(await this.addFirewall(), more);
+  }
+
+  /** The same for one call. */
+  async addSpareUsedFirewall(more: Readonly<Record<string, unknown>> = {}): Promise<UsedFirewall> {
+    return this.#use(await this.addSpareFirewall(), more);
+  }
+
+  async #use(firewall: string, more: Readonly<Record<string, unknown>>): Promise<UsedFirewall> {
     const server = await this.addRunningServer(more);
     const attached = made(await this.owner.post(`/firewalls/${firewall}/attachments`, { server_id: server }));
     await runJob(this.region.agent, attached.job.id);

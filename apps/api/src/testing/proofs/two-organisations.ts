@@ -115,10 +115,10 @@ async function fillWorld(
   world: ApiWorld,
   destroyServer: (world: ApiWorld, tenant: Tenant, serverId: string) => Promise<void>,
 ): Promise<TwoOrganisations> {
-  // Recipes are called hundreds of times, and a subnet of each keeps its VLAN.
-  const vlan_range = { first: 100, last: 3999 };
-  const r1 = await world.addRegion("r1", { vlan_range });
-  const r2 = await world.addRegion("r2", { vlan_range });
+  // Recipes are called thousands of times; a server of each keeps its VM number, and a subnet its VLAN.
+  const ranges = { vmid_range: { first: 1_000, last: 20_999 }, vlan_range: { first: 100, last: 3999 } };
+  const r1 = await world.addRegion("r1", ranges);
+  const r2 = await world.addRegion("r2", ranges);
   const a = await openSide(world, "orga", r1, destroyServer);
   const b = await openSide(world, "orgb", r2, destroyServer);
 
