@@ -8,6 +8,7 @@ import { destroyNow } from "@kule/api/testing/proofs/destroy-server";
 import type { MutationCall, MutationCase } from "@kule/api/testing/proofs/mutation-cases";
 import { openTwoOrganisations, type TwoOrganisations } from "@kule/api/testing/proofs/two-organisations";
 import { sharedProviderFile } from "@kule/api/testing/soft-sign-ins";
+import { endLostConsoles } from "@kule/api/worker/end-lost-consoles";
 import { worldCheck } from "@kule/testing/world-check/world-check";
 import pg from "pg";
 import {
@@ -188,6 +189,8 @@ export class KillLane {
   async #prepare(mutation: MutationCase): Promise<MutationCall> {
     // Tries that a kill left behind count against the address, which is the same for all of these people.
     await this.#owner.query("delete from login_failure");
+    // No worker runs here to end the console sessions that the cases before have left.
+    await endLostConsoles(this.#all.world.replica.deps.db);
     const call = await mutation.prepare(this.#all.a, this.#all);
     // One for each organisation and region, which no worker takes here: with that of the case before, or of the
     // preparation, the call would have no entry of its own to add.

@@ -16,6 +16,8 @@ const books = new Set([
   "kysely_migration_lock",
   "migrations",
   "_private_known_crontabs",
+  // Graphile writes the row of a queue with its first entry.
+  "_private_job_queues",
   // The names of tasks: one is written with its first entry.
   "_private_tasks",
   // Processes' own signs of life.

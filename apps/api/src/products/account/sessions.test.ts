@@ -221,6 +221,13 @@ describe("sessions", () => {
     const ada = await addPerson();
     const [idle, used] = [await signIn(ada), await signIn(ada)];
     const [idleId, usedId] = [await idOf(idle), await idOf(used)];
+    // Their use is noted in the background, which must not come after the change below.
+    await expect
+      .poll(async () => {
+        const noted = "select from token where id in ($1, $2) and last_used_at is not null";
+        return (await database.query(noted, [idleId, usedId])).rowCount;
+      })
+      .toBe(2);
     await database.query(
       `update token set created_at = now() - interval '3 hours',
          last_used_at = case when id = $1 then now() - interval '121 minutes' else now() - interval '110 minutes' end
