@@ -26,8 +26,29 @@ export const unfilteredUses: { readonly [use: string]: string } = {
     "a claim is of a region",
   "select job by lease_until, status": "the reaper looks after the jobs of all",
   "select job by region, slug, status": "operators see how many jobs a region has",
-  "select job by attempt, lease_until, run_at, started_at, status":
+  "select job by kind, region": "operators see the jobs of all organisations",
+  "select job by id, organisation_id, since": "operators see which jobs of all organisations do not go on",
+  "select job by lease_until, region, status": "operators see which jobs of all organisations do not go on",
+  "select job by id, lease_until, status": "operators see which jobs of all organisations do not go on",
+  "select job by attempt, lease_until, status": "operators see which jobs of all organisations do not go on",
+  "select job by attempt, lease_until, region, status":
     "operators see which jobs of all organisations do not go on",
+  "select job by attempt, created_at, id, lease_until, status":
+    "operators see which jobs of all organisations do not go on",
+  "select job by attempt, run_at, status": "operators see which jobs of all organisations do not go on",
+  "select job by attempt, region, run_at, status":
+    "operators see which jobs of all organisations do not go on",
+  "select job by attempt, id, run_at, status": "operators see which jobs of all organisations do not go on",
+  "select job by attempt, lease_until, started_at, status":
+    "operators see which jobs of all organisations do not go on",
+  "select job by attempt, lease_until, region, started_at, status":
+    "operators see which jobs of all organisations do not go on",
+  "select job by attempt, id, lease_until, started_at, status":
+    "operators see which jobs of all organisations do not go on",
+  "select job by finished_at, region, resource_type, status":
+    "operators see which jobs of all organisations ended badly",
+  "select job by finished_at, id, resource_type, status":
+    "operators see which jobs of all organisations ended badly",
   "select job by finished_at, resource_type, status":
     "operators see which jobs of all organisations ended badly",
   "select job by resource_id, status in a function": "a claim is of a region",
