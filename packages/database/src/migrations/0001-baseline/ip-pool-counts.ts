@@ -16,13 +16,18 @@ grant select on public_address_count to kule_api;
 create function kule_count_public_addresses() returns trigger
 language plpgsql security definer set search_path = public, pg_temp as $$
 begin
-  if tg_op <> 'INSERT' then
-    insert into public_address_count (pool_id, state, is_allocated, amount)
-      select pool_id, state, allocated_to is not null, -count(*) from before group by 1, 2, 3;
-  end if;
-  if tg_op <> 'DELETE' then
+  if tg_op = 'INSERT' then
     insert into public_address_count (pool_id, state, is_allocated, amount)
       select pool_id, state, allocated_to is not null, count(*) from after group by 1, 2, 3;
+  elsif tg_op = 'DELETE' then
+    insert into public_address_count (pool_id, state, is_allocated, amount)
+      select pool_id, state, allocated_to is not null, -count(*) from before group by 1, 2, 3;
+  else
+    -- What leaves every count as it was writes nothing.
+    insert into public_address_count (pool_id, state, is_allocated, amount)
+      select pool_id, state, allocated_to is not null, sum(change)
+        from (select *, -1 as change from before union all select *, 1 from after) changed
+       group by 1, 2, 3 having sum(change) <> 0;
   end if;
   return null;
 end $$;
