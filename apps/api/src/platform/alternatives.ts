@@ -1,7 +1,7 @@
 import type { Database } from "./database.ts";
 import type { OneOf } from "./pagination.ts";
 
-/** More parts than this cost Postgres more to plan than they save. */
+/** A bound on the size of a statement: one of more parts is a walk through the list again. */
 const MOST_PARTS = 200;
 
 /**

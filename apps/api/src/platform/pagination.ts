@@ -47,7 +47,7 @@ export function inOrder(list: string, query: PagingQuery & { readonly sort?: Sor
   };
 }
 
-/** A filter by values that are listed in the contract. */
+/** A filter by a few values of some columns. */
 export type OneOf = {
   /** The list's rows with all its other filters, from one table and without a selection. */
   // biome-ignore lint/suspicious/noExplicitAny: a query of any one table
@@ -122,9 +122,8 @@ function isOnPageOf({ rows, alternatives }: OneOf, paging: Paging) {
   const last = paging.keys.at(-1)?.column ?? "";
   const parts = alternatives.map((alternative) => {
     let part = rows.select(sql.ref(last).as("key"));
-    // In the text of the statement: a partial index can only be chosen for a value that the planner knows.
-    for (const [column, value] of Object.entries(alternative))
-      part = part.where(sql.ref(column), "=", sql.lit(value));
+    // Bound, and still known to the planner, which may choose a partial index for it: the statement is planned each time.
+    for (const [column, value] of Object.entries(alternative)) part = part.where(sql.ref(column), "=", value);
     return firstRows(part, paging);
   });
   // An array, so that it is known before the rows are looked for: Postgres would otherwise walk through all rows of the list
