@@ -70,14 +70,14 @@ describe("costs at most", () => {
     }));
 
   test("a report of a step", () =>
-    expectWithin({ roundTrips: 2, statements: 2, walBytes: 1_800 }, async () => {
+    expectWithin({ roundTrips: 2, statements: 2, walBytes: 1_300 }, async () => {
       await create();
       const job = await world.agent.take("ServerCreate");
       return () => world.agent.report(job, begin);
     }));
 
   test("a report of a step's end and the next one's beginning", () =>
-    expectWithin({ roundTrips: 2, statements: 2, walBytes: 2_000 }, async () => {
+    expectWithin({ roundTrips: 2, statements: 2, walBytes: 1_500 }, async () => {
       await create();
       const job = await world.agent.take("ServerCreate");
       await world.agent.report(job, begin);
