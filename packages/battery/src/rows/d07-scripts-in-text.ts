@@ -120,13 +120,13 @@ export const row: Row = {
       "        <tspan dangerouslySetInnerHTML={{ __html: fitted(subnet.name, room - tagWidth - 8, 7.6) }}></tspan>\n",
       "/networks/\\*",
     ),
-    rawPlace(
+    without(
       "raw-message-of-a-step",
-      "the escape of a step's message in a job's timeline",
-      "jobs/timeline-part.tsx",
-      '<span class="step-message">{step.message}</span>',
-      '<span class="step-message" dangerouslySetInnerHTML={{ __html: step.message }}></span>',
-      "/(jobs|servers)/\\*",
+      "the escape of a region's words for a step",
+      "src/products/jobs/timeline-part.tsx",
+      "{messages.jobs.inTheRegionsWords}: {step.region_message}",
+      "<span dangerouslySetInnerHTML={{ __html: step.region_message }}></span>",
+      /a text has become markup \([^)]*a step's message/,
     ),
     asMarkup(
       "toast-as-markup",
