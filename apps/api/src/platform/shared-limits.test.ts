@@ -5,6 +5,7 @@ import { ApiCaller } from "../testing/api-caller.ts";
 import { openedSession } from "../testing/as-owner.ts";
 import { ConsoleWorld } from "../testing/console-world.ts";
 import type { ServerWorld } from "../testing/server-world.ts";
+import { wireCostsOf } from "../testing/wire-costs.ts";
 import { newId } from "./ids.ts";
 
 const tight = {
@@ -140,6 +141,8 @@ describe("a websocket request", () => {
       const guesses = [];
       for (let each = 0; each < 6; each += 1) guesses.push(await guess());
       expect(guesses).toEqual([401, 401, 401, 401, 429, 429]);
+      const { statements } = await wireCostsOf(async () => expect(await guess()).toBe(429));
+      expect(statements, "statements of a refused upgrade").toBe(0);
       const asAgent = () =>
         ask(`${origin}/api/v1/agent/consoles/${newId("con")}`, { Authorization: "Bearer kule_agent_none" });
       const agents = [];

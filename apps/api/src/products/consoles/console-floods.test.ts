@@ -11,6 +11,7 @@ afterAll(() => consoles?.close());
 
 const nothing = Buffer.alloc(0);
 const letter = Buffer.from("x");
+const frameBytes = 64 * 1024;
 
 function flood(
   { socket }: ConsoleParty,
@@ -83,6 +84,25 @@ it("what a person types while the console opens arrives, and empty messages do n
   far.socket.send('{"type":"open"}');
   await far.until(({ bytes }) => bytes.length >= typed.length);
   expect(far.bytes.toString()).toBe(typed);
+});
+
+it("megabytes that a viewer sends before the region is there wait at the viewer, and arrive in order", async () => {
+  const ticket = await consoles.ticketOf();
+  const claimed = consoles.claim();
+  const near = await consoles.browser(ticket);
+  const sent = Buffer.alloc(12 * 1024 * 1024);
+  for (let at = 0; at < sent.length; at += 4) sent.writeUInt32BE(at, at);
+  for (let at = 0; at < sent.length; at += frameBytes) near.socket.send(sent.subarray(at, at + frameBytes));
+  // An answer on another connection comes after what the API could read of this one meanwhile.
+  for (let asked = 0; asked < 20; asked += 1)
+    expect((await fetch(`${consoles.one.origin}/api/v1/healthz`)).status).toBe(200);
+  // The kernel's buffers hold some megabytes, and the API less than one.
+  expect(near.socket.bufferedAmount).toBeGreaterThan(3 * 1024 * 1024);
+  expect(near.closed).toBeNull();
+  const far = await consoles.agent((await claimed).session_id);
+  far.socket.send('{"type":"open"}');
+  await far.until(({ bytes }) => bytes.length >= sent.length);
+  expect(far.bytes.equals(sent)).toBe(true);
 });
 
 it("empty messages are no use of a console by a person", async () => {

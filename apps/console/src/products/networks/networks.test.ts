@@ -36,6 +36,9 @@ test("the map shows subnets, tiers, servers, other networks, and the gateway", a
     expect(map).toContain("never the internet");
     expect(map).toContain("No gateway");
     expect(map).toContain("4 subnets with 7 servers. No gateway leads to the internet.");
+    // Every subnet is connected to the router, also that of app-1, which has a public address.
+    const wires = /<g class="map-wires">.*?<\/g>/s.exec(map)?.[0] ?? "";
+    expect(wires.match(/<path /g)).toHaveLength(4);
   }
   expect(maps.map((map) => /aria-labelledby="([^"]+)"/.exec(map)?.[1])).toEqual([
     "map-title-wide",
