@@ -23,7 +23,7 @@ export const row: Row = {
   id: "A3",
   title:
     "A step that fails permanently ends its job, which names the step, and deleting the server then releases everything.",
-  minutes: 6,
+  minutes: 10,
   mutants: [
     {
       name: "nothing-released",

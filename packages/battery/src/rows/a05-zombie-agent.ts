@@ -27,7 +27,7 @@ const LEAST_REFUSED_SHARE = 0.3;
 export const row: Row = {
   id: "A5",
   title: "Of an agent that is paused past its lease no write is accepted.",
-  minutes: 18,
+  minutes: 25,
   mutants: [
     {
       name: "no-epoch-test",

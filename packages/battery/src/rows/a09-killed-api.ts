@@ -6,7 +6,7 @@ export const row: Row = {
   id: "A9",
   title:
     "an API killed at any boundary of a mutating request leaves all of it or nothing, and the retry does it once",
-  minutes: 3,
+  minutes: 8,
   mutants: [
     {
       name: "audit-outside-the-transaction",

@@ -20,7 +20,7 @@ const sampledMalformed = "malformed: with a NUL";
 export const row: Row = {
   id: "C1",
   title: "A resource of another organisation answers byte for byte like one that never existed.",
-  minutes: 0.4,
+  minutes: 7,
   mutants: unfilteredProducts,
   run: (run) =>
     withTwoOrganisations(async (all) => {

@@ -58,7 +58,7 @@ const mutants: readonly Mutant[] = [
 export const row: Row = {
   id: "C3",
   title: "Every query on a table of organisations names the organisation, or is on a list that only shrinks.",
-  minutes: 0.2,
+  minutes: 1,
   mutants,
   async run(run) {
     const log = await startLoggingDatabase();

@@ -5,7 +5,7 @@ import { withTwoOrganisations } from "../tenancy/with-two-organisations.ts";
 export const row: Row = {
   id: "C7",
   title: "No body sets fields that the contract does not have, and no answer shows any.",
-  minutes: 0.2,
+  minutes: 1,
   mutants: [
     {
       name: "unknown-fields-pass",

@@ -19,7 +19,7 @@ const inSampleInside = /owner of A|member of A/;
 export const row: Row = {
   id: "C8",
   title: "Every operation serves exactly the callers with its permission, and no route bypasses the checks.",
-  minutes: 0.6,
+  minutes: 1,
   mutants: [
     {
       name: "permission-not-asked",

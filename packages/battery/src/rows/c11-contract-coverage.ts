@@ -19,7 +19,7 @@ import { withTwoOrganisations } from "../tenancy/with-two-organisations.ts";
 export const row: Row = {
   id: "C11",
   title: "Every answer in the contract occurs, and no other.",
-  minutes: 0.3,
+  minutes: 0.5,
   mutants: [
     {
       name: "undocumented-status",
