@@ -1,4 +1,14 @@
-import { chmodSync, globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { spawnSync } from "node:child_process";
+import {
+  chmodSync,
+  globSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { operations } from "@kule/contract/generated/operations";
@@ -50,6 +60,9 @@ const stepsOfPage = (path: string) =>
 /** The products whose every operation a newcomer finds in these pages. */
 const shown = new Set(["servers", "public-ips", "ip-pools", "ssh-keys", "usage", "quotas", "catalog"]);
 
+/** What the test itself and `npm start` put into the directory. */
+const ofThisTest = new Set([".kule", ".ssh", "bin", "calls.log"]);
+
 /** A page that works in both orders leans on no other: each is once before and once after every other. */
 describe.each([
   ["in the order of reading", pages],
@@ -99,6 +112,11 @@ describe.each([
       .filter(({ method, path }) => !results.some((result) => succeededWith(result, method, path)))
       .map(({ id }) => id);
     expect(missing).toEqual([]);
+    // Typed in a clone, they leave nothing that git would commit.
+    const written = readdirSync(directory).filter((name) => !ofThisTest.has(name));
+    expect(written.length).toBeGreaterThanOrEqual(wires.missing ? 0 : 10);
+    const ignored = spawnSync("git", ["check-ignore", ...written], { cwd: root, encoding: "utf8" });
+    expect(ignored.stdout.split("\n").filter(Boolean).sort()).toEqual(written.sort());
   });
 });
 
