@@ -9,11 +9,11 @@ export type NotChecked = { readonly invariant: Invariant; readonly reason: strin
 export const notCheckedInDatabase: readonly NotChecked[] = [
   {
     invariant: "I8",
-    reason: "needs a journal of effects, which only the simulated region has; the tests look at it",
+    reason: "It needs a journal of all effects, which only the simulated region keeps. The tests read it.",
   },
   {
     invariant: "I14",
     reason:
-      "what an edge holds its agent alone sees; each look of it is compared, and the tests look themselves",
+      "Only the agent of an edge sees the rules that it has. The agent compares them at each of its checks.",
   },
 ];

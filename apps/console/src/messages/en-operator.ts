@@ -262,6 +262,11 @@ export const operatorEn = {
     checkedLead: "Each promise with the statements that were checked in the database.",
     holds: "holds",
     notChecked: "Not checked",
+    /** By invariant; for another one the API's own English text is shown. */
+    notCheckedBecause: {
+      I8: "It needs a journal of all effects, which only the simulated region keeps. The tests read it.",
+      I14: "Only the agent of an edge sees the rules that it has. The agent compares them at each of its checks.",
+    } as Readonly<Record<string, string>>,
     names: {
       I1: "A server has one VM",
       I2: "No VM of ours without a server",

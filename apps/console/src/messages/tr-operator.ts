@@ -258,6 +258,10 @@ export const operatorTr = {
     checkedLead: "Her söz ve onun için veritabanında denetlenen cümleler (İngilizce).",
     holds: "tutuyor",
     notChecked: "Denetlenmeyenler",
+    notCheckedBecause: {
+      I8: "Bütün etkilerin günlüğü gerekir ve onu yalnızca benzetilmiş bölge tutar. Testler bu günlüğü okur.",
+      I14: "Bir ağ kenarındaki kuralları yalnızca oranın aracısı görür. Aracı her denetiminde karşılaştırır.",
+    },
     names: {
       I1: "Sunucunun tek makinesi vardır",
       I2: "Sunucusuz makinemiz yoktur",

@@ -27,7 +27,7 @@ test("the report lists the checks that ran, and those that did not", async () =>
     "in order",
     "Organisations never meet",
     "quotas count what there is",
-    "needs a journal of effects",
+    "needs a journal of all effects",
   ])
     expect(page).toContain(text);
   expect(page).not.toContain("What is broken");

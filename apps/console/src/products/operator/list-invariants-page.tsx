@@ -197,7 +197,11 @@ function NotChecked({ view, report }: Props) {
             <dt>
               <span class="tag">{invariant}</span> {text.names[invariant] ?? invariant}
             </dt>
-            <dd lang="en">{reason}</dd>
+            {Object.hasOwn(text.notCheckedBecause, invariant) ? (
+              <dd>{text.notCheckedBecause[invariant]}</dd>
+            ) : (
+              <dd lang="en">{reason}</dd>
+            )}
           </div>
         ))}
       </dl>
