@@ -1,6 +1,7 @@
 import "./htmx.ts";
 import "htmx.org/dist/ext/hx-sse.js";
 import "./activity.ts";
+import "./ages.ts";
 import "./choose-all.ts";
 import "./copy.ts";
 import "./countdown.ts";

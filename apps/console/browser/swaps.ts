@@ -27,6 +27,12 @@ document.addEventListener("htmx:before:swap", (event) => {
   const { ctx } = (event as RequestEvent).detail;
   // Not an answer to a request: an event of a stream.
   if (ctx.response === undefined) return;
+  // A poll whose answer the page shows already.
+  if (ctx.response.status === 304) {
+    setStale(false);
+    event.preventDefault();
+    return;
+  }
   const trouble = troubleOf(ctx.response.status, holdsSelected(ctx.text ?? "", ctx.select ?? null));
   if (isPoll(ctx.sourceElement)) setStale(trouble === "away" || trouble === "broken");
   if (trouble === null) {

@@ -58,8 +58,10 @@ export function clientFor(
   context: ConsoleContext,
   timeoutMs = 15_000,
 ): ApiClient {
+  const seen = context.get("answersSeen");
   return createApiClient({
     baseUrl: settings.apiUrl,
+    ...(seen === null ? {} : { send: seen.send }),
     ...(session === null ? {} : { token: session.token }),
     ...(session?.operator && session.organisation !== null
       ? { organisationId: session.organisation.id }

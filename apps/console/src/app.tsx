@@ -2,6 +2,7 @@ import { Hono } from "hono";
 import { bodyLimit } from "hono/body-limit";
 import { compress } from "hono/compress";
 import { NONCE, secureHeaders } from "hono/secure-headers";
+import { answerUnchanged } from "./answers-seen.ts";
 import { SessionEnded } from "./api.ts";
 import type { ConsoleContext, ConsoleEnv, ConsoleServices } from "./console-context.ts";
 import { answerFailure, broken, notFound, tooLarge } from "./failures.tsx";
@@ -90,6 +91,7 @@ export function createConsole(services: ConsoleServices, log: Log): Hono<Console
 
   // Pages of lists are polled. The secret of each form differs with every answer, so sizes tell nothing about it.
   app.use(compress({ encoding: "gzip" }));
+  app.use(answerUnchanged);
   app.use(readVisitor(services));
   app.use(bodyLimit({ maxSize: maxFormBytes, onError: (context) => tooLarge(context as ConsoleContext) }));
   app.use(guardRequest);

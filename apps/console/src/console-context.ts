@@ -1,5 +1,6 @@
 import type { ApiClient } from "@kule/contract/client";
 import type { Context } from "hono";
+import type { AnswersSeen } from "./answers-seen.ts";
 import type { Assets } from "./assets.ts";
 import type { View } from "./layout/view.ts";
 import type { JobStreams } from "./products/jobs/streams.ts";
@@ -31,6 +32,8 @@ export type ConsoleEnv = {
     socketOrigin?: string;
     /** Acts as the session's user. */
     api: ApiClient;
+    /** What the API has answered to a poll; null for every other request. */
+    answersSeen: AnswersSeen | null;
     /** The posted fields of a form whose token held. */
     form: URLSearchParams;
   };

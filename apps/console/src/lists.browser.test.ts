@@ -67,6 +67,34 @@ describe.skipIf(part.missing)("a list that people work in, in a browser", { time
     expect(complaintsBeyond(watched)).toEqual([]);
   });
 
+  test("an unchanged list is not sent again, its times go on, and a change comes with the next poll", async () => {
+    await page.goto(`${world.url}/servers`);
+    const statuses: number[] = [];
+    page.on("response", (response) => {
+      if (response.request().headers()["hx-request"] !== undefined) statuses.push(response.status());
+    });
+    const poll = async () => {
+      const answered = page.waitForResponse((response) => new URL(response.url()).pathname === "/servers");
+      await page.evaluate("document.querySelector('[data-poll]').dispatchEvent(new CustomEvent('refresh'))");
+      return (await answered).status();
+    };
+    expect(await poll()).toBe(200);
+    // At the turn of a minute it is sent once more.
+    await expect.poll(poll).toBe(304);
+    expect(await page.locator("#stale-banner").isHidden()).toBe(true);
+    expect(await page.locator("#server-list tbody tr").count()).toBeGreaterThan(3);
+
+    const age = page.locator(`#${idOf("db-1")} time[data-age]`);
+    const threeDaysAgo = new Date(Date.now() - 3 * 86_400_000).toISOString();
+    await age.evaluate((time, moment) => time.setAttribute("datetime", moment), threeDaysAgo);
+    await expect.poll(() => age.textContent()).toBe("3 days ago");
+
+    await done(world.real.acme.patch(`/servers/${idOf("db-1")}`, { labels: { role: "changed" } }));
+    expect(await poll()).toBe(200);
+    await page.waitForSelector(`#${idOf("db-1")} >> text=role=changed`);
+    expect(statuses.filter((status) => status !== 200 && status !== 304)).toEqual([]);
+  });
+
   test("Escape closes the menu and returns the focus to its button; opening another menu closes it too", async () => {
     const first = page.locator(`#acts-${idOf("app-1")}`);
     // The first row: the menu of another one covers the rows beside it.

@@ -39,7 +39,7 @@ export function Document({ view, title, class: className, needs = [], goOnTo, ke
   const { messages, assets, language, theme, nonce } = view;
   const parts = needs.map((part) => assets.parts[part]);
   return (
-    <html lang={language} data-theme={theme}>
+    <html lang={language} data-theme={theme} data-now={view.now.toISOString()}>
       <head>
         <meta charset="utf-8" />
         <title>{`${title} · ${messages.product}`}</title>

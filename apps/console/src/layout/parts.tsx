@@ -158,7 +158,7 @@ export function Pages(props: {
 /** A relative time, with the exact time in its title. */
 export function When({ view, time }: { readonly view: View; readonly time: string }) {
   return (
-    <time datetime={time} title={view.format.dateTime(time)}>
+    <time data-age="" datetime={time} title={view.format.dateTime(time)}>
       {view.format.relative(time, view.now)}
     </time>
   );
