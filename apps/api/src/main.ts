@@ -2,10 +2,6 @@ import { argv, env, stderr } from "node:process";
 import { batteryHook } from "@kule/crash-points/crash-hook";
 import { UnknownMigrations } from "@kule/database/unknown-migrations";
 import { RegionFileError } from "@kule/region-config/region-file-error";
-import { migrateCommand } from "./commands/migrate.ts";
-import { seedCommand } from "./commands/seed.ts";
-import { serveCommand } from "./commands/serve.ts";
-import { workerCommand } from "./commands/worker.ts";
 import { createLog } from "./platform/log.ts";
 import { BadSettings, readSettings } from "./platform/settings.ts";
 
@@ -19,20 +15,23 @@ const usage = `usage: kule-api <command>
             (KULE_OWNER_DATABASE_URL)
 `;
 
+/** Each command loads its own part of the program: the worker's needs several megabytes that the API does not. */
 async function main(command: string | undefined, options: readonly string[]): Promise<void> {
   switch (command) {
     case "serve": {
       const settings = readSettings(env);
+      const { serveCommand } = await import("./commands/serve.ts");
       return serveCommand(settings, createLog(settings.logLevel), batteryHook(env));
     }
     case "worker": {
       const settings = readSettings(env);
+      const { workerCommand } = await import("./commands/worker.ts");
       return workerCommand(settings, env, createLog(settings.logLevel));
     }
     case "migrate":
-      return migrateCommand(env);
+      return (await import("./commands/migrate.ts")).migrateCommand(env);
     case "seed":
-      return seedCommand(env, options);
+      return (await import("./commands/seed.ts")).seedCommand(env, options);
     default:
       throw new BadSettings(usage);
   }

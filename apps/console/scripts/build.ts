@@ -23,6 +23,10 @@ await build({
   banner: {
     js: 'import { createRequire } from "node:module"; const require = createRequire(import.meta.url);',
   },
+  // As tools/build/src/bundle-apps.ts.
+  minifySyntax: true,
+  minifyWhitespace: true,
+  lineLimit: 160,
   sourcemap: "linked",
   sourcesContent: false,
   legalComments: "none",

@@ -59,5 +59,5 @@ export function problemText(problem: Problem, messages: Messages): string {
 /** The text beside a field. */
 export function sentence(text: string, locale: string): string {
   const said = text.charAt(0).toLocaleUpperCase(locale) + text.slice(1);
-  return /[.!?…]$/.test(said) ? said : `${said}.`;
+  return /[.!?\u2026]$/.test(said) ? said : `${said}.`;
 }

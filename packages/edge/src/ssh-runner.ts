@@ -1,5 +1,5 @@
 import { createHash, timingSafeEqual } from "node:crypto";
-import { Client, type ClientChannel } from "ssh2";
+import type { Client, ClientChannel } from "ssh2";
 import { type Command, type CommandResult, EdgeUnreachable, type Runner } from "./runner.ts";
 
 export type SshEdge = {
@@ -154,9 +154,17 @@ export class SshRunner implements Runner {
   }
 
   #connect(): Promise<Client> {
+    const connection = this.#connected(() => this.#forget(connection));
+    connection.catch(() => this.#forget(connection));
+    return connection;
+  }
+
+  async #connected(whenClosed: () => void): Promise<Client> {
     const { host, port = 22, user, key, hostKey } = this.#edge;
-    const client = new Client();
-    const connection = new Promise<Client>((resolve, reject) => {
+    // Loaded with the first command: a process without an edge does without its memory.
+    const { default: ssh2 } = await import("ssh2");
+    const client = new ssh2.Client();
+    return new Promise<Client>((resolve, reject) => {
       let refusal: string | null = null;
       client.once("ready", () => {
         // Each command is sent after the one before has ended: waiting for more to send only costs time.
@@ -164,7 +172,7 @@ export class SshRunner implements Runner {
         resolve(client);
       });
       // Also when it is not in use, for example when the edge is restarted.
-      client.once("close", () => this.#forget(connection));
+      client.once("close", whenClosed);
       client.on("error", (error) =>
         reject(new EdgeUnreachable(`${user}@${host}: ${refusal ?? error.message}`, { cause: error })),
       );
@@ -184,8 +192,6 @@ export class SshRunner implements Runner {
         },
       });
     });
-    connection.catch(() => this.#forget(connection));
-    return connection;
   }
 }
 

@@ -17,7 +17,13 @@ const apiPassword = "bench";
 export type Installation = {
   readonly ownerUrl: string;
   readonly apiDatabaseUrl: string;
-  readonly api: { readonly url: string; readonly pid: number };
+  /** The first replica's address and process, and all of them. */
+  readonly api: {
+    readonly url: string;
+    readonly pid: number;
+    readonly urls: readonly string[];
+    readonly pids: readonly number[];
+  };
   readonly organisationId: string;
   readonly organisationToken: string;
   readonly operatorToken: string;
@@ -31,7 +37,8 @@ export type Installation = {
   end(): Promise<void>;
 };
 
-export async function install(): Promise<Installation> {
+/** @param replicas of the API */
+export async function install(replicas = 1): Promise<Installation> {
   await bundleApps(["apps/api", "apps/agent", "packages/lab"]);
   const dataDir = mkdtempSync(path.join(tmpdir(), "kule-bench-"));
   const postgres = await startPostgres({ dataDir, port: await findFreePort(), log: () => {} });
@@ -57,11 +64,12 @@ export async function install(): Promise<Installation> {
   const apiDatabase = new URL(postgres.ownerUrl);
   apiDatabase.username = "kule_api";
   apiDatabase.password = apiPassword;
-  const port = await findFreePort();
+  const ports = [await findFreePort()];
+  while (ports.length < replicas) ports.push(await findFreePort());
   const environment = {
     KULE_DATABASE_URL: apiDatabase.href,
     KULE_OWNER_DATABASE_URL: postgres.ownerUrl,
-    KULE_API_PORT: String(port),
+    KULE_API_PORT: String(ports[0]),
     KULE_RATE_LIMIT_PER_HOUR: "1000000000",
     KULE_RATE_LIMIT_BURST: "1000000000",
     KULE_LOG_LEVEL: "error",
@@ -71,18 +79,27 @@ export async function install(): Promise<Installation> {
     env: { PATH: process.env.PATH ?? "", ...environment },
   });
   const seeded = JSON.parse(stdout.trim().split("\n").at(-1) ?? "") as Record<string, string>;
-  const api = await run(["apps/api/dist/main.js", "serve"], environment);
-  const url = `http://127.0.0.1:${port}/api/v1`;
-  for (;;) {
-    const answer = await fetch(`${url}/readyz`).catch(() => null);
-    if (answer?.ok) break;
-    if (api.exitCode !== null) throw new Error("the API ended");
-    await new Promise((resolve) => setTimeout(resolve, 50));
+  const urls: string[] = [];
+  const pids: number[] = [];
+  for (const port of ports) {
+    const api = await run(["apps/api/dist/main.js", "serve"], {
+      ...environment,
+      KULE_API_PORT: String(port),
+    });
+    const url = `http://127.0.0.1:${port}/api/v1`;
+    for (;;) {
+      const answer = await fetch(`${url}/readyz`).catch(() => null);
+      if (answer?.ok) break;
+      if (api.exitCode !== null) throw new Error("the API ended");
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+    urls.push(url);
+    pids.push(api.pid ?? 0);
   }
   return {
     ownerUrl: postgres.ownerUrl,
     apiDatabaseUrl: apiDatabase.href,
-    api: { url, pid: api.pid ?? 0 },
+    api: { url: urls[0] ?? "", pid: pids[0] ?? 0, urls, pids },
     organisationId: seeded.organisation_id ?? "",
     organisationToken: seeded.organisation_token ?? "",
     operatorToken: seeded.operator_token ?? "",

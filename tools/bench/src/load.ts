@@ -3,23 +3,30 @@ import { median, percentile } from "./statistics.ts";
 
 export type Answer = { readonly status: number; readonly body: string };
 
-/** Keep-alive connections to one server, as many as there are clients. */
+/** Keep-alive connections, as many as there are clients, to one server or in turn to replicas of it. */
 export class HttpClients {
   readonly #agent: Agent;
-  readonly #base: string;
+  readonly #bases: readonly string[];
   readonly #headers: Readonly<Record<string, string>>;
+  #sent = 0;
 
-  constructor(base: string, clients: number, headers: Readonly<Record<string, string>> = {}) {
+  constructor(
+    bases: string | readonly string[],
+    clients: number,
+    headers: Readonly<Record<string, string>> = {},
+  ) {
     this.#agent = new Agent({ keepAlive: true, maxSockets: clients });
-    this.#base = base;
+    this.#bases = [bases].flat();
     this.#headers = headers;
   }
 
   send(method: string, path: string, body?: unknown): Promise<Answer> {
+    this.#sent += 1;
+    const base = this.#bases[this.#sent % this.#bases.length];
     const payload = body === undefined ? undefined : JSON.stringify(body);
     return new Promise((resolve, reject) => {
       const call = request(
-        `${this.#base}${path}`,
+        `${base}${path}`,
         {
           method,
           agent: this.#agent,

@@ -18,10 +18,10 @@ const rounds = 200;
  */
 export async function consoleRow(installation: Installation, servers: number): Promise<Row> {
   const owner = await ownerClient(installation);
-  const operator = new HttpClients(installation.api.url, 1, {
+  const operator = new HttpClients(installation.api.urls, 1, {
     authorization: `Bearer ${installation.operatorToken}`,
   });
-  const clientsFor = (headers: Record<string, string>) => new HttpClients(installation.api.url, 1, headers);
+  const clientsFor = (headers: Record<string, string>) => new HttpClients(installation.api.urls, 1, headers);
   const organisation = await registerOrganisation(
     operator,
     clientsFor,

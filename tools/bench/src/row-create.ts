@@ -14,11 +14,11 @@ const CLIENTS = 16;
 
 /** POST /servers, compared with its own SQL statements sent by pg without our code. */
 export async function createRow(installation: Installation, seconds: number): Promise<Row> {
-  const operator = new HttpClients(installation.api.url, 1, {
+  const operator = new HttpClients(installation.api.urls, 1, {
     authorization: `Bearer ${installation.operatorToken}`,
   });
   const clientsFor = (headers: Record<string, string>) =>
-    new HttpClients(installation.api.url, CLIENTS, headers);
+    new HttpClients(installation.api.urls, CLIENTS, headers);
   await registerRegion(operator, "create1", 100_000);
   const organisation = await registerOrganisation(
     operator,

@@ -56,11 +56,11 @@ async function claimRate(
   regions: number,
   jobs: number,
 ): Promise<{ perSecond: number }> {
-  const operator = new HttpClients(installation.api.url, 4, {
+  const operator = new HttpClients(installation.api.urls, 4, {
     authorization: `Bearer ${installation.operatorToken}`,
   });
   const clientsFor = (headers: Record<string, string>) =>
-    new HttpClients(installation.api.url, CLIENTS, headers);
+    new HttpClients(installation.api.urls, CLIENTS, headers);
   const agents: Agent[] = [];
   let organisation: BenchOrganisation | undefined;
   for (let number = 1; number <= regions; number += 1) {
@@ -118,10 +118,10 @@ async function claimRate(
 /** A claim must not feel another region's queue. */
 export async function busyNeighbourRow(installation: Installation, queued: number): Promise<Row> {
   const owner = await ownerClient(installation);
-  const operator = new HttpClients(installation.api.url, 1, {
+  const operator = new HttpClients(installation.api.urls, 1, {
     authorization: `Bearer ${installation.operatorToken}`,
   });
-  const quiet = new HttpClients(installation.api.url, 1, {
+  const quiet = new HttpClients(installation.api.urls, 1, {
     authorization: `Bearer ${await registerRegion(operator, "quiet1")}`,
   });
   await registerRegion(operator, "loud1");
@@ -175,10 +175,10 @@ export async function busyNeighbourRow(installation: Installation, queued: numbe
 /** How long a job waits before a waiting agent has it, by Postgres' own clock. */
 export async function notifyRow(installation: Installation, count: number): Promise<Row> {
   const owner = await ownerClient(installation);
-  const operator = new HttpClients(installation.api.url, 1, {
+  const operator = new HttpClients(installation.api.urls, 1, {
     authorization: `Bearer ${installation.operatorToken}`,
   });
-  const clientsFor = (headers: Record<string, string>) => new HttpClients(installation.api.url, 1, headers);
+  const clientsFor = (headers: Record<string, string>) => new HttpClients(installation.api.urls, 1, headers);
   const agent = clientsFor({ authorization: `Bearer ${await registerRegion(operator, "wake1")}` });
   const organisation = await registerOrganisation(
     operator,

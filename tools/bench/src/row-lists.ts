@@ -16,10 +16,10 @@ const WARM_UP = 5;
  * by its p95. What it inserts breaks invariants, so no row that allocates something comes after it.
  */
 export async function everyListRow(installation: Installation, servers: number): Promise<Row> {
-  const operator = new HttpClients(installation.api.url, 1, {
+  const operator = new HttpClients(installation.api.urls, 1, {
     authorization: `Bearer ${installation.operatorToken}`,
   });
-  const clientsFor = (headers: Record<string, string>) => new HttpClients(installation.api.url, 1, headers);
+  const clientsFor = (headers: Record<string, string>) => new HttpClients(installation.api.urls, 1, headers);
   await registerRegion(operator, "large");
   const organisation = await registerOrganisation(
     operator,

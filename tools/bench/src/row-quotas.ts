@@ -12,7 +12,7 @@ const CLIENTS = 16;
 export async function quotaRow(installation: Installation, seconds: number, servers: number): Promise<Row> {
   const opened: HttpClients[] = [];
   const clientsFor = (headers: Record<string, string>) => {
-    const clients = new HttpClients(installation.api.url, CLIENTS, headers);
+    const clients = new HttpClients(installation.api.urls, CLIENTS, headers);
     opened.push(clients);
     return clients;
   };

@@ -14,11 +14,11 @@ const CLIENTS = 16;
  */
 export async function readRows(installation: Installation, seconds: number): Promise<Row[]> {
   const owner = await ownerClient(installation);
-  const operator = new HttpClients(installation.api.url, 1, {
+  const operator = new HttpClients(installation.api.urls, 1, {
     authorization: `Bearer ${installation.operatorToken}`,
   });
   const clientsFor = (headers: Record<string, string>) =>
-    new HttpClients(installation.api.url, CLIENTS, headers);
+    new HttpClients(installation.api.urls, CLIENTS, headers);
   const organisation = await registerOrganisation(
     operator,
     clientsFor,
@@ -97,10 +97,10 @@ async function startFloor(installation: Installation, body: string, count: numbe
 /** The first page of a long list must cost what the first page of a short one costs. */
 export async function listRows(installation: Installation, sizes: readonly number[]): Promise<Row[]> {
   const owner = await ownerClient(installation);
-  const operator = new HttpClients(installation.api.url, 1, {
+  const operator = new HttpClients(installation.api.urls, 1, {
     authorization: `Bearer ${installation.operatorToken}`,
   });
-  const clientsFor = (headers: Record<string, string>) => new HttpClients(installation.api.url, 1, headers);
+  const clientsFor = (headers: Record<string, string>) => new HttpClients(installation.api.urls, 1, headers);
   const p50s: { size: number; p50: number }[] = [];
   const targets: { size: number; clients: HttpClients }[] = [];
   for (const [index, size] of sizes.entries()) {

@@ -156,6 +156,10 @@ async function bundleApp(app: string, patches: readonly SourcePatch[]): Promise<
     ],
     outdir: dirname(outfile),
     minifySyntax: true,
+    // Comments of libraries hold characters beyond Latin-1, and one such character makes V8 keep the whole text with two
+    // bytes a character. Lines stay short, so that a place in a stack trace still says something.
+    minifyWhitespace: true,
+    lineLimit: 160,
     bundle: true,
     write: false,
     platform: "node",
@@ -181,11 +185,22 @@ async function bundleApp(app: string, patches: readonly SourcePatch[]): Promise<
   await mkdir(dirname(outfile), { recursive: true });
   // The map first: a process that starts between the two reads a map that is too new, not one that is absent.
   for (const file of result.outputFiles.toSorted((a) => (a.path.endsWith(".map") ? -1 : 1))) {
+    if (file.path.endsWith(".js")) requireAscii(file.path, file.contents);
     await replaceFile(file.path, file.contents);
   }
   if (patches.length > 0) return;
   const stamp = stampOf(root, Object.keys(result.metafile.inputs), startedAt);
   if (stamp !== null) await replaceFile(join(root, stampFileOf(app)), Buffer.from(JSON.stringify(stamp)));
+}
+
+/** esbuild escapes what is beyond ASCII, but for regular expressions. */
+function requireAscii(path: string, contents: Uint8Array): void {
+  const at = contents.findIndex((byte) => byte > 127);
+  if (at < 0) return;
+  const around = Buffer.from(contents.subarray(Math.max(0, at - 60), at + 20)).toString();
+  throw new Error(
+    `${basename(path)} holds a character beyond ASCII, which makes its text twice as large in memory: write it as \\u… here: ${around}`,
+  );
 }
 
 async function replaceFile(path: string, contents: Uint8Array): Promise<void> {

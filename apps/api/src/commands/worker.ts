@@ -3,7 +3,6 @@ import type { Logger } from "../platform/log.ts";
 import { openDeps } from "../platform/open-deps.ts";
 import { BadSettings, type Settings } from "../platform/settings.ts";
 import { readAuditKeys } from "../worker/audit-seals/audit-keys.ts";
-import { readDirectRegions, workDirectRegions } from "../worker/direct-regions.ts";
 import { keepWorking } from "../worker/keep-working.ts";
 import { readMailer } from "../worker/mailer.ts";
 import { runWorker } from "../worker/run.ts";
@@ -22,18 +21,22 @@ export async function workerCommand(
     );
   const auditKeys = readAuditKeys(environment);
   const mailer = readMailer(settings, environment);
-  const regions = readDirectRegions(environment);
+  // The agent's whole program: loaded only where this worker drives regions itself.
+  const direct =
+    (environment.KULE_DIRECT_REGIONS ?? "").trim() === ""
+      ? null
+      : await import("../worker/direct-regions.ts");
+  const regions = direct?.readDirectRegions(environment) ?? [];
   const stop = untilStopSignal();
   const open = await openDeps(settings, log, batteryHook(environment));
   try {
     void stop.then((signal) => log.info({ signal }, "stopping"));
     const stopping = new AbortController();
     void stop.then(() => stopping.abort());
-    const direct = workDirectRegions(open.deps, regions, environment, stopping.signal);
     await Promise.all([
       keepWorking(() => runWorker({ deps: open.deps, workerUrl, auditKeys, mailer }), stop, log),
       // A region that cannot be worked for ends the process, as it would end its agent.
-      direct,
+      direct?.workDirectRegions(open.deps, regions, environment, stopping.signal),
     ]);
   } finally {
     await open.close();

@@ -1,6 +1,6 @@
 import { connect } from "node:net";
 import { type MailServer, readMailFile } from "@kule/region-config/mail-file";
-import { createTransport, type SMTPTransportOptions } from "nodemailer";
+import type { SMTPTransportOptions } from "nodemailer";
 import { BadSettings, type Settings } from "../platform/settings.ts";
 
 export type Mail = {
@@ -48,6 +48,8 @@ export function mailerOf(server: MailServer): Mailer {
   return {
     async send(mail, signal) {
       const until = AbortSignal.any([signal, AbortSignal.timeout(longestMs)]);
+      // Loaded with the first mail: most installations' workers need its memory never, and all at first.
+      const { createTransport } = await import("nodemailer");
       const transport = createTransport(transportOf(server, until));
       try {
         const sent = transport.sendMail({

@@ -10,6 +10,6 @@ export function csvLine(cells: readonly (string | number | null)[]): string {
 function cell(value: string | number | null): string {
   if (value === null) return "";
   if (typeof value === "number") return String(value);
-  const harmless = /^[\s]*[=+\-@\t\r\n|%＝＋－＠]/u.test(value) ? `'${value}` : value;
+  const harmless = /^[\s]*[=+\-@\t\r\n|%\uff1d\uff0b\uff0d\uff20]/u.test(value) ? `'${value}` : value;
   return /[",\r\n']/.test(harmless) ? `"${harmless.replaceAll('"', '""')}"` : harmless;
 }

@@ -1,16 +1,15 @@
 import { notConfigured } from "@kule/rules/refusals";
-import {
-  type AuthenticationResponseJSON,
-  type AuthenticatorTransport,
-  generateAuthenticationOptions,
-  generateRegistrationOptions,
-  type RegistrationResponseJSON,
-  verifyAuthenticationResponse,
-  verifyRegistrationResponse,
+import type {
+  AuthenticationResponseJSON,
+  AuthenticatorTransport,
+  RegistrationResponseJSON,
 } from "@simplewebauthn/server";
 import type { Deps } from "../../platform/deps.ts";
 import { Conflict } from "../../platform/errors.ts";
 import type { PasskeyRow } from "./passkey-store.ts";
+
+/** Loaded with the first passkey: its readers of certificates take several megabytes. */
+const library = () => import("@simplewebauthn/server");
 
 /** The pages that may use passkeys. A passkey belongs to a domain, and no other page can request it. */
 type RelyingParty = { readonly id: string; readonly origins: readonly string[] };
@@ -39,7 +38,7 @@ export async function registrationOptions(
   user: { readonly id: string; readonly email: string; readonly name: string },
   existing: readonly PasskeyRow[],
 ) {
-  return generateRegistrationOptions({
+  return (await library()).generateRegistrationOptions({
     rpName: "Kule",
     rpID: relyingPartyOf(deps).id,
     userID: new Uint8Array(Buffer.from(user.id)),
@@ -56,7 +55,7 @@ export async function authenticationOptions(
   deps: Pick<Deps, "settings">,
   allowed: readonly PasskeyRow[] | null,
 ) {
-  return generateAuthenticationOptions({
+  return (await library()).generateAuthenticationOptions({
     rpID: relyingPartyOf(deps).id,
     userVerification,
     ...(allowed === null ? {} : { allowCredentials: allowed.map(descriptor) }),
@@ -76,7 +75,7 @@ export async function verifiedRegistration(
 ): Promise<NewPasskey | null> {
   const { id, origins } = relyingPartyOf(deps);
   try {
-    const { verified, registrationInfo } = await verifyRegistrationResponse({
+    const { verified, registrationInfo } = await (await library()).verifyRegistrationResponse({
       response: response as RegistrationResponseJSON,
       expectedChallenge: challenge,
       expectedOrigin: [...origins],
@@ -107,7 +106,7 @@ export async function verifiedUse(
 ): Promise<number | null> {
   const { id, origins } = relyingPartyOf(deps);
   try {
-    const { verified, authenticationInfo } = await verifyAuthenticationResponse({
+    const { verified, authenticationInfo } = await (await library()).verifyAuthenticationResponse({
       response: response as AuthenticationResponseJSON,
       expectedChallenge: challenge,
       expectedOrigin: [...origins],
