@@ -90,9 +90,9 @@ export class PoolWalk {
     else if (dice < 0.45) await this.#retryOrCancelJob();
     else if (dice < 0.48) await this.#passTime();
     else if (dice < 0.52) await this.#takePublicIp();
-    else if (dice < 0.59) await this.#attachPublicIp();
-    else if (dice < 0.62) await this.#detachPublicIp();
-    else if (dice < 0.65) await this.#releasePublicIp();
+    else if (dice < 0.64) await this.#attachPublicIp();
+    else if (dice < 0.66) await this.#detachPublicIp();
+    else if (dice < 0.68) await this.#releasePublicIp();
     else await this.#work();
   }
 
@@ -194,7 +194,7 @@ export class PoolWalk {
     );
     const server = this.#any(own)?.[0];
     if (server === undefined) return;
-    const force = this.#random() < 0.7;
+    const force = this.#random() < 0.85;
     const answer = await this.#count(
       organisation.api.post(`/public-ips/${id}/attach`, { server_id: server, force }),
     );
