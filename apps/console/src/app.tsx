@@ -2,7 +2,7 @@ import { Hono } from "hono";
 import { bodyLimit } from "hono/body-limit";
 import { compress } from "hono/compress";
 import { NONCE, secureHeaders } from "hono/secure-headers";
-import { answerUnchanged } from "./answers-seen.ts";
+import { answerUnchanged } from "./answer-unchanged.ts";
 import { SessionEnded } from "./api.ts";
 import type { ConsoleContext, ConsoleEnv, ConsoleServices } from "./console-context.ts";
 import { answerFailure, broken, notFound, tooLarge } from "./failures.tsx";
