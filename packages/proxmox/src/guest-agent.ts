@@ -98,6 +98,8 @@ export async function runInGuest(
     if (pid === null) return null;
     const deadline = runtime.now() + EXEC_TIMEOUT_MILLISECONDS;
     for (;;) {
+      // Before the look: a process that was suspended meanwhile looks once more.
+      const isLast = runtime.now() >= deadline;
       const status = await client.call(
         "GET /nodes/{node}/qemu/{vmid}/agent/exec-status",
         { ...path, pid },
@@ -105,7 +107,7 @@ export async function runInGuest(
       );
       const end = endOf(status);
       if (end !== null) return end.exitCode;
-      if (runtime.now() >= deadline) return null;
+      if (isLast) return null;
       await runtime.pause(EXEC_POLL_MILLISECONDS, options.signal ?? undefined);
     }
   } catch (error) {

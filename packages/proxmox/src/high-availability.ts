@@ -29,10 +29,11 @@ export async function waitForPower(
   const { signal } = effect;
   const startedAt = runtime.now();
   for (;;) {
+    // Before the look: a process that was suspended meanwhile looks once more.
+    const elapsed = runtime.now() - startedAt;
     const rows = await client.call("GET /cluster/resources", { type: "vm" }, { signal });
     const node = rows.find((row) => readNumber(row.vmid) === vmid)?.node;
     if (node && (await powerOn(client, { node, vmid }, signal)) === wanted) return;
-    const elapsed = runtime.now() - startedAt;
     if (elapsed > HA_TIMEOUT_SECONDS * 1000)
       throw new ProxmoxTaskLost({
         call: `HA request for VM ${vmid}`,

@@ -19,6 +19,9 @@ const PERMANENT_CODES = new Set([
 /** Errors of a VM that a rebuild has left incomplete. */
 const BROKEN_OFF_CODES = new Set(["vm_missing", "vm_incomplete"]);
 
+/** Errors of a job that needs a running guest, and finds it off. */
+const OFF_CODES = new Set(["guest_stopped", "guest_agent_unavailable"]);
+
 /** A job that was called off is not given another VM number; it ends with what was wrong with its own. */
 const VMID_CODES = new Set(["vmid_taken", "vmid_quarantined"]);
 
@@ -65,7 +68,7 @@ function checkJobs(simulation: Simulation): void {
     // A VM that was created manually has no guest agent of ours in it.
     if (job.errorCode === "guest_agent_unavailable" && isMadeByHand(simulation, job)) continue;
     // A late request has switched it off, as further down.
-    if (job.errorCode === "guest_stopped" && witness.foundOff.has(job.id)) continue;
+    if (OFF_CODES.has(job.errorCode ?? "") && witness.foundOff.has(job.id)) continue;
     // A VM that is moved or changed manually while the job verifies it may never be observed as wanted.
     if (job.errorCode === "not_converged" && wasEdited(simulation, job)) continue;
     if (job.errorCode !== null && BROKEN_OFF_CODES.has(job.errorCode) && wasBrokenOff(job)) continue;

@@ -54,6 +54,11 @@ export const REGRESSIONS: readonly { readonly seed: number; readonly found: stri
     found:
       "late copies of a firewall's rules came into each of two tries, and its job failed in a region in order",
   },
+  {
+    seed: 3_260_095_905,
+    found:
+      "a password reset whose agent slept while it asked the guest gave up when it woke, without asking again",
+  },
   { seed: 53_550, found: "half a machine that a person starts, where its plan does not refuse that" },
   { seed: 56_001, found: "the same" },
 ];

@@ -107,7 +107,10 @@ export class Witness {
     if (vmid === null) return;
     const lateAt = this.latePower.get(vmid);
     if (lateAt === undefined) return;
-    if (outcome?.error?.code === "guest_stopped") this.foundOff.add(jobId);
+    const { code, step } = outcome?.error ?? {};
+    // The plan refuses to ask a guest that is off; one that runs is asked in a step of its own.
+    const isOff = code === "guest_stopped" || (code === "guest_agent_unavailable" && step === "observe");
+    if (isOff) this.foundOff.add(jobId);
     const hasSaid = outcome?.observed?.power_state === "on" || outcome?.observed?.power_state === "off";
     if (hasSaid && lateAt < (this.#looked.get(`${jobId}/${epoch}`) ?? 0)) this.latePower.delete(vmid);
   }

@@ -146,12 +146,14 @@ async function isTold(job: Job<PublicIpPayload>, world: World, effect: EffectCon
     if ((await hypervisor.runInGuest(vmid, ownerOf(job, world), command, effect)) !== 0) return false;
   const startedAt = runtime.now();
   for (;;) {
+    // Before the look: a process that was suspended meanwhile looks once more.
+    const waited = runtime.now() - startedAt;
     const seen = await hypervisor.findVm(vmid, ownerOf(job, world), undefined, effect.signal);
     if (seen.state !== "present") return false;
     const guest = await hypervisor.guestInterfaces(seen.vm, effect.signal);
     if (guestHasAddresses(payload, guest)) return true;
-    if (runtime.now() - startedAt >= GUEST_MILLISECONDS) return false;
-    await effect.stillRunning(runtime.now() - startedAt);
+    if (waited >= GUEST_MILLISECONDS) return false;
+    await effect.stillRunning(waited);
     await runtime.pause(GUEST_POLL_MILLISECONDS, effect.signal);
   }
 }

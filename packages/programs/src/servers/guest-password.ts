@@ -15,7 +15,10 @@ export type GuestUser = {
 /** How long to wait for the agent, and how often to query it. */
 export type GuestAgentTimeout = { readonly limitMilliseconds: number; readonly pauseMilliseconds: number };
 
-/** Throws Failed when the guest's agent has not taken the password in that time. */
+/**
+ * Throws Failed when the guest's agent has not taken the password in that time: when a request failed that was sent after
+ * it. A process that was suspended meanwhile asks once more, since the guest may have started long ago.
+ */
 export async function setGuestPassword(
   { vmid, owner, user }: { readonly vmid: number; readonly owner: Owner; readonly user: GuestUser },
   { limitMilliseconds, pauseMilliseconds }: GuestAgentTimeout,
@@ -24,12 +27,12 @@ export async function setGuestPassword(
 ): Promise<void> {
   const startedAt = runtime.now();
   for (;;) {
+    const waited = runtime.now() - startedAt;
     try {
       await hypervisor.setGuestPassword(vmid, owner, user, effect);
       return;
     } catch (error) {
       if (!(error instanceof ProxmoxAgentUnavailable)) throw error;
-      const waited = runtime.now() - startedAt;
       if (waited >= limitMilliseconds) throw guestAgentUnavailable(error.message, limitMilliseconds);
       await effect.stillRunning(waited);
       await runtime.pause(pauseMilliseconds, effect.signal);
