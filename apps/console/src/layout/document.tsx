@@ -38,8 +38,10 @@ type Props = {
 export function Document({ view, title, class: className, needs = [], goOnTo, keepsForms, children }: Props) {
   const { messages, assets, language, theme, nonce } = view;
   const parts = needs.map((part) => assets.parts[part]);
+  // Pages without a session have no ages, and are the same at any time.
+  const now = view.session === null ? undefined : view.now.toISOString();
   return (
-    <html lang={language} data-theme={theme} data-now={view.now.toISOString()}>
+    <html lang={language} data-theme={theme} data-now={now}>
       <head>
         <meta charset="utf-8" />
         <title>{`${title} · ${messages.product}`}</title>

@@ -1,4 +1,5 @@
 import type { Language } from "./messages.ts";
+import { relativeTimes } from "./relative-time.ts";
 
 /** Times, sizes and numbers as a language writes them. */
 export type Format = {
@@ -32,12 +33,6 @@ export function formatOf(language: Language): Format {
   return made;
 }
 
-const spans = [
-  ["day", 86_400],
-  ["hour", 3600],
-  ["minute", 60],
-] as const;
-
 function createFormat(language: Language): Format {
   const locale = language === "en" ? "en-GB" : language;
   const dates = new Intl.DateTimeFormat(locale, {
@@ -47,19 +42,14 @@ function createFormat(language: Language): Format {
   });
   const days = new Intl.DateTimeFormat(locale, { day: "numeric", month: "long", timeZone: "UTC" });
   const months = new Intl.DateTimeFormat(locale, { month: "long", year: "numeric", timeZone: "UTC" });
-  const relatives = new Intl.RelativeTimeFormat(locale, { numeric: "auto" });
+  const relative = relativeTimes(locale);
   const durations = new Intl.DurationFormat(locale, { style: "long" });
   const secondsOnly = new Intl.DurationFormat(locale, { style: "long", secondsDisplay: "always" });
   const numbers = new Intl.NumberFormat(locale, { maximumFractionDigits: 1 });
   const percents = new Intl.NumberFormat(locale, { style: "percent" });
   return {
     dateTime: (time) => `${dates.format(new Date(time))} UTC`,
-    relative(time, now) {
-      const seconds = Math.round((Date.parse(time) - now.getTime()) / 1000);
-      for (const [unit, size] of spans)
-        if (Math.abs(seconds) >= size) return relatives.format(Math.trunc(seconds / size), unit);
-      return relatives.format(Math.abs(seconds) < 5 ? 0 : seconds, "second");
-    },
+    relative: (time, now) => relative((Date.parse(time) - now.getTime()) / 1000),
     duration(milliseconds) {
       const seconds = Math.max(0, Math.round(milliseconds / 1000));
       const days = Math.floor(seconds / 86_400);
