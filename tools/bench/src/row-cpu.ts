@@ -95,6 +95,6 @@ const parentOf = (pid: number) => Number(statOf(pid)[1] ?? 0);
 
 function cpuMs(pid: number, withEnded: boolean): number {
   const stat = statOf(pid);
-  const ticks = (stat.slice(11, withEnded ? 15 : 13) ?? []).reduce((sum, text) => sum + Number(text), 0);
+  const ticks = stat.slice(11, withEnded ? 15 : 13).reduce((sum, text) => sum + Number(text), 0);
   return ticks * tickMs;
 }

@@ -23,7 +23,7 @@ const aims = { create: 8, job: 8 } as const;
 
 /**
  * What a create, a claim, a progress report and a settlement send to Postgres and make it write, counted: other load
- * does not move these figures. Bytes and fsyncs are the least of some rounds, since Postgres writes for itself too.
+ * does not move these figures. The least of some rounds, since Postgres writes for itself too.
  */
 export async function wireRows(installation: Installation): Promise<Row[]> {
   const owner = await ownerClient(installation);
@@ -108,13 +108,13 @@ export async function wireRows(installation: Installation): Promise<Row[]> {
   ];
 }
 
-/** Since Postgres started, by all of its processes. */
+/** Since Postgres started: bytes by all of its processes, and fsyncs that a client's connection has waited for. */
 async function written(owner: pg.Client): Promise<{ walBytes: number; fsyncs: number }> {
   // A backend adds what it has done to the common figures within a second, or when it is told to.
   await new Promise((resolve) => setTimeout(resolve, 1_100));
   const { rows } = await owner.query<{ wal: string; fsyncs: string }>(
     `select pg_wal_lsn_diff(pg_current_wal_insert_lsn(), '0/0') as wal,
-            (select coalesce(sum(fsyncs), 0) from pg_stat_io where object = 'wal') as fsyncs`,
+            (select coalesce(sum(fsyncs), 0) from pg_stat_io where object = 'wal' and backend_type = 'client backend') as fsyncs`,
   );
   return { walBytes: Number(rows[0]?.wal), fsyncs: Number(rows[0]?.fsyncs) };
 }

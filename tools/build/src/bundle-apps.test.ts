@@ -39,6 +39,21 @@ test("a bundle runs by itself, CommonJS and text files included", async () => {
   );
 });
 
+test("a bundle is ASCII: comments go, strings are escaped, and a regular expression is refused", async () => {
+  const text = () => readFileSync(join(app, "dist/main.js"), "latin1");
+  writeFileSync(join(app, "src/main.ts"), '// It’s a comment.\nconsole.log("İstanbul");\n');
+  await bundleApps([relative(root, app)]);
+  expect(text()).toContain("\\u0130stanbul");
+  expect(text()).not.toMatch(/[^\0-\x7f]/);
+  writeFileSync(join(app, "src/main.ts"), 'console.log(/[＝]/u.test("a"));\n');
+  await expect(bundleApps([relative(root, app)])).rejects.toThrow(/beyond ASCII.*write it as \\u.*[＝]/s);
+});
+
+test("the console's bundle, which has a build of its own, is ASCII too", async () => {
+  const [file = ""] = await bundleApps(["apps/console"]);
+  expect(readFileSync(resolve(root, file), "latin1")).not.toMatch(/[^\0-\x7f]/);
+});
+
 test("a bundle is built again when one of its files changed, and not otherwise", async () => {
   const output = () => execFileSync(process.execPath, [join(app, "dist/main.js")], { encoding: "utf8" });
   await bundleApps([relative(root, app)]);
