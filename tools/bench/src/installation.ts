@@ -23,6 +23,7 @@ export type Installation = {
     readonly pid: number;
     readonly urls: readonly string[];
     readonly pids: readonly number[];
+    readonly metricsUrls: readonly string[];
   };
   readonly organisationId: string;
   readonly organisationToken: string;
@@ -81,10 +82,14 @@ export async function install(replicas = 1): Promise<Installation> {
   const seeded = JSON.parse(stdout.trim().split("\n").at(-1) ?? "") as Record<string, string>;
   const urls: string[] = [];
   const pids: number[] = [];
+  const metricsUrls: string[] = [];
   for (const port of ports) {
+    const metricsPort = await findFreePort();
+    metricsUrls.push(`http://127.0.0.1:${metricsPort}/metrics`);
     const api = await run(["apps/api/dist/main.js", "serve"], {
       ...environment,
       KULE_API_PORT: String(port),
+      KULE_API_METRICS_PORT: String(metricsPort),
     });
     const url = `http://127.0.0.1:${port}/api/v1`;
     for (;;) {
@@ -99,7 +104,7 @@ export async function install(replicas = 1): Promise<Installation> {
   return {
     ownerUrl: postgres.ownerUrl,
     apiDatabaseUrl: apiDatabase.href,
-    api: { url: urls[0] ?? "", pid: pids[0] ?? 0, urls, pids },
+    api: { url: urls[0] ?? "", pid: pids[0] ?? 0, urls, pids, metricsUrls },
     organisationId: seeded.organisation_id ?? "",
     organisationToken: seeded.organisation_token ?? "",
     operatorToken: seeded.operator_token ?? "",
@@ -122,6 +127,14 @@ export async function install(replicas = 1): Promise<Installation> {
 export function residentMb(pid: number): number {
   const match = /VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, "utf8"));
   return Number(match?.[1] ?? 0) / 1024;
+}
+
+/** How many requests of an operation the API has answered with 200, by its own metrics. */
+export async function answeredRequests({ api }: Installation, operation: string): Promise<number> {
+  const line = new RegExp(`^kule_api_requests_total\\{operation="${operation}",status="200"\\} (\\d+)$`, "m");
+  let count = 0;
+  for (const url of api.metricsUrls) count += Number(line.exec(await (await fetch(url)).text())?.[1] ?? 0);
+  return count;
 }
 
 /** A connection as the owner, for what no API call could prepare in time. */

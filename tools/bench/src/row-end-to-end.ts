@@ -7,7 +7,7 @@ import { ProxmoxClient } from "@kule/proxmox/client";
 import { ProxmoxHypervisor } from "@kule/proxmox/proxmox-hypervisor";
 import { systemRuntime } from "@kule/proxmox/runtime";
 import { renderLabRegionFile } from "@kule/testing/lab-region-file";
-import { type Installation, ownerClient } from "./installation.ts";
+import { answeredRequests, type Installation, ownerClient } from "./installation.ts";
 import { HttpClients } from "./load.ts";
 import { made } from "./organisations.ts";
 import { median } from "./statistics.ts";
@@ -42,6 +42,7 @@ export async function endToEndRows(installation: Installation, count: number): P
     authorization: `Bearer ${installation.organisationToken}`,
   });
   const jobs: string[] = [];
+  const reportsBefore = await answeredRequests(installation, "reportStep");
   for (let turn = 0; turn < count; turn += 1) {
     const body = { name: `end-to-end-${turn}`, region: "lab1", image: "ubuntu-24.04", package: "s" };
     const { job } = await made<{ job: { id: string } }>(clients, "/servers", body);
@@ -56,18 +57,18 @@ export async function endToEndRows(installation: Installation, count: number): P
     }
     jobs.push(job.id);
   }
+  const reports = ((await answeredRequests(installation, "reportStep")) - reportsBefore) / count;
   agent.kill("SIGTERM");
   clients.close();
   const owner = await ownerClient(installation);
-  const { rows } = await owner.query<{ ms: string; reports: number }>(
-    "select extract(epoch from finished_at - created_at) * 1000 ms, last_seq reports from job where id = any ($1)",
+  const { rows } = await owner.query<{ ms: string }>(
+    "select extract(epoch from finished_at - created_at) * 1000 ms from job where id = any ($1)",
     [jobs],
   );
   await owner.end();
   rmSync(directory, { recursive: true, force: true });
   // The first create also creates the organisation's pool.
   const ours = median(rows.map(({ ms }) => Number(ms)));
-  const reports = median(rows.map((row) => row.reports));
   return [
     {
       what: "POST → succeeded, lab without task time",
@@ -79,11 +80,11 @@ export async function endToEndRows(installation: Installation, count: number): P
     },
     {
       what: "reports of a ServerCreate",
-      ours: String(reports),
+      ours: reports.toFixed(1),
       floor: "–",
       ratio: "–",
       aim: "≤ 11",
-      reached: reports <= 11,
+      reached: reports > 0 && reports <= 11,
     },
   ];
 }
