@@ -1,10 +1,22 @@
-import { readFileSync, statSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { effects } from "@kule/lab/effects";
 import { readJournal } from "@kule/lab/journal";
+import { probeWires } from "@kule/lab/wires/wires";
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { requirePart } from "../parts.ts";
 import { QuickstartHome } from "../quickstart-home.ts";
+
+const wires = await requirePart("wires", probeWires, import.meta.filename);
 
 /** The fields of the API's answers that are read here. */
 interface AnswerBody {
@@ -184,3 +196,19 @@ test("--mode direct creates the first server without an agent", async () => {
   expect(readFileSync(join(home, "logs", "worker.log"), "utf8")).toContain("taking jobs");
   expect(() => statSync(join(home, "logs", "agent.log"))).toThrow(/ENOENT/);
 });
+
+test.skipIf(wires.missing)(
+  "without a program for packets it says what to install, and starts all the same",
+  async () => {
+    const programs = join(home, "programs");
+    mkdirSync(programs);
+    for (const directory of ["/usr/sbin", "/usr/bin", "/sbin", "/bin"])
+      for (const name of readdirSync(directory))
+        if (name !== "nft" && !existsSync(join(programs, name)))
+          symlinkSync(join(directory, name), join(programs, name));
+    const run = quickstart.start({ PATH: programs });
+    await quickstart.untilServing(run);
+    expect(run.output()).toMatch(/^Packets +none.*nft is not installed.*apt-get install nftables$/m);
+    expect(run.output()).not.toContain("ENOENT");
+  },
+);
