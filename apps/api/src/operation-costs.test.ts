@@ -70,14 +70,14 @@ describe("costs at most", () => {
     }));
 
   test("a report of a step", () =>
-    expectWithin({ roundTrips: 2, statements: 2, walBytes: 1_300 }, async () => {
+    expectWithin({ roundTrips: 1, statements: 1, walBytes: 1_300 }, async () => {
       await create();
       const job = await world.agent.take("ServerCreate");
       return () => world.agent.report(job, begin);
     }));
 
   test("a report of a step's end and the next one's beginning", () =>
-    expectWithin({ roundTrips: 2, statements: 2, walBytes: 1_500 }, async () => {
+    expectWithin({ roundTrips: 1, statements: 1, walBytes: 1_500 }, async () => {
       await create();
       const job = await world.agent.take("ServerCreate");
       await world.agent.report(job, begin);
@@ -87,7 +87,7 @@ describe("costs at most", () => {
     }));
 
   test("the report that ends a create", () =>
-    expectWithin({ roundTrips: 4, statements: 20, walBytes: 9_000 }, async () => {
+    expectWithin({ roundTrips: 3, statements: 19, walBytes: 9_000 }, async () => {
       await create();
       const job = await world.agent.take("ServerCreate");
       return () => world.agent.succeed(job);

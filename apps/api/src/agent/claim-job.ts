@@ -9,6 +9,7 @@ import { handlerOf, type JobHandlers, kindsOf } from "../platform/job-handler.ts
 import type { JobRow } from "../platform/jobs.ts";
 import { noContent, type Reply, reply } from "../platform/reply.ts";
 import { inTransaction, sendAhead } from "../platform/transaction.ts";
+import type { ClaimedJobs } from "./claimed-jobs.ts";
 import { type AttemptOutcome, endAttempt, StaleLease } from "./end-attempt.ts";
 import { regionOf } from "./region.ts";
 
@@ -21,7 +22,11 @@ type ClaimedJob = Schemas["ClaimedJob"]["job"];
 const recheckMs = 2_000;
 
 /** Assigns the region's next job to the agent, or waits for one. */
-export async function claimJob(request: ApiRequest<"claimJob">, handlers: JobHandlers): Promise<Reply> {
+export async function claimJob(
+  request: ApiRequest<"claimJob">,
+  handlers: JobHandlers,
+  claimed: ClaimedJobs,
+): Promise<Reply> {
   const { deps, body } = request;
   const region = regionOf(request);
   const deadline = performance.now() + (body.wait_seconds ?? 0) * 1000;
@@ -30,7 +35,7 @@ export async function claimJob(request: ApiRequest<"claimJob">, handlers: JobHan
     // Subscribed before the search, so that what happens between the search and the wait is not missed.
     const news = listenForJobs(request, region);
     try {
-      const job = await claimOnce(request, region, handlers);
+      const job = await claimOnce(request, region, handlers, claimed);
       if (job instanceof NotAssigned) {
         await releaseUnassignable(request, job, handlers);
         continue;
@@ -57,10 +62,11 @@ async function claimOnce(
   request: ApiRequest<"claimJob">,
   region: string,
   handlers: JobHandlers,
+  claimed: ClaimedJobs,
 ): Promise<ClaimedJob | NotAssigned | null> {
   const look = () =>
     inTransaction(request.db, async (tx) => {
-      const job = await claim(tx, request, region, handlers);
+      const job = await claim(tx, request, region, handlers, claimed);
       // Rolled back, the job waits for the next agent; assigned without a reader, it would wait for the end
       // of its lease.
       if (job !== null && request.context.req.raw.signal.aborted) throw new CallerDisconnected();
@@ -82,6 +88,7 @@ async function claim(
   { caller, body, deps }: ApiRequest<"claimJob">,
   region: string,
   handlers: JobHandlers,
+  claimed: ClaimedJobs,
 ): Promise<ClaimedJob | NotAssigned | null> {
   const { leaseSeconds } = deps.settings;
   const agentName = body.agent_name ?? caller.tokenName;
@@ -93,6 +100,7 @@ async function claim(
                                  ${capabilities}::text[], ${leaseSeconds}::integer)`.execute(tx);
   const [job] = rows;
   if (job === undefined || job.lease_until === null) return null;
+  claimed.remember(job);
   markInterruptedSteps(tx, job);
   let payload: ClaimedJob["payload"];
   try {

@@ -7,12 +7,13 @@ import { staleLease } from "@kule/rules/refusals";
 import { sql } from "kysely";
 import type { ApiRequest } from "../platform/api-request.ts";
 import { committing } from "../platform/crash-points.ts";
-import type { Tx } from "../platform/database.ts";
+import type { Database, Tx } from "../platform/database.ts";
 import { Conflict, fieldError } from "../platform/errors.ts";
 import { handlerOf, type JobHandlers } from "../platform/job-handler.ts";
-import type { JobRow } from "../platform/jobs.ts";
+import type { JobIdentity, JobRow } from "../platform/jobs.ts";
 import { type Reply, reply } from "../platform/reply.ts";
 import { inTransaction, sendAhead } from "../platform/transaction.ts";
+import type { ClaimedJobs } from "./claimed-jobs.ts";
 import {
   type AttemptOutcome,
   type EndContext,
@@ -41,22 +42,24 @@ export function checkReport(
  */
 export async function reportStep(
   request: ApiRequest<"reportStep">,
-  found: JobRow,
+  found: JobIdentity,
   handlers: JobHandlers,
+  claimed: ClaimedJobs,
 ): Promise<Reply> {
   const { leaseSeconds } = request.deps.settings;
   const report: Report = request.body;
   if (report.outcome === undefined) {
-    const query = progressQuery(found, report, leaseSeconds);
+    const phase = await phaseOfSteps(request.db, found, report);
+    const query = progressQuery(found, report, phase, leaseSeconds);
     const [job] = (await committing(() => query.execute(request.db))).rows;
     if (job !== undefined) return acknowledge(job);
   }
   try {
-    return acknowledge(
-      await inTransaction(request.db, (tx) =>
-        decide(tx, found, report, { handlers, settings: request.deps.settings }),
-      ),
+    const job = await inTransaction(request.db, (tx) =>
+      decide(tx, found, report, { handlers, settings: request.deps.settings }),
     );
+    if (job.status !== "running" && job.status !== "queued") claimed.forget(found.id);
+    return acknowledge(job);
   } catch (error) {
     if (error instanceof StaleLease) throw leaseLost(found.id);
     throw error;
@@ -78,13 +81,12 @@ function acknowledge(job: Acknowledged): Reply {
  * The row of the job after the report of its holder; no row when the report is not of the job's holder, or was recorded
  * before. Everything but the end of an attempt is this one statement, since a job has many reports.
  */
-function progressQuery(found: JobRow, report: Report, leaseSeconds: number) {
-  const phase = phaseOf(found, report);
+function progressQuery(found: JobIdentity, report: Report, phase: JobPhase | null, leaseSeconds: number) {
   return sql<JobRow>`
     select * from kule_report_progress(
       ${found.organisation_id}, ${found.id}, ${report.epoch}::integer, ${report.seq}::integer, ${phase},
-      ${nextProgress(found.progress, phase, report.progress ?? null)}::integer, ${report.irreversible === true},
-      ${leaseSeconds}::integer, ${writtenSteps(found, report)}::jsonb, ${maxStepsOfJob}::integer,
+      ${nextProgress(0, phase, report.progress ?? null)}::integer, ${report.irreversible === true},
+      ${leaseSeconds}::integer, ${writtenSteps(phase, report)}::jsonb, ${maxStepsOfJob}::integer,
       ${report.irreversible === true})`;
 }
 
@@ -93,7 +95,7 @@ function recordLastSteps(tx: Tx, job: JobRow, report: Report): void {
   if (report.step === undefined && report.earlier_steps === undefined) return;
   const steps = sql`
     update job set step_count = step_count + kule_record_steps(
-             organisation_id, id, epoch, ${report.seq}::integer, attempt, ${writtenSteps(job, report)}::jsonb,
+             organisation_id, id, epoch, ${report.seq}::integer, attempt, ${writtenSteps(phaseOf(job, report), report)}::jsonb,
              ${maxStepsOfJob}::integer - step_count)
      where organisation_id = ${job.organisation_id} and id = ${job.id}`;
   sendAhead(tx, steps);
@@ -103,12 +105,26 @@ function phaseOf(job: JobRow, { phase }: Report): JobPhase | null {
   return phase ?? (job.phase as JobPhase | null);
 }
 
+/** The phase of a report's step. Agents send it with each step; where one does not, it is the job's present phase. */
+async function phaseOfSteps(
+  db: Database,
+  job: JobIdentity,
+  { phase, step }: Report,
+): Promise<JobPhase | null> {
+  if (phase !== undefined || step === undefined) return phase ?? null;
+  const row = await db
+    .selectFrom("job")
+    .select("phase")
+    .where("organisation_id", "=", job.organisation_id)
+    .where("id", "=", job.id)
+    .executeTakeFirst();
+  return (row?.phase ?? null) as JobPhase | null;
+}
+
 /** The steps of a report in their order, as kule_record_steps reads them. */
-function writtenSteps(job: JobRow, report: Report): string {
-  const { earlier_steps: earlier = [], step } = report;
-  const phase = phaseOf(job, report) ?? "observe";
+function writtenSteps(phase: JobPhase | null, { earlier_steps: earlier = [], step }: Report): string {
   return JSON.stringify(
-    [...earlier, ...(step === undefined ? [] : [{ ...step, phase }])].map((each) => ({
+    [...earlier, ...(step === undefined ? [] : [{ ...step, phase: phase ?? "observe" }])].map((each) => ({
       phase: each.phase,
       name: each.name,
       status: each.status,
@@ -119,7 +135,12 @@ function writtenSteps(job: JobRow, report: Report): string {
 }
 
 /** Under the locks of the resource and its jobs: ends the attempt, or tells a repeated report from a stale one. */
-async function decide(tx: Tx, found: JobRow, report: Report, context: EndContext): Promise<Acknowledged> {
+async function decide(
+  tx: Tx,
+  found: JobIdentity,
+  report: Report,
+  context: EndContext,
+): Promise<Acknowledged> {
   // The resource before its jobs, as everywhere, so that no two transactions wait for each other.
   if (report.outcome !== undefined) await handlerOf(context.handlers, found).lockResource(tx, found);
   const job = await lockJob(tx, found);
@@ -147,7 +168,7 @@ function stateOf(job: JobRow, report: Report): ReportedState {
   };
 }
 
-async function lockJob(tx: Tx, job: JobRow): Promise<JobRow & { isLeased: boolean }> {
+async function lockJob(tx: Tx, job: JobIdentity): Promise<JobRow & { isLeased: boolean }> {
   return tx
     .selectFrom("job")
     .selectAll()

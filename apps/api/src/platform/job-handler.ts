@@ -33,7 +33,7 @@ export type JobHandler = {
   /** The kinds that it can render and settle: no other kind is assigned. */
   readonly kinds: readonly JobKind[];
   /** Locks the resource's row: always before any of its jobs' rows. */
-  lockResource(tx: Tx, job: JobRow): Promise<void>;
+  lockResource(tx: Tx, job: Pick<JobRow, "organisation_id" | "resource_id">): Promise<void>;
   /** Everything the agent needs, from what is wanted now. */
   renderPayload(tx: Tx, job: JobRow): Promise<JobPayload>;
   /** Writes what the end of the job means for the resource, its allocations and its usage. */

@@ -11,6 +11,9 @@ import { send, sendAhead } from "./transaction.ts";
 
 export type JobRow = Selectable<DB["job"]>;
 
+/** Which job it is, and of which resource: never changes. */
+export type JobIdentity = Pick<JobRow, "id" | "organisation_id" | "region" | "resource_type" | "resource_id">;
+
 export type NewJob = {
   readonly kind: JobKind;
   readonly organisationId: string;

@@ -33,6 +33,18 @@ export const row: Row = {
       expects: /of another region .* is answered|changed what region r2 holds/,
     },
     {
+      name: "any-region-reports-a-known-job",
+      removes: "the region in the search among the jobs that the API has assigned",
+      patches: [
+        {
+          file: "apps/api/src/agent/claimed-jobs.ts",
+          find: "job?.region === region ? job : null",
+          replace: "job ?? null",
+        },
+      ],
+      expects: /of another region .* is answered|changed what region r2 holds/,
+    },
+    {
       name: "refusal-not-noted",
       removes: "the audit row of an agent's refusal",
       patches: [

@@ -55,7 +55,7 @@ async function endStranded(
 ): Promise<boolean> {
   const jobs = handlerOf(handlers, { resource_type: "network" });
   actAs(tx, organisation_id);
-  await jobs.lockResource(tx, { organisation_id, resource_id: network_id } as never);
+  await jobs.lockResource(tx, { organisation_id, resource_id: network_id });
   const { queued } = await lockOpenJobs(tx, organisation_id, network_id);
   const { has_edge } = await tx
     .selectFrom("region")
