@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
-import { existsSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { isStillRunning, type ProcessIdentity } from "@kule/postgres/process-identity";
@@ -44,6 +44,30 @@ test("a part that is not awaited is restarted however often it exits, with a log
   };
   await Promise.all(["worker", "agent"].map(killRepeatedly));
   await expect.poll(missingParts, soon).toEqual([]);
+});
+
+test("no process that keeps running is given the URL of the database's owner", {
+  timeout: 240_000,
+}, async () => {
+  quickstart = await QuickstartHome.open();
+  await quickstart.untilServing(quickstart.start());
+  const roles = new Map<string, string[]>();
+  for (const [name, pid] of quickstart.processes()) {
+    const environment = readFileSync(`/proc/${pid}/environ`, "utf8");
+    roles.set(
+      name,
+      [...environment.matchAll(/postgres(?:ql)?:\/\/([^:@/]+)/g)].map(([, role]) => role ?? ""),
+    );
+  }
+  expect(Object.fromEntries(roles)).toEqual({
+    supervisor: [],
+    postgres: [],
+    lab: [],
+    api: ["kule_api"],
+    worker: ["kule_api", "kule_worker"],
+    console: [],
+    agent: [],
+  });
 });
 
 const mayMount = process.getuid?.() === 0 && spawnSync("unshare", ["--mount", "true"]).status === 0;
