@@ -20,10 +20,22 @@ export type GuestCommand = {
   readonly input?: string;
 };
 
+/** How a program in the guest ended. */
+export type GuestEnd = {
+  /** -1 when it was ended by a signal. */
+  readonly exitCode: number;
+  /** Empty when it printed nothing, or more than 64 KiB. */
+  readonly output: string;
+  /** The first 4 KiB of its standard error. */
+  readonly errors: string;
+};
+
 type VmPath = { readonly node: string; readonly vmid: number };
 
 const EXEC_TIMEOUT_MILLISECONDS = 30_000;
 const EXEC_POLL_MILLISECONDS = 500;
+const MOST_OUTPUT = 64 * 1024;
+const MOST_ERRORS = 4 * 1024;
 
 /** The guest's interfaces; null when no agent answers. */
 export async function readGuestInterfaces(
@@ -79,7 +91,7 @@ export async function readGuestName(
 /**
  * Runs a program in the guest and waits for its end.
  *
- * @returns its exit code; null when the agent does not run it, or it does not end in time
+ * @returns how it ended; null when the agent does not run it, or it does not end in time
  */
 export async function runInGuest(
   client: ProxmoxClient,
@@ -87,7 +99,7 @@ export async function runInGuest(
   path: VmPath,
   { argv, input }: GuestCommand,
   options: CallOptions,
-): Promise<number | null> {
+): Promise<GuestEnd | null> {
   try {
     const begun = await client.call(
       "POST /nodes/{node}/qemu/{vmid}/agent/exec",
@@ -106,7 +118,12 @@ export async function runInGuest(
         { signal: options.signal },
       );
       const end = endOf(status);
-      if (end !== null) return end.exitCode;
+      if (end !== null)
+        return {
+          exitCode: end.exitCode,
+          output: asText(end.output, MOST_OUTPUT) ?? "",
+          errors: (asText(end.errors, MOST_OUTPUT) ?? "").slice(0, MOST_ERRORS),
+        };
       if (isLast) return null;
       await runtime.pause(EXEC_POLL_MILLISECONDS, options.signal ?? undefined);
     }

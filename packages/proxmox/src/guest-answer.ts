@@ -30,8 +30,10 @@ export function processOf(answer: unknown): number | null {
 }
 
 /** How a process ended, by `agent/exec-status`: -1 without an exit code; null while it runs. */
-export function endOf(answer: unknown): { readonly exitCode: number; readonly output: unknown } | null {
-  const { exited, exitcode, "out-data": output } = asRecord(answer);
+export function endOf(
+  answer: unknown,
+): { readonly exitCode: number; readonly output: unknown; readonly errors: unknown } | null {
+  const { exited, exitcode, "out-data": output, "err-data": errors } = asRecord(answer);
   if (!readBoolean(exited as PveBoolean)) return null;
-  return { exitCode: readNumber(exitcode as PveNumber) ?? -1, output };
+  return { exitCode: readNumber(exitcode as PveNumber) ?? -1, output, errors };
 }

@@ -1,7 +1,7 @@
 // The hypervisor interface of job programs. Programs use nothing of the API behind it.
 
 import type { AdoptionSighting } from "./adoption.ts";
-import type { GuestCommand, GuestInterface } from "./guest-agent.ts";
+import type { GuestCommand, GuestEnd, GuestInterface } from "./guest-agent.ts";
 import type { VmMarker } from "./marker.ts";
 import type { DesiredFirewall, SeenFirewall } from "./vm-firewall.ts";
 
@@ -128,13 +128,13 @@ export type Hypervisor = {
     vm: Pick<Vm, "vmid" | "node">,
     signal?: AbortSignal,
   ): Promise<readonly GuestInterface[] | null>;
-  /** Runs a program in the guest; answers its exit code, or null when no agent runs it. */
+  /** Runs a program in the guest; answers how it ended, or null when no agent runs it. */
   runInGuest(
     vmid: number,
     owner: Owner,
     command: GuestCommand,
     effect: EffectContext,
-  ): Promise<number | null>;
+  ): Promise<GuestEnd | null>;
   /** Keys of the config that the cloud-init drive of a running guest does not contain yet. */
   staleCloudInitKeys(vm: Pick<Vm, "vmid" | "node">, signal?: AbortSignal): Promise<readonly string[]>;
   /** Writes a new cloud-init drive, for the guest to read at its next boot. */

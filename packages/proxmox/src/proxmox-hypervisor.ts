@@ -15,7 +15,13 @@ import {
   ProxmoxError,
   ProxmoxForbidden,
 } from "./errors.ts";
-import { type GuestCommand, readGuestInterfaces, readGuestName, runInGuest } from "./guest-agent.ts";
+import {
+  type GuestCommand,
+  type GuestEnd,
+  readGuestInterfaces,
+  readGuestName,
+  runInGuest,
+} from "./guest-agent.ts";
 import { asRecord, asText, resultOf } from "./guest-answer.ts";
 import { isHighlyAvailable, waitForPower } from "./high-availability.ts";
 import type {
@@ -255,7 +261,7 @@ export class ProxmoxHypervisor implements Hypervisor {
     owner: Owner,
     command: GuestCommand,
     effect: EffectContext,
-  ): Promise<number | null> {
+  ): Promise<GuestEnd | null> {
     const { node } = await this.#own(vmid, owner, effect);
     await effect.beforeCall();
     return runInGuest(this.#client, this.#runtime, { node, vmid }, command, callOptions(effect));
@@ -479,7 +485,9 @@ export class ProxmoxHypervisor implements Hypervisor {
     const argv = ["hostnamectl", "set-hostname", name];
     const guest = { node, vmid };
     try {
-      return (await runInGuest(this.#client, this.#runtime, guest, { argv }, callOptions(effect))) === 0;
+      return (
+        (await runInGuest(this.#client, this.#runtime, guest, { argv }, callOptions(effect)))?.exitCode === 0
+      );
     } catch (error) {
       if (error instanceof ProxmoxForbidden) return false;
       throw error;

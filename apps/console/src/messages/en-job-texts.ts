@@ -29,6 +29,8 @@ export const jobTextsEn = {
     remove: "Remove",
     rename: "Rename",
     reset: "Reset",
+    "send-state": "Send the new state to the appliance",
+    "apply-state": "Put the new state into force",
     "set-password": "Set the password once the guest agent answers",
     resize: "Resize",
     "shut-down": "Shut down",

@@ -15,6 +15,9 @@ export const jobTextsTr: typeof jobTextsEn = {
     guest_agent_unavailable:
       "Sunucunun konuk aracısı yanıt vermedi; parola bu yüzden belirlenmedi. Konuk açıldığında yeniden deneyin. Hiç yanıt vermezse imaja bir işletmen bakmalı.",
     guest_ignored: "Konuk sistem zamanında kapanmadı. Bunun yerine gücü kesilebilir.",
+    guest_state_refused: "Hazır sunucu yeni durumunu kabul etmiyor. Bir işletmen bakmalı.",
+    guest_state_superseded: "Hazır sunucunun daha yeni bir durumu yürürlükte.",
+    guest_state_unreachable: "Hazır sunucu yanıt vermiyor.",
     guest_stopped: "Sunucu, yeniden başlatılamadan kendiliğinden durmuştu. Başlatılabilir.",
     hypervisor_forbidden: "Bölge bunun için ayarlanmamış. Bir işletmen bakmalı.",
     hypervisor_refused: "Bölge bunu yapamadı. Bir işletmen bakmalı.",
@@ -73,6 +76,8 @@ export const jobTextsTr: typeof jobTextsEn = {
     remove: "Kaldırma",
     rename: "Yeniden adlandırma",
     reset: "Sıfırlama",
+    "send-state": "Yeni durumu hazır sunucuya gönderme",
+    "apply-state": "Yeni durumu yürürlüğe koyma",
     "set-password": "Konuk aracısı yanıt verince parolayı belirleme",
     resize: "Yeniden boyutlandırma",
     "shut-down": "Kapatma",

@@ -132,7 +132,9 @@ async function hasOtherGuestNetwork(
   if (tool === "none" || wanted === null || !guestHasAddresses(payload, guest)) return false;
   if (vm.config[`ipconfig${publicIndex(payload)}`] !== undefined) return false;
   const owner = { serverId: server.id, region: settings.region };
-  return (await hypervisor.runInGuest(vmid, owner, compareGuestNetwork(tool, wanted), effect)) === 1;
+  return (
+    (await hypervisor.runInGuest(vmid, owner, compareGuestNetwork(tool, wanted), effect))?.exitCode === 1
+  );
 }
 
 /** Configures the guest, and waits until it shows the addresses. */
@@ -143,7 +145,8 @@ async function isTold(job: Job<PublicIpPayload>, world: World, effect: EffectCon
   const wanted = guestNetworkConfig(payload as PayloadOf<"PublicIpAttach">);
   if (wanted === null) return false;
   for (const command of configureGuestNetwork(guest_network, wanted))
-    if ((await hypervisor.runInGuest(vmid, ownerOf(job, world), command, effect)) !== 0) return false;
+    if ((await hypervisor.runInGuest(vmid, ownerOf(job, world), command, effect))?.exitCode !== 0)
+      return false;
   const startedAt = runtime.now();
   for (;;) {
     // Before the look: a process that was suspended meanwhile looks once more.
