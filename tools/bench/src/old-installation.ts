@@ -1,8 +1,8 @@
 import type pg from "pg";
 
-/** Organisations, each with one network, in turn in each of the regions. */
-const organisations = 500;
-const regions = 5;
+/** Servers of an organisation, which has one network, in turn in each of the regions. */
+const serversPerOrganisation = 200;
+const organisationsPerRegion = 100;
 const jobsPerServer = 3;
 const stepsPerJob = 8;
 
@@ -12,9 +12,13 @@ const stepsPerJob = 8;
  * violates no invariant.
  */
 export async function insertOldInstallation(owner: pg.Client, servers: number): Promise<void> {
+  const regions = Math.max(5, Math.ceil(servers / serversPerOrganisation / organisationsPerRegion));
+  const organisations = regions * organisationsPerRegion;
   const perRegion = Math.ceil(servers / regions) + 1000;
-  const perSubnet = Math.ceil(servers / organisations);
-  if (perSubnet > 250) throw new Error("a subnet of this installation has no room for so many servers");
+  // In the order of their creation, as real ids are. The first one is a year old, the last one a day.
+  const number = (of: string) => `lpad((${of})::text, 9, '0')`;
+  const born = (of: string) =>
+    `(now() - interval '1 day' - interval '364 days' * (1 - (${of})::float8 / ${servers}))`;
   const all = `generate_series(0, ${servers} - 1) i`;
   const isGone = "(i / 500) % 10 = 9";
   const whenGone = (value: string) => `case when ${isGone} then ${value} end`;
@@ -46,11 +50,11 @@ export async function insertOldInstallation(owner: pg.Client, servers: number): 
        from subnet u, unnest(array[host(network(cidr))::inet, gateway_ip, host(broadcast(cidr))::inet]) kept
       where u.id like 'sub_old%'`,
     `insert into server (id, organisation_id, region, name, status, power_state, image, package,
-                         observed_generation, purge_at, restores_to, deleted_at)
-     select 'srv_old' || i, 'org_old' || i % ${organisations}, 'old' || i % ${regions}, 'old-' || i,
+                         observed_generation, purge_at, restores_to, created_at, deleted_at)
+     select 'srv_old' || ${number("i")}, 'org_old' || i % ${organisations}, 'old' || i % ${regions}, 'old-' || i,
             case when ${isGone} then 'deleted' else 'running' end, case when ${isGone} then 'off' else 'on' end,
-            'debian-12', 's', 1, ${whenGone("now() - interval '2 days'")}, ${whenGone("'running'")},
-            ${whenGone("now() - interval '1 day'")}
+            'debian-12', 's', 1, ${whenGone(`${born("i")} + interval '2 hours'`)}, ${whenGone("'running'")}, ${born("i")},
+            ${whenGone(`${born("i")} + interval '3 hours'`)}
        from ${all}`,
     `update region_vmid v
         set state = case s.status when 'deleted' then 'tombstone' else 'used' end, server_id = s.id,
@@ -59,8 +63,8 @@ export async function insertOldInstallation(owner: pg.Client, servers: number): 
                from server where id like 'srv_old%') s
       where s.region = v.region and s.vmid = v.vmid`,
     `insert into nic (id, organisation_id, region, server_id, subnet_id, mac)
-     select 'nic_old' || i, 'org_old' || i % ${organisations}, 'old' || i % ${regions}, 'srv_old' || i,
-            'sub_old' || i % ${organisations} || '_0', ('02' || substr(md5('old' || i), 1, 10))::macaddr
+     select 'nic_old' || ${number("i")}, 'org_old' || i % ${organisations}, 'old' || i % ${regions}, 'srv_old' || ${number("i")},
+            'sub_old' || i % ${organisations} || '_0', ('02' || lpad(to_hex(i), 10, '0'))::macaddr
        from ${all} where not ${isGone}`,
     `insert into address (subnet_id, address, organisation_id, state, nic_id)
      select subnet_id, '10.0.0.1'::inet + row_number() over (partition by subnet_id order by id),
@@ -69,26 +73,28 @@ export async function insertOldInstallation(owner: pg.Client, servers: number): 
        from (select subnet_id, count(*) n from address where state = 'used' group by subnet_id) used
       where used.subnet_id = u.id and u.id like 'sub_old%'`,
     `insert into job (id, organisation_id, region, kind, resource_type, resource_id, status, phase, progress,
-                      attempt, epoch, last_seq, requested_by, request_id, started_at, finished_at)
-     select 'job_old' || i || '_' || k, 'org_old' || i % ${organisations}, 'old' || i % ${regions},
+                      attempt, epoch, last_seq, requested_by, request_id, created_at, run_at, started_at, finished_at)
+     select 'job_old' || ${number("i")} || '_' || k, 'org_old' || i % ${organisations}, 'old' || i % ${regions},
             (array['ServerCreate', 'ServerStop', case when ${isGone} then 'ServerDestroy' else 'ServerRestore' end])[k],
-            'server', 'srv_old' || i, 'succeeded', 'verify', 100, 1, case i % 20 when 0 then 2 else 1 end,
-            ${stepsPerJob}, '{}', 'req_old', now(), now()
-       from ${all}, generate_series(1, ${jobsPerServer}) k`,
+            'server', 'srv_old' || ${number("i")}, 'succeeded', 'verify', 100, 1, case i % 20 when 0 then 2 else 1 end,
+            ${stepsPerJob}, '{}', 'req_old', at.at, at.at, at.at, at.at + interval '10 minutes'
+       from ${all}, generate_series(1, ${jobsPerServer}) k,
+            lateral (select ${born("i")} + make_interval(hours => k) as at) at
+      order by i, k`,
     `insert into job_step (job_id, organisation_id, epoch, seq, attempt, phase, name, status, started_at, finished_at)
      select j.id, j.organisation_id, e, s, 1, 'apply', 'step-' || s, 'succeeded', at.at, at.at
        from job j, generate_series(1, ${stepsPerJob}) s, generate_series(1, j.epoch) e,
-            lateral (select now() - interval '1 hour' + make_interval(secs => e * 100 + s) as at) at
+            lateral (select j.started_at + make_interval(secs => e * 100 + s) as at) at
       where j.id like 'job_old%'`,
-    `insert into audit (id, organisation_id, actor_type, action, resource, outcome, http_status, request_id)
-     select 'aud_' || id, organisation_id, 'agent', 'job.end', id, 'succeeded', 200, 'req_old'
-       from job where id like 'job_old%'`,
-    `insert into audit (id, organisation_id, actor_type, action, resource, outcome, http_status, request_id)
-     select 'aud_' || id || '_' || k, organisation_id, 'user', 'server.update', resource_id, 'succeeded', 200, 'req_old'
-       from job, generate_series(1, 3) k where id like 'job_old%'`,
-    `insert into usage_event (id, organisation_id, seq, kind, region, resource_type, resource_id, resource_name, quantity, job_id)
+    `insert into audit (id, at, organisation_id, actor_type, action, resource, outcome, http_status, request_id)
+     select 'aud_' || id || '_' || k, case k when 4 then finished_at else created_at end, organisation_id,
+            case k when 4 then 'agent' else 'user' end, case k when 4 then 'job.end' else 'server.update' end,
+            case k when 4 then id else resource_id end, 'succeeded', 200, 'req_old'
+       from job, generate_series(1, 4) k where id like 'job_old%'`,
+    `insert into usage_event (id, organisation_id, seq, kind, at, region, resource_type, resource_id, resource_name, quantity, job_id)
      select 'use_' || s.id || '_' || e.position, s.organisation_id,
-            row_number() over (partition by s.organisation_id order by s.id, e.position), e.kind, s.region, 'server',
+            row_number() over (partition by s.organisation_id order by s.id, e.position), e.kind,
+            s.created_at + make_interval(hours => e.job, secs => 600 + e.position), s.region, 'server',
             s.id, s.name, '{}', 'job_' || substr(s.id, 5) || '_' || e.job
        from server s, lateral (values (1, 'disk.allocated', 1), (2, 'server.started', 1),
               (3, 'server.purge_scheduled', 2), (4, 'server.stopped', 2),
