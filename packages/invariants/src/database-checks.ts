@@ -6,7 +6,7 @@ import { firewallChecks } from "./firewalls.ts";
 import { gatewayChecks } from "./gateways.ts";
 import { jobChecks } from "./jobs.ts";
 import { networkChecks } from "./networks.ts";
-import { ownershipChecks } from "./ownership.ts";
+import { ownershipChecks, ownershipConstraintCheck } from "./ownership.ts";
 import { publicIpChecks } from "./public-ips.ts";
 import { recordChecks } from "./records.ts";
 import { regionSeenChecks } from "./region-seen.ts";
@@ -24,6 +24,7 @@ export const databaseChecks: readonly Check[] = [
   ...recordChecks,
   ...uniquenessChecks,
   ...ownershipChecks,
+  ownershipConstraintCheck,
   ...removalChecks,
   ...regionSeenChecks,
   ...consoleChecks,

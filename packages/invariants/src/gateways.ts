@@ -44,7 +44,7 @@ export const gatewayChecks: readonly Check[] = [
     check: "a gateway in transition has a job, or a reason why it has none",
     sql: `select g.id as subject from gateway g
            where (g.is_deleting or g.observed_generation < g.generation) and g.status_code is null
-             and not exists (select 1 from job j where j.resource_id = g.network_id and j.${isOpen})`,
+             and not exists (select 1 from job j where j.resource_id = g.network_id and ${isOpen()})`,
   },
   {
     invariant: "I5",

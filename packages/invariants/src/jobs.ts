@@ -9,7 +9,7 @@ export const jobChecks: readonly Check[] = [
     invariant: "I5",
     check: "an open job has its resource",
     sql: `select j.id || ' for ' || j.resource_id as subject from job j
-           where j.${isOpen} and not case j.resource_type
+           where ${isOpen()} and not case j.resource_type
              when 'server' then exists (select 1 from server s where s.id = j.resource_id and s.status <> 'deleted')
              when 'network' then exists (select 1 from network n where n.id = j.resource_id)
              when 'subnet' then exists (select 1 from subnet u where u.id = j.resource_id)
@@ -26,7 +26,7 @@ export const jobChecks: readonly Check[] = [
             left join nic n on n.server_id = j.resource_id and n.position = 0
             left join address a on a.nic_id = n.id and a.state = 'used'
             left join region_vlan l on l.subnet_id = n.subnet_id and l.region = j.region
-           where j.${isOpen} and j.resource_type = 'server'
+           where ${isOpen()} and j.resource_type = 'server'
              and (v.vmid is null or n.id is null or a.address is null or l.vlan is null)`,
   },
   {
@@ -35,7 +35,7 @@ export const jobChecks: readonly Check[] = [
     // A running job that was asked to stop may find any state: its server has changed.
     sql: `select j.id || ' (' || j.kind || ') of ' || s.id || ', which is ' || s.status as subject
             from job j join server s on s.id = j.resource_id
-           where j.${isOpen} and not (j.status = 'running' and j.cancel_requested) and s.status <> 'deleted'
+           where ${isOpen()} and not (j.status = 'running' and j.cancel_requested) and s.status <> 'deleted'
              and not case j.kind
                when 'ServerCreate' then s.status = 'creating' when 'ServerAdopt' then s.status = 'creating'
                when 'ServerRestore' then s.status in ('starting', 'stopped')
@@ -61,14 +61,16 @@ export const jobChecks: readonly Check[] = [
              when 'resizing' then ${openJobOf("s.id", "'ServerResize'")}
              when 'rebuilding' then ${openJobOf("s.id", "'ServerRebuild'")}
              when 'deleting' then ${openJobOf("s.id", "'ServerDestroy'")} or exists (
-               select 1 from job j where j.resource_id = s.id and j.kind = 'ServerDestroy' and j.status = 'failed')
+               select 1 from job j where j.organisation_id = s.organisation_id and j.resource_id = s.id
+                  and j.kind = 'ServerDestroy' and j.status = 'failed')
              else ${openJobOf("s.id", "'ServerRestore', 'ServerStop', 'ServerPower'")} end`,
   },
   {
     invariant: "I5",
     check: "what a resize takes along is of a resize that is open",
-    sql: `select s.id || ' takes ' || s.resize_package || ' along' as subject from server s
-           where s.resize_package is not null and not ${openJobOf("s.id", "'ServerResize'")}`,
+    by: "server",
+    sql: `select s.id as key, s.id || ' takes ' || s.resize_package || ' along' as subject from server s
+           where within(s.id) and s.resize_package is not null and not ${openJobOf("s.id", "'ServerResize'")}`,
   },
   onItsWay("network"),
   onItsWay("subnet"),
@@ -88,15 +90,15 @@ export const jobChecks: readonly Check[] = [
               join graphile_worker._private_tasks t on t.id = q.task_id
              where t.identifier like 'region:%' or t.identifier like 'direct:%')
           select 'not queued: ' || j.id as subject from job j join region r on r.slug = j.region
-           where j.${isOpen} and not exists (
+           where ${isOpen()} and not exists (
              select 1 from entry where entry.key = j.id
                 and entry.identifier = case r.mode when 'direct' then 'direct:' else 'region:' end || j.region)
           union all
           select 'queued though ended: ' || entry.key from entry
-           where not exists (select 1 from job j where j.id = entry.key and j.${isOpen})
+           where not exists (select 1 from job j where j.id = entry.key and ${isOpen()})
           union all
           select 'held by ' || coalesce(entry.locked_by, 'nobody') || ': ' || j.id from job j join entry on entry.key = j.id
-           where j.${isOpen} and entry.locked_by is distinct from
+           where ${isOpen()} and entry.locked_by is distinct from
                  case j.status when 'running' then j.id || '/' || j.epoch end`,
   },
   {
@@ -118,11 +120,12 @@ export const jobChecks: readonly Check[] = [
   {
     invariant: "I7",
     check: "no step was accepted from a former holder",
-    sql: `select job_id || ' epoch ' || epoch || ' after ' || later as subject from (
+    by: "job",
+    sql: `select job_id as key, job_id || ' epoch ' || epoch || ' after ' || later as subject from (
             select st.job_id, st.epoch, greatest(st.started_at, st.finished_at) as at,
                    min(st.started_at) over later_ones as next_at, min(st.epoch) over later_ones as later
               from job j join job_step st on st.job_id = j.id
-             where j.epoch > 1
+             where j.epoch > 1 and within(j.id)
             window later_ones as (partition by st.job_id order by st.epoch
                                    groups between 1 following and unbounded following)) steps
            where at > next_at`,
@@ -130,22 +133,27 @@ export const jobChecks: readonly Check[] = [
   {
     invariant: "I7",
     check: "no step is ahead of what the job's holder reported",
-    sql: `select st.job_id || ' epoch ' || st.epoch || ' report ' || st.seq as subject
-            from job_step st join job j on j.id = st.job_id
-           where (st.epoch, st.seq) > (j.epoch, j.last_seq)`,
+    by: "job",
+    // The last step of each job says it, and an index has it.
+    sql: `select j.id as key, j.id || ' epoch ' || last.epoch || ' report ' || last.seq as subject
+            from job j
+            cross join lateral (select epoch, seq from job_step where job_id = j.id order by epoch desc, seq desc limit 1) last
+           where within(j.id) and (last.epoch, last.seq) > (j.epoch, j.last_seq)`,
   },
   {
     invariant: "I7",
     check: "nothing is under way for a former holder, or for a job that does not run",
-    sql: `select st.job_id || ' epoch ' || st.epoch || ' step ' || st.name as subject
+    by: "job",
+    sql: `select st.job_id as key, st.job_id || ' epoch ' || st.epoch || ' step ' || st.name as subject
             from job_step st join job j on j.id = st.job_id
-           where st.status = 'running' and (st.epoch < j.epoch or j.status <> 'running')`,
+           where within(st.job_id) and within(j.id) and st.status = 'running' and (st.epoch < j.epoch or j.status <> 'running')`,
   },
   {
     invariant: "I7",
     check: "a job that ran has been claimed, and every claim counts",
-    sql: `select id as subject from job
-           where (status = 'running' and (epoch = 0 or attempt = 0)) or attempt > epoch`,
+    by: "job",
+    sql: `select id as key, id as subject from job
+           where within(id) and ((status = 'running' and (epoch = 0 or attempt = 0)) or attempt > epoch)`,
   },
 ];
 
@@ -158,6 +166,6 @@ function onItsWay(table: "network" | "subnet"): Check {
     sql: `select x.id || ' is ' || x.status as subject from ${table} x
            where x.status in ('provisioning', 'updating', 'deleting')
              and not exists (select 1 from job j where j.resource_id = ${resource} and j.kind = 'NetworkApply'
-                               and (j.${isOpen} or x.status = 'deleting' and j.status in ('failed', 'cancelled')))`,
+                               and (${isOpen()} or x.status = 'deleting' and j.status in ('failed', 'cancelled')))`,
   };
 }

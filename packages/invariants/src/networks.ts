@@ -12,7 +12,7 @@ export const networkChecks: readonly Check[] = [
     check: "a network in force is what was last applied at its edge",
     sql: `select n.id || ' has ' || n.observed_generation || ' of ' || n.generation as subject from network n
            where n.status = 'active' and n.observed_generation < n.generation
-             and not exists (select 1 from job j where j.resource_id = n.id and j.${isOpen})`,
+             and not exists (select 1 from job j where j.resource_id = n.id and ${isOpen()})`,
   },
   {
     invariant: "I14",
@@ -22,6 +22,6 @@ export const networkChecks: readonly Check[] = [
              and r.edge -> 'networks' is not null and not (r.edge -> 'networks') ? n.id
              -- A report may have been on its way since before a job ended.
              and n.applied_at < r.edge_at - interval '2 minutes'
-             and not exists (select 1 from job j where j.resource_id = n.id and j.${isOpen})`,
+             and not exists (select 1 from job j where j.resource_id = n.id and ${isOpen()})`,
   },
 ];

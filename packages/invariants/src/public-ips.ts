@@ -1,7 +1,7 @@
 import { type Check, isOpen } from "./check.ts";
 
 const openJob = (serverId: string) =>
-  `exists (select 1 from job j where j.resource_id = ${serverId} and j.${isOpen})`;
+  `exists (select 1 from job j where j.resource_id = ${serverId} and ${isOpen()})`;
 const isBeingDeleted = (serverId: string) =>
   `exists (select 1 from server s where s.id = ${serverId} and s.status in ('pending_deletion', 'deleting'))`;
 

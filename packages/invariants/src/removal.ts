@@ -5,16 +5,18 @@ export const removalChecks: readonly Check[] = [
   {
     invariant: "I13",
     check: "no destroy job before its time, none for a server that was kept",
-    sql: `select j.id || ' for ' || s.id || ' (' || s.status || ')' as subject from job j join server s on s.id = j.resource_id
-           where j.kind = 'ServerDestroy' and j.status <> 'cancelled'
+    by: "job",
+    sql: `select j.id as key, j.id || ' for ' || s.id || ' (' || s.status || ')' as subject from job j join server s on s.id = j.resource_id
+           where within(j.id) and j.kind = 'ServerDestroy' and j.status <> 'cancelled'
              and (s.status not in ('deleting', 'deleted') or s.purge_at is null or s.purge_at > j.created_at)`,
   },
   {
     invariant: "I13",
     check: "a server is deleted only when it was destroyed",
-    sql: `select s.id as subject from server s
-           where s.status = 'deleted' and not exists (
-             select 1 from job j where j.resource_id = s.id and j.kind = 'ServerDestroy' and j.status = 'succeeded')`,
+    by: "server",
+    sql: `select s.id as key, s.id as subject from server s
+           where within(s.id) and s.status = 'deleted' and not exists (
+             select 1 from job j where j.organisation_id = s.organisation_id and j.resource_id = s.id and j.kind = 'ServerDestroy' and j.status = 'succeeded')`,
   },
   {
     invariant: "secret-kept",

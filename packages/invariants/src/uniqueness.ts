@@ -1,4 +1,5 @@
 import type { Check } from "./check.ts";
+import type { KeyName } from "./keys.ts";
 
 type UniqueFact = {
   readonly what: string;
@@ -6,19 +7,33 @@ type UniqueFact = {
   readonly columns: readonly string[];
   /** Only these rows; all without it. */
   readonly where?: string;
+  /** The key by which a large table is read in slices: the first of the columns has it. */
+  readonly by?: KeyName;
 };
 
 /**
- * Facts that must be unique. A unique index enforces each of them; these check the rows themselves, so that a
- * lost index is noticed. Keys that only Kule chooses (primary keys named id) are left out.
+ * Facts that must be unique. A unique index enforces each of them: one check looks for the indexes at every pass, and the
+ * others read the rows, those of large tables in slices. Keys that only Kule chooses (primary keys named id) are left out.
  */
 export const uniqueFacts: readonly UniqueFact[] = [
-  { what: "VMID", table: "region_vmid", columns: ["region", "vmid"] },
-  { what: "VMIDs of", table: "region_vmid", columns: ["server_id"], where: "state = 'used'" },
+  { what: "VMID", table: "region_vmid", columns: ["region", "vmid"], by: "region, enforced" },
+  {
+    what: "VMIDs of",
+    table: "region_vmid",
+    columns: ["server_id"],
+    where: "state = 'used'",
+    by: "interface of a server",
+  },
   { what: "VLAN", table: "region_vlan", columns: ["region", "vlan"] },
   { what: "VLANs of", table: "region_vlan", columns: ["subnet_id"], where: "subnet_id is not null" },
-  { what: "address", table: "address", columns: ["subnet_id", "address"] },
-  { what: "addresses of", table: "address", columns: ["nic_id"], where: "nic_id is not null" },
+  { what: "address", table: "address", columns: ["subnet_id", "address"], by: "subnet" },
+  {
+    what: "addresses of",
+    table: "address",
+    columns: ["nic_id"],
+    where: "nic_id is not null",
+    by: "interface",
+  },
   {
     what: "addresses of reservation",
     table: "address",
@@ -47,13 +62,14 @@ export const uniqueFacts: readonly UniqueFact[] = [
   { what: "passkey", table: "passkey", columns: ["credential"] },
   { what: "account at a provider", table: "user_identity", columns: ["issuer", "subject"] },
   { what: "answered challenge", table: "spent_challenge", columns: ["hash"] },
-  { what: "MAC", table: "nic", columns: ["region", "mac"] },
-  { what: "interface", table: "nic", columns: ["server_id", "position"] },
+  { what: "MAC", table: "nic", columns: ["region", "mac"], by: "region, enforced" },
+  { what: "interface", table: "nic", columns: ["server_id", "position"], by: "interface of a server" },
   {
     what: "name",
     table: "server",
     columns: ["organisation_id", "region", "name"],
     where: "deleted_at is null",
+    by: "name of an organisation's server",
   },
   { what: "network", table: "network", columns: ["organisation_id", "region", "name"] },
   {
@@ -105,19 +121,26 @@ export const uniqueFacts: readonly UniqueFact[] = [
   { what: "running jobs of", table: "job", columns: ["resource_id"], where: "status = 'running'" },
   { what: "queued jobs of", table: "job", columns: ["resource_id"], where: "status = 'queued'" },
   { what: "claim", table: "job", columns: ["region", "claim_id"], where: "status = 'running'" },
-  { what: "step", table: "job_step", columns: ["job_id", "epoch", "seq"] },
-  { what: "usage number", table: "usage_event", columns: ["organisation_id", "seq"] },
+  { what: "step", table: "job_step", columns: ["job_id", "epoch", "seq"], by: "job, enforced" },
+  {
+    what: "usage number",
+    table: "usage_event",
+    columns: ["organisation_id", "seq"],
+    by: "events of an organisation",
+  },
   {
     what: "usage",
     table: "usage_event",
     columns: ["job_id", "epoch", "resource_id", "kind"],
     where: "job_id is not null",
+    by: "event of a job",
   },
   {
     what: "open segments of",
     table: "usage_segment",
     columns: ["resource_id", "kind"],
     where: "ended_at is null",
+    by: "open segment",
   },
   {
     what: "console claim",
@@ -128,7 +151,7 @@ export const uniqueFacts: readonly UniqueFact[] = [
   { what: "drift of", table: "drift", columns: ["region", "vmid"] },
   { what: "inventory of", table: "region_inventory", columns: ["region"] },
   { what: "growth", table: "region_growth", columns: ["id"] },
-  { what: "seen VMID", table: "region_vm", columns: ["region", "vmid"] },
+  { what: "seen VMID", table: "region_vm", columns: ["region", "vmid"], by: "region, enforced" },
   { what: "member", table: "member", columns: ["organisation_id", "user_id"] },
   {
     what: "open invitation",
@@ -143,16 +166,41 @@ export const uniqueFacts: readonly UniqueFact[] = [
 
 const shown = (column: string) => (column === "address" ? "host(address)" : column);
 
+/** A fact as a row of SQL: its table, its columns by their names, and whether it is about all rows. */
+const indexOf = ({ table, columns, where }: UniqueFact) =>
+  `('${table}', '${columns.toSorted().join(", ")}', ${where === undefined})`;
+
 export const uniquenessChecks: readonly Check[] = [
-  ...uniqueFacts.map(({ what, table, columns, where }): Check => {
+  ...uniqueFacts.map(({ what, table, columns, where, by }): Check => {
     const list = columns.join(", ");
+    const conditions = [
+      ...(where === undefined ? [] : [`(${where})`]),
+      ...(by === undefined ? [] : [`within(${columns[0]})`]),
+    ];
     return {
       invariant: "I10",
       check: `${table} has each ${list} once${where === undefined ? "" : ` where ${where}`}`,
-      sql: `select '${what} ' || concat_ws('/', ${columns.map(shown).join(", ")}) as subject from ${table}
-             ${where === undefined ? "" : `where ${where}`} group by ${list} having count(*) > 1`,
+      ...(by === undefined ? {} : { by }),
+      sql: `select '${what} ' || concat_ws('/', ${columns.map(shown).join(", ")}) as subject${by === undefined ? "" : `, ${columns[0]} as key`}
+              from ${table} ${conditions.length === 0 ? "" : `where ${conditions.join(" and ")}`}
+             group by ${list} having count(*) > 1`,
     };
   }),
+  {
+    invariant: "I10",
+    check: "the unique index of every such fact is there and valid",
+    // Two facts about the same columns have an index each, for different rows.
+    sql: `select due.name || ' has ' || have.n || ' of ' || due.n || ' unique indexes of ' || due.columns as subject
+            from (select name, columns, bool_or(is_of_all) as is_of_all, count(*) as n
+                    from (values ${uniqueFacts.map(indexOf).join(", ")}) fact (name, columns, is_of_all) group by 1, 2) due
+            cross join lateral (
+              select count(*) as n from pg_index i
+               where i.indrelid = due.name::regclass and i.indisunique and i.indisvalid and i.indisready and i.indislive
+                 and (i.indpred is null or not due.is_of_all)
+                 and due.columns = (select string_agg(a.attname, ', ' order by a.attname) from pg_attribute a
+                                     where a.attrelid = i.indrelid and a.attnum = any (i.indkey))) have
+           where have.n < due.n`,
+  },
   {
     invariant: "I10",
     check: "the subnets of a network do not overlap",

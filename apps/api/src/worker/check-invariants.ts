@@ -1,5 +1,5 @@
 import { poolsAreCounted, quotasAreCounted } from "@kule/invariants/records";
-import { type CheckResult, runChecks } from "@kule/invariants/run-checks";
+import { type Finding, type Pass, type PassResult, runPass } from "@kule/invariants/run-pass";
 import type { Violation } from "@kule/invariants/violation";
 import type { ClientBase } from "pg";
 import type { Deps } from "../platform/deps.ts";
@@ -7,21 +7,14 @@ import type { CheckSummary, OpenViolation, StoredReport } from "../products/inva
 
 /** A check that takes longer is reported as such and does not delay the others. */
 const longestCheckSeconds = 60;
-const subjectsPerCheck = 100;
+const namedPerCheck = 100;
 
 type Failure = StoredReport["failures"][number];
-type CheckRun = {
-  readonly at: Date;
-  /** The same in Postgres' text, to the microsecond. */
-  readonly checkedAt: string;
-  readonly durationMs: number;
-  readonly results: readonly CheckResult[];
-  readonly failures: readonly Failure[];
-};
+type CheckRun = Pass & { readonly durationMs: number; readonly failures: readonly Failure[] };
 
 /**
- * Checks the database against its invariants, stores the findings for the API, and logs each violation when
- * it is first seen and when it is gone. Both are logged as errors, so that an operator who got the first also
+ * One pass over the invariants of the database: stores the findings for the API, and where the next pass goes on, and logs
+ * each violation when it is first seen and when it is gone. Both are logged as errors, so that an operator who got the first also
  * gets the second.
  *
  * @param owner a connection of the owner of all tables, outside of a transaction
@@ -30,19 +23,18 @@ export async function checkInvariants(
   { log, settings, notifications }: Pick<Deps, "log" | "settings" | "notifications">,
   owner: ClientBase,
 ): Promise<void> {
-  const result = await checkDatabase(owner);
+  const intervalSeconds = settings.invariantsEveryMinutes * 60;
+  const result = await checkDatabase(owner, intervalSeconds);
   for (const failure of result.failures) log.error(failure, "a check of the invariants failed");
-  const change = await inTransaction(owner, "begin", () =>
-    storeReport(owner, result, settings.invariantsEveryMinutes * 60),
-  );
+  const change = await inTransaction(owner, "begin", () => storeReport(owner, result, intervalSeconds));
   await recount(log, owner, result.results);
   for (const violation of change.appeared) log.error(violation, "an invariant is violated");
   for (const violation of change.gone) log.error(violation, "an invariant holds again");
-  notifications.publish([{ channel: "kule_invariants", payload: result.checkedAt }]);
+  notifications.publish([{ channel: "kule_invariants", payload: result.startedAt }]);
 }
 
 /** The report keeps the violations until the next check; what refuses or admits a request is right at once. */
-async function recount(log: Deps["log"], owner: ClientBase, results: readonly CheckResult[]): Promise<void> {
+async function recount(log: Deps["log"], owner: ClientBase, results: readonly PassResult[]): Promise<void> {
   for (const organisation of subjectsOf(results, quotasAreCounted)) {
     await owner.query("select kule_recount_quotas(p_organisation_id => $1)", [organisation]);
     log.error({ organisation }, "quotas were counted again");
@@ -54,27 +46,31 @@ async function recount(log: Deps["log"], owner: ClientBase, results: readonly Ch
 }
 
 /** What the violations of a check begin with. */
-function subjectsOf(results: readonly CheckResult[], check: string): ReadonlySet<string> {
-  const violations = results.flatMap((result) => (result.check === check ? result.subjects : []));
-  return new Set(violations.map((violation) => violation.split(" ", 1)[0] ?? ""));
+function subjectsOf(results: readonly PassResult[], check: string): ReadonlySet<string> {
+  const violations = results.flatMap((result) => (result.check === check ? result.findings : []));
+  return new Set(violations.map(({ subject }) => subject.split(" ", 1)[0] ?? ""));
 }
 
-function checkDatabase(owner: ClientBase): Promise<CheckRun> {
-  const startedAt = performance.now();
+async function checkDatabase(owner: ClientBase, intervalSeconds: number): Promise<CheckRun> {
+  const begunAt = performance.now();
+  const { rows } = await owner.query<{
+    progress: Pass["progress"];
+    findings: readonly Finding[];
+    checked_at: string;
+  }>("select progress, findings, checked_at::text from invariant_report");
+  const [last] = rows;
   const failures: Failure[] = [];
-  // One snapshot: a job that ends between two of the checks is no violation.
-  return inTransaction(owner, "begin isolation level repeatable read read only", async () => {
-    await owner.query(`set local statement_timeout = '${longestCheckSeconds}s'`);
-    const { rows } = await owner.query<{ at: Date; exact: string }>(
-      "select now() as at, now()::text as exact",
-    );
-    const [now] = rows;
-    if (now === undefined) throw new Error("Postgres did not say what time it is");
-    const results = await runChecks(owner, { subjectsPerCheck }, ({ invariant, check }, error) => {
+  const pass = await runPass(owner, {
+    progress: last?.progress ?? {},
+    open: last?.findings ?? [],
+    lastPassAt: last?.checked_at ?? null,
+    intervalSeconds,
+    timeoutSeconds: longestCheckSeconds,
+    onFailure: ({ invariant, check }, error) => {
       failures.push({ invariant, check, reason: reasonOf(error) });
-    });
-    return { at: now.at, checkedAt: now.exact, durationMs: performance.now() - startedAt, results, failures };
+    },
   });
+  return { ...pass, durationMs: performance.now() - begunAt, failures };
 }
 
 /** Never the text of an error, which may quote rows: this goes to clients. */
@@ -95,10 +91,11 @@ async function storeReport(owner: ClientBase, result: CheckRun, intervalSeconds:
   await owner.query("lock table invariant_report in share row exclusive mode");
   const { rows } = await owner.query<{
     violations: OpenViolation[];
+    findings: Finding[];
     checks: CheckSummary[];
     later: boolean;
-  }>("select violations, checks, checked_at > $1::timestamptz as later from invariant_report", [
-    result.checkedAt,
+  }>("select violations, findings, checks, checked_at > $1::timestamptz as later from invariant_report", [
+    result.startedAt,
   ]);
   const [last] = rows;
   if (last?.later === true) return { appeared: [], gone: [] };
@@ -107,38 +104,47 @@ async function storeReport(owner: ClientBase, result: CheckRun, intervalSeconds:
   const failed = new Set(result.failures.map(({ check }) => check));
   const isUnknown = ({ check }: Violation) => failed.has(check);
   const since = new Map(before.map((violation) => [keyOf(violation), violation.since]));
-  const seen = result.results.flatMap(({ invariant, check, subjects }) =>
-    subjects.map((subject) => ({ invariant, check, subject })),
+  const at = new Date(result.startedAt).toISOString();
+  const seen = result.results.flatMap(({ findings }) =>
+    findings
+      .toSorted((one, other) => (one.subject < other.subject ? -1 : 1))
+      .slice(0, namedPerCheck)
+      .map(({ invariant, check, subject }) => ({ invariant, check, subject })),
   );
-  const at = result.at.toISOString();
   const violations: OpenViolation[] = [
     ...seen.map((violation) => ({ ...violation, since: since.get(keyOf(violation)) ?? at })),
     // The findings of a failed check are those of its last run.
     ...before.filter(isUnknown),
   ];
+  const findings: Finding[] = [
+    ...result.results.flatMap((each) => each.findings),
+    ...(last?.findings ?? []).filter(isUnknown),
+  ];
   const checks: CheckSummary[] = [
-    ...result.results.map(({ invariant, check, count, durationMs }) => ({
-      invariant,
-      check,
-      violations: count,
-      duration_ms: Math.round(durationMs),
+    ...result.results.map(({ invariant, check, findings: found, durationMs, completeSince }) => ({
+      ...{ invariant, check, violations: found.length, duration_ms: Math.round(durationMs) },
+      complete_since: completeSince === null ? null : new Date(completeSince).toISOString(),
     })),
     ...(last?.checks ?? []).filter(({ check, violations: n }) => failed.has(check) && n > 0),
   ];
   await owner.query(
-    `insert into invariant_report (checked_at, duration_ms, interval_seconds, checks, violations, failures)
-     values ($1, $2, $3, $4, $5, $6)
+    `insert into invariant_report
+       (checked_at, duration_ms, interval_seconds, checks, violations, failures, progress, findings)
+     values ($1, $2, $3, $4, $5, $6, $7, $8)
      on conflict (singleton) do update
         set checked_at = excluded.checked_at, duration_ms = excluded.duration_ms,
             interval_seconds = excluded.interval_seconds, checks = excluded.checks,
-            violations = excluded.violations, failures = excluded.failures`,
+            violations = excluded.violations, failures = excluded.failures,
+            progress = excluded.progress, findings = excluded.findings`,
     [
-      result.checkedAt,
+      result.startedAt,
       Math.round(result.durationMs),
       intervalSeconds,
       JSON.stringify(checks),
       JSON.stringify(violations),
       JSON.stringify(result.failures),
+      JSON.stringify(result.progress),
+      JSON.stringify(findings),
     ],
   );
   const now = new Set(seen.map(keyOf));

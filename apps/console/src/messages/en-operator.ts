@@ -252,6 +252,8 @@ export const operatorEn = {
     lookedAt: "Checked",
     took: "Took",
     every: "Checks every",
+    completeSince: "All rows read since",
+    notComplete: "Not all rows have been read yet",
     violations: "What is broken",
     promise: "Promise",
     subject: "Where",

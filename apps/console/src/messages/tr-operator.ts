@@ -248,6 +248,8 @@ export const operatorTr = {
     lookedAt: "Denetim",
     took: "Süre",
     every: "Denetim aralığı",
+    completeSince: "Bütün satırlar şundan beri okundu",
+    notComplete: "Bütün satırlar henüz okunmadı",
     violations: "Bozuk olanlar",
     promise: "Söz",
     subject: "Nerede",

@@ -3023,9 +3023,12 @@ export interface paths {
         };
         /**
          * Violations of invariants in the database (operators)
-         * @description The worker checks the database against the invariants in one snapshot, every few minutes; this answers its last
-         *     result. `fresh=true` runs the check now and waits for the result, up to 30 seconds; without one until then the
-         *     answer is 503. What needs more than the database is in `not_checked`.
+         * @description The worker checks the database against the invariants every few minutes; this answers its last result. A pass reads
+         *     what is open, what changed lately, where violations are known, and the next part of the rest, so that everything is
+         *     read within a day, and within a week what a constraint of the database enforces as well; of a small installation
+         *     every pass reads everything. `complete_since` says since when all has been read. `fresh=true` runs such a pass now
+         *     and waits for the result, up to 30 seconds; without one until then the answer is 503. What needs more than the
+         *     database is in `not_checked`.
          */
         get: operations["getInvariants"];
         put?: never;
@@ -5361,11 +5364,13 @@ export interface components {
             age_seconds: number | null;
             /** @description How often the worker checks */
             interval_seconds: number | null;
+            /** @description Every check has read everything since then, over several passes; null: not yet, or one fails */
+            complete_since: components["schemas"]["Time"] | null;
             /** @description The worker has missed two checks, or never checked: the report may be out of date */
             stale: boolean;
             duration_ms: number | null;
             violations_total: number;
-            /** @description At most 100 of each check */
+            /** @description At most 100 of each check. One stays until its place is read again, which every pass does */
             violations: components["schemas"]["InvariantViolation"][];
             checked: {
                 invariant: components["schemas"]["Invariant"];
@@ -5374,6 +5379,8 @@ export interface components {
                 /** @description All of them */
                 violations: number;
                 duration_ms: number;
+                /** @description Everything of it has been read since then; null: not yet everything */
+                complete_since: components["schemas"]["Time"] | null;
             }[];
             not_checked: {
                 invariant: components["schemas"]["Invariant"];

@@ -265,7 +265,9 @@ export interface InvariantReport {
   checks: Json;
   duration_ms: number;
   failures: Json;
+  findings: Generated<Json>;
   interval_seconds: number;
+  progress: Generated<Json>;
   singleton: Generated<boolean>;
   violations: Json;
 }

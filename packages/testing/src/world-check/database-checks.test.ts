@@ -1,5 +1,6 @@
 import { databaseChecks } from "@kule/invariants/database-checks";
 import { findViolations } from "@kule/invariants/find-violations";
+import { everything, keys, limitedTo, type Part } from "@kule/invariants/keys";
 import { ownershipPairs } from "@kule/invariants/ownership";
 import { uniqueFacts } from "@kule/invariants/uniqueness";
 import pg from "pg";
@@ -36,6 +37,21 @@ const found = async () =>
     // Times do not matter, and vary.
     return `${invariant} ${subject.replaceAll(/\d{4}-\d\d-\d\d \d\d:\d\d:[\d.]+\+00/g, "T")}`;
   });
+
+const sliced = databaseChecks.filter(({ by }) => by !== undefined);
+type Place = { readonly subject: string; readonly key: string };
+const placesIn = async (sql: string, part: Part) => (await owner.query<Place>(limitedTo(sql, part))).rows;
+
+/** Each violation of a check that is read in slices is found in the slices that have its place, and in no other. */
+async function expectSlicesToFindTheSame(): Promise<void> {
+  for (const { check, sql } of sliced)
+    for (const place of await placesIn(sql, everything)) {
+      const { key } = place;
+      expect(await placesIn(sql, { values: [key] }), check).toContainEqual(place);
+      expect(await placesIn(sql, { from: "", to: key }), check).toContainEqual(place);
+      expect(await placesIn(sql, { from: key, to: null }), check).not.toContainEqual(place);
+    }
+}
 
 /** The triggers that count and note did not run. */
 const countAgain = () =>
@@ -90,7 +106,11 @@ const planted: readonly Planted[] = [
   [
     "a server with two VM numbers",
     "drop index region_vmid_server; update region_vmid set state = 'used', server_id = 'srv_run' where region = 'r1' and vmid = 109",
-    ["I3 srv_run has 2 VMIDs, 1 interfaces, 1 addresses", "I10 VMIDs of srv_run"],
+    [
+      "I3 srv_run has 2 VMIDs, 1 interfaces, 1 addresses",
+      "I10 VMIDs of srv_run",
+      "I10 region_vmid has 0 of 1 unique indexes of server_id",
+    ],
   ],
   [
     "allocations of a server that is gone",
@@ -110,6 +130,7 @@ const planted: readonly Planted[] = [
       "I3 srv_out has 1 VMIDs, 1 interfaces, 0 addresses",
       "I4 address 10.0.1.2 of nobody",
       "I11 address nic_none",
+      "I11 address.nic_id has no valid foreign key to nic",
     ],
   ],
   [
@@ -150,7 +171,12 @@ const planted: readonly Planted[] = [
   [
     "a reservation of another subnet's address",
     "alter table address drop constraint address_reservation_once; delete from address where reservation_id = 'rsv_a'; update address set reservation_id = 'rsv_a' where reservation_id = 'rsv_b'",
-    ["I4 rsv_a keeps 10.0.1.40", "I4 rsv_b keeps no address", "I11 address rsv_a"],
+    [
+      "I4 rsv_a keeps 10.0.1.40",
+      "I4 rsv_b keeps no address",
+      "I10 address has 0 of 1 unique indexes of reservation_id",
+      "I11 address rsv_a",
+    ],
   ],
   [
     "an address that is kept for nobody",
@@ -731,6 +757,7 @@ describe("in the database the check finds", () => {
     await owner.query(sql);
     await countAgain();
     expect(await found()).toEqual(expected);
+    await expectSlicesToFindTheSame();
   });
 
   it("counts of quotas that miss a server, or count a key twice", async () => {
@@ -838,6 +865,19 @@ describe("the check accepts", () => {
     if (sql !== "") await owner.query(sql);
     await countAgain();
     expect(await found()).toEqual([]);
+  });
+});
+
+describe("a slice", () => {
+  it.each(sliced)("of one value has no violation that the whole has not: $check", async ({ by, sql }) => {
+    if (by === undefined) throw new Error("not read in slices");
+    const { table, column } = keys[by];
+    const { rows } = await owner.query<{ value: string }>(
+      `select distinct ${column} as value from ${table} where ${column} is not null`,
+    );
+    for (const { value } of rows) expect(await placesIn(sql, { values: [value] }), value).toEqual([]);
+    for (const { value } of rows) expect(await placesIn(sql, { from: "", to: value }), value).toEqual([]);
+    for (const { value } of rows) expect(await placesIn(sql, { from: value, to: null }), value).toEqual([]);
   });
 });
 

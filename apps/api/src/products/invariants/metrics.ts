@@ -2,6 +2,7 @@ import { databaseChecks } from "@kule/invariants/database-checks";
 import { Gauge } from "prom-client";
 import type { Deps } from "../../platform/deps.ts";
 import { findReport, type StoredReport } from "./store.ts";
+import { completeSince } from "./view.ts";
 
 /** A scrape must not wait for an unreachable database: the other metrics are needed most just then. */
 const readTimeoutMs = 1_000;
@@ -66,6 +67,11 @@ export function registerInvariantMetrics({ metrics: { registry }, db, log }: Dep
     "kule_invariants_checked_timestamp_seconds",
     "When the worker last held the database against its invariants; 0: never",
     ({ checked_at }) => checked_at.getTime() / 1000,
+  );
+  gauge(
+    "kule_invariants_complete_timestamp_seconds",
+    "Everything that the checks read has been read since then; 0: not yet everything, or a check fails",
+    (report) => Date.parse(completeSince(report) ?? "1970-01-01T00:00:00Z") / 1000,
   );
   gauge(
     "kule_invariants_check_seconds",

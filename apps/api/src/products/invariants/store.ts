@@ -10,6 +10,8 @@ export type OpenViolation = Violation & { readonly since: string };
 export type CheckSummary = Pick<Violation, "invariant" | "check"> & {
   readonly violations: number;
   readonly duration_ms: number;
+  /** Everything of it has been read since then; null: not yet everything. */
+  readonly complete_since: string | null;
 };
 
 /** What the worker's last scan found, as it is stored. */

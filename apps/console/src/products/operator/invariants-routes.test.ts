@@ -28,6 +28,7 @@ test("the report lists the checks that ran, and those that did not", async () =>
     "Organisations never meet",
     "quotas count what there is",
     "needs a journal of all effects",
+    "All rows read since",
   ])
     expect(page).toContain(text);
   expect(page).not.toContain("What is broken");

@@ -96,6 +96,16 @@ function Verdict({ view, report }: Props) {
               <dd>{format.duration(report.interval_seconds * 1000)}</dd>
             </div>
           )}
+          <div>
+            <dt>{text.completeSince}</dt>
+            <dd>
+              {report.complete_since === null ? (
+                text.notComplete
+              ) : (
+                <When view={view} time={report.complete_since} />
+              )}
+            </dd>
+          </div>
         </dl>
       )}
     </section>

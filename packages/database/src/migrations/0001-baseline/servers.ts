@@ -64,6 +64,9 @@ create unique index server_name on server (organisation_id, region, name) where 
 create index server_list on server (organisation_id, created_at desc, id desc) where deleted_at is null;
 create index server_list_by_name on server (organisation_id, name, id) where deleted_at is null;
 create index server_list_by_status on server (organisation_id, status, created_at desc, id desc) where deleted_at is null;
+-- Few at any time: the invariants look at each of them at every pass.
+create index server_in_transition on server (id)
+  where status in ('creating', 'starting', 'stopping', 'rebooting', 'resizing', 'rebuilding', 'deleting');
 create index server_purge on server (purge_at) where status = 'pending_deletion';
 -- Finds the servers accepted in a region since its agent last reported the capacity.
 create index server_region on server (region, created_at) where deleted_at is null;

@@ -33,7 +33,8 @@ create table usage_event (
 );
 -- A repeated settlement cannot bill twice.
 create unique index usage_event_once on usage_event (job_id, epoch, resource_id, kind);
-create index usage_event_resource on usage_event (organisation_id, resource_id, seq);
+-- A resource has one organisation. By the resource alone, the invariants can be read for some of them at a time.
+create index usage_event_resource on usage_event (resource_id, seq);
 create index usage_event_of on usage_event (organisation_id, region, kind, seq);
 create index usage_event_at on usage_event (organisation_id, at);
 grant select, insert on usage_event to kule_api;

@@ -18,7 +18,11 @@ create table invariant_report (
   interval_seconds integer not null,
   checks jsonb not null,
   violations jsonb not null,
-  failures jsonb not null
+  failures jsonb not null,
+  -- How far the reading of the large tables has come, by key; the next pass continues there.
+  progress jsonb not null default '{}',
+  -- All violations with the places where they are, also those that the report does not name.
+  findings jsonb not null default '[]'
 );
 grant select on invariant_report to kule_api;
 
