@@ -9,7 +9,7 @@ import { consoleRow } from "./row-console.ts";
 import { cpuRows } from "./row-cpu.ts";
 import { createRow } from "./row-create.ts";
 import { endToEndRows } from "./row-end-to-end.ts";
-import { invariantsRow } from "./row-invariants.ts";
+import { invariantRows } from "./row-invariants.ts";
 import { busyNeighbourRow, claimRows, notifyRow } from "./row-jobs.ts";
 import { kindRows } from "./row-kinds.ts";
 import { everyListRow } from "./row-lists.ts";
@@ -84,7 +84,10 @@ try {
     ["end to end", () => endToEndRows(installation, 30)],
     ["every kind of job", () => kindRows(installation, values.full ? 20 : 5)],
     ["every list", () => everyListRow(installation, values.full ? 1_000_000 : 100_000)],
-    ["invariants", () => invariantsRow(installation, 100_000)],
+    [
+      "invariants",
+      () => invariantRows(installation, values.full ? [100_000, 300_000, 1_000_000] : [100_000]),
+    ],
   ];
   const unknown = values.only?.filter((name) => !steps.some(([known]) => known === name)) ?? [];
   if (unknown.length > 0)
