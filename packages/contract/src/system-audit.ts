@@ -3,6 +3,7 @@ export type SystemAuditAction =
   | "agent.key_first"
   | "agent.key_pending"
   | "agent.refused"
+  | "audit.remove"
   | "installation.seed"
   | "job.end"
   | "password.mail_reset"

@@ -43,6 +43,7 @@ export async function migrate(ownerUrl: string, options: MigrateOptions = {}): P
     const { error, results } = await migrator.migrateToLatest();
     if (error !== undefined) throw error;
     await grantWorker(pool);
+    await addMonths(pool);
     return (results ?? [])
       .filter((result) => result.status === "Success")
       .map((result) => result.migrationName);
@@ -113,5 +114,17 @@ async function grantWorker(pool: pg.Pool): Promise<void> {
     throw error;
   } finally {
     client.release();
+  }
+}
+
+/**
+ * For an installation whose worker has not run for long. Not while others use the tables: then the worker adds them, and rows have
+ * a place in any case.
+ */
+async function addMonths(pool: pg.Pool): Promise<void> {
+  for (const table of ["job_step", "audit"]) {
+    await pool.query("select kule_extend_history($1, 3, 10000)", [table]).catch((error: unknown) => {
+      if ((error as { code?: unknown }).code !== "55P03") throw error;
+    });
   }
 }

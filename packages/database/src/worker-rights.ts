@@ -30,10 +30,16 @@ begin
     execute format('grant select (%s) on %s to kule_worker', each.columns, each.name);
   end loop;
   grant insert, update, delete on
-    audit_seal, audit_seal_head, audit_verification, audit_break, invariant_report, worker_process
+    audit_seal, audit_seal_head, audit_verification, audit_break, audit_seal_start, invariant_report,
+    worker_process
   to kule_worker;
   grant execute on function kule_keep_password_reset(text, text, bytea, integer) to kule_worker;
   grant execute on function kule_recount_quotas(text), kule_recount_public_addresses(text) to kule_worker;
+  -- They remove nothing that is younger than a month, or three.
+  grant execute on function
+    kule_history_months(text), kule_extend_history(text, integer, integer), kule_remove_job_steps(integer),
+    kule_remove_audit(date, text, jsonb)
+  to kule_worker;
 
   -- It looks at all organisations at once; what it may do with a row is said by the grants above.
   for each in

@@ -15,7 +15,7 @@ export const auditChecks: readonly Check[] = [
     check: "a trail that is sealed is verified",
     sql: `select 'not verified since ' || coalesce(v.checked_at::text, 'the first seal') as subject
             from audit_seal_head h left join audit_verification v on true
-           where coalesce(v.checked_at, (select min(sealed_at) from audit_seal where position = 1))
+           where coalesce(v.checked_at, (select sealed_at from audit_seal order by position limit 1))
                  < now() - interval '1 hour'`,
   },
 ];

@@ -69,7 +69,7 @@ describe("the database", () => {
       expect(owned).toEqual([]);
       const { rows: unprotected } = await owner.query(
         `select c.relname from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attname = 'organisation_id'
-          where c.relkind = 'r' and c.relnamespace = 'public'::regnamespace
+          where c.relkind in ('r', 'p') and c.relnamespace = 'public'::regnamespace
             and not (c.relrowsecurity and c.relforcerowsecurity)
             and c.relname not in ('token', 'audit', 'idempotency_key', 'region_organisation',
                                   -- Of the worker and of operators, who see those of no organisation too.
@@ -120,6 +120,23 @@ describe("the database", () => {
                              and a.attnum = k where a.attname = 'organisation_id')`,
       );
       expect(rows).toEqual([]);
+    });
+  });
+
+  it("lets nobody but the owner read the months of history other than through their tables", async () => {
+    await withBoth(async (owner, api) => {
+      const { rows } = await owner.query<{ name: string }>(
+        "select c.oid::regclass::text as name from pg_class c where relnamespace = 'kule_history'::regnamespace and relkind = 'r'",
+      );
+      expect(rows.length).toBeGreaterThan(10);
+      for (const { name } of rows)
+        await expect(api.query(`select from ${name}`)).rejects.toMatchObject({ code: "42501" });
+      const { rows: rights } = await owner.query(
+        `select c.relname from pg_class c, unnest(array['kule_api', 'kule_worker']) role
+          where relnamespace = 'kule_history'::regnamespace and relkind = 'r'
+            and has_table_privilege(role, c.oid, 'select, insert, update, delete')`,
+      );
+      expect(rights).toEqual([]);
     });
   });
 

@@ -20,6 +20,10 @@ export async function workerCommand(
       "KULE_WORKER_DATABASE_URL is not set: give the URL of kule_worker, whose password `kule-api migrate` sets to KULE_WORKER_DATABASE_PASSWORD",
     );
   const auditKeys = readAuditKeys(environment);
+  if (settings.keepAuditDays !== null && auditKeys === null)
+    throw new BadSettings(
+      "KULE_KEEP_AUDIT_DAYS needs KULE_AUDIT_KEYS: months of the audit trail are removed only after they were verified against their seals",
+    );
   const mailer = readMailer(settings, environment);
   // The agent's whole program: loaded only where this worker drives regions itself.
   const direct =

@@ -40,6 +40,10 @@ export type Settings = {
   readonly edgeCheckSeconds: number;
   /** How often the worker checks the database against its invariants. */
   readonly invariantsEveryMinutes: number;
+  /** How long the steps of an ended job are kept, by whole months. Null: for ever. */
+  readonly keepJobStepsDays: number | null;
+  /** How long an entry of the audit trail is kept, by whole months. Null: for ever. */
+  readonly keepAuditDays: number | null;
   readonly rateLimitPerHour: number;
   readonly rateLimitBurst: number;
   /** Of all callers of one organisation together. */
@@ -84,6 +88,8 @@ export function readSettings(environment: Readonly<Record<string, string | undef
     problems.push(`${name} is ${JSON.stringify(value)}; a whole number from ${min} to ${max} is needed`);
     return fallback;
   };
+  const optionalInteger = (name: string, min: number, max: number): number | null =>
+    text(name, "") === "" ? null : integer(name, min, min, max);
   const url = (name: string, protocols: readonly string[], fallback?: string): string => {
     const value = text(name, fallback);
     if (value === "") return value;
@@ -141,7 +147,6 @@ export function readSettings(environment: Readonly<Record<string, string | undef
 
   const host = text("KULE_API_HOST", "127.0.0.1");
   const port = integer("KULE_API_PORT", 8080, 0, 65_535);
-  const metricsPort = text("KULE_API_METRICS_PORT", "");
   const logLevel = text("KULE_LOG_LEVEL", "info");
   if (!["silent", "fatal", "error", "warn", "info", "debug", "trace"].includes(logLevel))
     problems.push(`KULE_LOG_LEVEL is ${JSON.stringify(logLevel)}`);
@@ -151,7 +156,7 @@ export function readSettings(environment: Readonly<Record<string, string | undef
     databaseUrl: url("KULE_DATABASE_URL", ["postgres:", "postgresql:"]),
     host,
     port,
-    metricsPort: metricsPort === "" ? null : integer("KULE_API_METRICS_PORT", 0, 0, 65_535),
+    metricsPort: optionalInteger("KULE_API_METRICS_PORT", 0, 65_535),
     publicUrl: url("KULE_PUBLIC_URL", ["http:", "https:"], `http://${hostInUrl(host)}:${port}/api/v1`),
     replicaUrl: text("KULE_REPLICA_URL", "") === "" ? null : url("KULE_REPLICA_URL", ["http:", "https:"]),
     consoleIdleSeconds: integer("KULE_CONSOLE_IDLE_SECONDS", 30 * 60, 5, 86_400),
@@ -166,6 +171,8 @@ export function readSettings(environment: Readonly<Record<string, string | undef
     leaseSeconds: integer("KULE_LEASE_SECONDS", 90, 2, 3600),
     edgeCheckSeconds: integer("KULE_EDGE_CHECK_SECONDS", 21_600, 60, 31_536_000),
     invariantsEveryMinutes: integer("KULE_INVARIANTS_EVERY_MINUTES", 10, 1, 1440),
+    keepJobStepsDays: optionalInteger("KULE_KEEP_JOB_STEPS_DAYS", 30, 36_500),
+    keepAuditDays: optionalInteger("KULE_KEEP_AUDIT_DAYS", 90, 36_500),
     rateLimitPerHour,
     rateLimitBurst,
     organisationLimitPerHour: integer(

@@ -13,6 +13,7 @@ import { cleanUp } from "./clean-up.ts";
 import { endLostConsoles } from "./end-lost-consoles.ts";
 import { expireLeases } from "./expire-leases.ts";
 import { expireRemovalBuffer, sweepRemovalBuffers } from "./expire-removal-buffer.ts";
+import { keepHistory } from "./history/keep-history.ts";
 import { mailPasswordReset } from "./mail-password-reset.ts";
 import type { Mailer } from "./mailer.ts";
 import { keepAddingTasks, type RecurringTask } from "./recurring-tasks.ts";
@@ -83,6 +84,7 @@ function recurringTasks({ invariantsEveryMinutes }: Settings): RecurringTask[] {
     { name: "end_lost_consoles", everyMinutes: 1, maxAttempts: 25 },
     { name: "check_edges", everyMinutes: 5, maxAttempts: 1 },
     { name: "clean_up", everyMinutes: 10, maxAttempts: 25 },
+    { name: "keep_history", everyMinutes: 60, maxAttempts: 5 },
     { name: "verify_audit", everyMinutes: 10, maxAttempts: 1 },
     { name: "check_invariants", everyMinutes: invariantsEveryMinutes, maxAttempts: 1 },
   ];
@@ -141,6 +143,9 @@ function plainTasksOf(deps: Deps, { auditKeys, mailer }: WorkersOwn): Readonly<R
     },
     verify_audit: async (_payload, { withPgClient }) => {
       if (auditKeys !== null) await withPgClient((owner) => verifyAudit(deps, owner, auditKeys));
+    },
+    keep_history: async (_payload, { withPgClient }) => {
+      await withPgClient((owner) => keepHistory(deps, owner, auditKeys));
     },
     clean_up: async () => {
       deps.log.debug({ ...(await cleanUp(deps.db)) }, "cleaned up");

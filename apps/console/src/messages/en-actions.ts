@@ -11,6 +11,7 @@ export const actionsEn = {
   "agent_token.create": "Create an agent token",
   "agent_token.revoke": "Revoke an agent token",
   "agent_token.rotate": "Replace an agent token",
+  "audit.remove": "Remove old entries of the audit trail",
   "firewall.apply": "Apply a firewall again",
   "firewall.attach": "Attach a firewall",
   "firewall.create": "Create a firewall",

@@ -10,6 +10,7 @@ export const actionsTr = {
   "agent_token.create": "Aracı belirteci üretme",
   "agent_token.revoke": "Aracı belirtecini iptal etme",
   "agent_token.rotate": "Aracı belirtecini yenileme",
+  "audit.remove": "Denetim kaydının eski girdilerini silme",
   "firewall.apply": "Güvenlik duvarını yeniden uygulama",
   "firewall.attach": "Güvenlik duvarı bağlama",
   "firewall.create": "Güvenlik duvarı oluşturma",

@@ -67,7 +67,7 @@ async function listTables(owner: pg.Pool): Promise<Table[]> {
               from pg_index i join pg_attribute a on a.attrelid = i.indrelid and a.attnum = any (i.indkey)
              where i.indrelid = c.oid and i.indisprimary) as key
       from pg_class c join pg_namespace n on n.oid = c.relnamespace
-     where c.relkind = 'r' and n.nspname in ('public', 'graphile_worker')
+     where c.relkind in ('r', 'p') and n.nspname in ('public', 'graphile_worker')
      order by 1`);
   const tables = rows.filter(({ name }) => !books.has(name));
   for (const expected of ["server", "job", "audit", "idempotency_key", "_private_jobs"])

@@ -87,7 +87,7 @@ const tableQuestion = `
          (select count(*)::integer from pg_policy p where p.polrelid = c.oid
              and (0 = any (p.polroles) or 'kule_api'::regrole = any (p.polroles))) as reaching
     from pg_class c join pg_attribute a on a.attrelid = c.oid
-   where c.relnamespace = 'public'::regnamespace and c.relkind = 'r' and a.attname = 'organisation_id'
+   where c.relnamespace = 'public'::regnamespace and c.relkind in ('r', 'p') and a.attname = 'organisation_id'
      -- What kule_api has no right to, not even to a column, needs no policy for it.
      and (has_table_privilege('kule_api', c.oid, 'select, insert, update, delete, truncate, references, trigger')
           or has_any_column_privilege('kule_api', c.oid, 'select, insert, update, references'))

@@ -15,7 +15,7 @@ export async function tenantForeignKeys(owner: Client): Promise<TenantForeignKey
   const { rows } = await owner.query<TenantForeignKey>(`
     with tenant as (
       select attrelid as oid from pg_attribute join pg_class on pg_class.oid = attrelid
-       where attname = 'organisation_id' and relkind = 'r' and relnamespace = 'public'::regnamespace)
+       where attname = 'organisation_id' and relkind in ('r', 'p') and relnamespace = 'public'::regnamespace)
     select conname as name, conrelid::regclass::text as child, confrelid::regclass::text as parent,
            (select array_agg(attname::text order by place) from unnest(conkey) with ordinality as key (number, place)
               join pg_attribute on attrelid = conrelid and attnum = number) as "childColumns",

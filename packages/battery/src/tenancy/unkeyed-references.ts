@@ -13,6 +13,7 @@ const excused: { readonly [column: string]: string } = {
   "audit_seal.audit_id": "outlives the row that it is about, so that a removed row is noticed",
   "audit_seal.key_id": "names a key that the database never sees",
   "audit_seal.organisation_id": "outlives the row that it is about",
+  "audit_seal_start.key_id": "names a key that the database never sees",
   "audit_seal_head.key_id": "names a key that the database never sees",
   "console_session.agent_token_id": "an agent's token, of the region",
   "console_session.claim_id": "made by the agent for its own call",
@@ -50,7 +51,7 @@ export async function unkeyedReferences(owner: Client): Promise<{ columns: numbe
   const { rows } = await owner.query<{ name: string }>(`
     select relname || '.' || attname as name
       from pg_attribute join pg_class on pg_class.oid = attrelid
-     where relnamespace = 'public'::regnamespace and relkind = 'r' and attnum > 0 and not attisdropped
+     where relnamespace = 'public'::regnamespace and relkind in ('r', 'p') and attnum > 0 and not attisdropped
        and attname ~ '_ids?$'
        and not exists (select from pg_constraint where contype = 'f' and conrelid = attrelid and attnum = any (conkey))
      order by 1`);

@@ -91,6 +91,7 @@ export interface AuditBreak {
 }
 
 export interface AuditSeal {
+  audit_at: Timestamp;
   audit_id: string;
   digest: Buffer;
   key_id: string;
@@ -107,6 +108,15 @@ export interface AuditSealHead {
   position: Int8;
   singleton: Generated<boolean>;
   up_to: Timestamp;
+}
+
+export interface AuditSealStart {
+  key_id: string;
+  mac: Buffer;
+  position: Int8;
+  removed_before: Timestamp;
+  singleton: Generated<boolean>;
+  start_mac: Buffer;
 }
 
 export interface AuditVerification {
@@ -871,6 +881,7 @@ export interface DB {
   audit_break: AuditBreak;
   audit_seal: AuditSeal;
   audit_seal_head: AuditSealHead;
+  audit_seal_start: AuditSealStart;
   audit_verification: AuditVerification;
   console_session: ConsoleSession;
   drift: Drift;

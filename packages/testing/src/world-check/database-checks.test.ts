@@ -911,9 +911,10 @@ describe("the lists of the checks contain", () => {
     const missing = rows.map(({ at }) => at).filter((at) => !listed.has(at));
     expect(missing).toEqual([
       "audit_break number",
-      "audit_seal audit_id",
+      "audit_seal audit_at, audit_id",
       "audit_seal position",
       "audit_seal_head singleton",
+      "audit_seal_start singleton",
       "audit_verification singleton",
       "idempotency_key organisation_id, subject, method, path, key",
       "invariant_report singleton",

@@ -309,7 +309,7 @@ describe("the console password", () => {
       secret_withheld: true,
     });
     const tables = await world.rows(
-      "select relname from pg_class where relkind = 'r' and relnamespace in ('public'::regnamespace, 'graphile_worker'::regnamespace)",
+      "select relname from pg_class where relkind in ('r', 'p') and relnamespace in ('public'::regnamespace, 'graphile_worker'::regnamespace)",
     );
     for (const { relname } of tables) {
       const schema =

@@ -8,7 +8,7 @@ const shape = /^([a-z0-9][a-z0-9_-]{0,31}):(\S{32,200})$/;
 
 /**
  * Reads KULE_AUDIT_KEYS, `id:secret` separated by commas. A new key is put first; an older one stays for as long as
- * there are rows that it sealed, which is for ever. Null when there is none.
+ * there are rows that it sealed, which is for ever where KULE_KEEP_AUDIT_DAYS is not set. Null when there is none.
  *
  * @throws BadSettings
  */
@@ -32,6 +32,8 @@ export function readAuditKeys(environment: Readonly<Record<string, string | unde
 export type Seal = {
   readonly position: string;
   readonly auditId: string;
+  /** The row's time, as Postgres writes it in UTC, to the microsecond. */
+  readonly auditAt: string;
   readonly organisationId: string | null;
   readonly digest: Buffer;
   readonly keyId: string;
@@ -41,12 +43,13 @@ export type Seal = {
 export const noMac = Buffer.alloc(32);
 
 export function macOfSeal(secret: string, before: Buffer, seal: Seal): Buffer {
-  const { position, auditId, organisationId, digest, keyId } = seal;
+  const { position, auditId, auditAt, organisationId, digest, keyId } = seal;
   return macOf(secret, [
     "row",
     before.toString("hex"),
     position,
     auditId,
+    auditAt,
     organisationId,
     digest.toString("hex"),
     keyId,
@@ -63,6 +66,21 @@ export type Head = {
 
 export function macOfHead(secret: string, { position, mac, upTo, keyId }: Head): Buffer {
   return macOf(secret, ["head", position, mac.toString("hex"), upTo, keyId]);
+}
+
+/** Where the seals begin after retention has removed what was before. */
+export type Start = {
+  /** The last one whose seal was removed. */
+  readonly position: string;
+  /** Its mac, which the first remaining seal continues. */
+  readonly mac: Buffer;
+  /** Rows before this time may be gone. As Postgres writes it in UTC, to the microsecond. */
+  readonly removedBefore: string;
+  readonly keyId: string;
+};
+
+export function macOfStart(secret: string, { position, mac, removedBefore, keyId }: Start): Buffer {
+  return macOf(secret, ["start", position, mac.toString("hex"), removedBefore, keyId]);
 }
 
 export function sameMac(one: Buffer, other: Buffer): boolean {

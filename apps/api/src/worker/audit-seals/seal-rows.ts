@@ -8,6 +8,7 @@ export const rowsPerBatch = 500;
 
 type UnsealedRow = {
   readonly id: string;
+  readonly at: string;
   readonly organisation_id: string | null;
   readonly row_text: string;
 };
@@ -39,11 +40,11 @@ async function sealBatch(owner: ClientBase, keys: AuditKeys): Promise<number> {
     await owner.query<{ position: string; mac: Buffer }>("select position::text, mac from audit_seal_head")
   ).rows[0];
   const { rows } = await owner.query<UnsealedRow>(
-    `select a.id, a.organisation_id, ${auditRowText} as row_text
+    `select a.id, ${exactTime("a.at")} as at, a.organisation_id, ${auditRowText} as row_text
        from audit a
       where a.at > coalesce((select up_to - ${longestTransaction} from audit_seal_head), '-infinity')
         and age(a.xmin) > age(pg_snapshot_xmin(pg_current_snapshot())::xid)
-        and not exists (select from audit_seal s where s.audit_id = a.id)
+        and not exists (select from audit_seal s where s.audit_at = a.at and s.audit_id = a.id)
       order by a.at, a.id limit $1`,
     [rowsPerBatch],
   );
@@ -57,6 +58,7 @@ async function sealBatch(owner: ClientBase, keys: AuditKeys): Promise<number> {
     const seal: Seal = {
       position: String(position),
       auditId: row.id,
+      auditAt: row.at,
       organisationId: row.organisation_id,
       digest: digestOf(row.row_text),
       keyId,
@@ -65,11 +67,12 @@ async function sealBatch(owner: ClientBase, keys: AuditKeys): Promise<number> {
     return { ...seal, mac };
   });
   await owner.query(
-    `insert into audit_seal (position, audit_id, organisation_id, digest, mac, key_id)
-     select *, $6 from unnest($1::bigint[], $2::text[], $3::text[], $4::bytea[], $5::bytea[])`,
+    `insert into audit_seal (position, audit_id, audit_at, organisation_id, digest, mac, key_id)
+     select *, $7 from unnest($1::bigint[], $2::text[], $3::timestamptz[], $4::text[], $5::bytea[], $6::bytea[])`,
     [
       seals.map((each) => each.position),
       seals.map(({ auditId }) => auditId),
+      seals.map(({ auditAt }) => auditAt),
       seals.map(({ organisationId }) => organisationId),
       seals.map(({ digest }) => digest),
       seals.map((each) => each.mac),
@@ -89,8 +92,8 @@ async function moveHead(
   // A row with a time in the future must not make the present ones too old.
   const { rows: times } = await owner.query<{ up_to: string }>(
     `select ${exactTime("greatest((select up_to from audit_seal_head), least(max(at), clock_timestamp()))")} as up_to
-       from audit where id = any($1)`,
-    [rows.map(({ id }) => id)],
+       from unnest($1::timestamptz[]) at`,
+    [rows.map(({ at }) => at)],
   );
   const head: Head = { ...reached, upTo: times[0]?.up_to ?? "" };
   await owner.query(

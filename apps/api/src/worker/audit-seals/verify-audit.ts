@@ -17,6 +17,24 @@ export async function verifyAudit(
   keys: AuditKeys,
 ): Promise<Verification> {
   await sealAll(owner, keys);
+  return alone(owner, () => verifyAlone(log, owner, keys));
+}
+
+/**
+ * One worker verifies or removes at a time: rows that retention removes during a verification would be missing to it.
+ * The lock is of the connection, since both are several transactions.
+ */
+export async function alone<Result>(owner: ClientBase, work: () => Promise<Result>): Promise<Result> {
+  await owner.query("select pg_advisory_lock(7237050)");
+  try {
+    return await work();
+  } finally {
+    // A connection that is broken has no lock.
+    await owner.query("select pg_advisory_unlock(7237050)").catch(() => {});
+  }
+}
+
+async function verifyAlone(log: Deps["log"], owner: ClientBase, keys: AuditKeys): Promise<Verification> {
   const checkedAt = (await owner.query<{ at: string }>("select clock_timestamp()::text as at")).rows[0]?.at;
   const found = await verifySeals(owner, keys);
   await store(owner, checkedAt ?? "", found);

@@ -1,5 +1,5 @@
 import type { ClientBase } from "pg";
-import { type AuditKeys, macOfHead, macOfSeal, noMac, sameMac } from "./audit-keys.ts";
+import { type AuditKeys, macOfHead, macOfSeal, macOfStart, noMac, sameMac } from "./audit-keys.ts";
 import { auditRowText, exactTime, longestTransaction } from "./audit-row-text.ts";
 import { digestOf } from "./seal-rows.ts";
 
@@ -39,9 +39,17 @@ type HeadRow = {
   readonly key_id: string;
   readonly head_mac: Buffer;
 };
+type StartRow = {
+  readonly position: string;
+  readonly mac: Buffer;
+  readonly removed_before: string;
+  readonly key_id: string;
+  readonly start_mac: Buffer;
+};
 type SealRow = {
   readonly position: string;
   readonly audit_id: string;
+  readonly audit_at: string;
   readonly organisation_id: string | null;
   readonly digest: Buffer;
   readonly mac: Buffer;
@@ -51,9 +59,9 @@ type SealRow = {
 };
 
 /**
- * Verifies every sealed row against its seal, every seal against the one before it, and the sealed past for
+ * Verifies, from where retention has left the seals, every sealed row against its seal, every seal against the one before it, and the sealed past for
  * unsealed rows. Sealing may continue concurrently: the verification ends where the head was at its
- * beginning.
+ * beginning. Retention may not: see the lock in verify-audit.ts.
  *
  * @param owner a connection of the owner of the tables
  */
@@ -67,13 +75,19 @@ export async function verifySeals(owner: ClientBase, keys: AuditKeys): Promise<V
   const end = head?.position ?? "0";
   if (head !== undefined) breaks.push(...breaksOfHead(head, keys));
 
-  let before: Buffer | null = noMac;
-  let last = 0n;
+  const start = await readStart(owner);
+  const breaksAtStart = start === undefined ? [] : breaksOfStart(start, keys);
+  breaks.push(...breaksAtStart);
+  // Rows that nobody has signed away are looked for.
+  const removedBefore = breaksAtStart.length === 0 ? (start?.removed_before ?? "") : "";
+
+  let before: Buffer | null = start?.mac ?? noMac;
+  let last = BigInt(start?.position ?? "0");
   while (breaks.length < breaksKept) {
     const { rows } = await owner.query<SealRow>(
-      `select s.position::text, s.audit_id, s.organisation_id, s.digest, s.mac, s.key_id,
+      `select s.position::text, s.audit_id, ${exactTime("s.audit_at")} as audit_at, s.organisation_id, s.digest, s.mac, s.key_id,
               case when a.id is not null then ${auditRowText} end as row_text, ${exactTime("a.at")} as at
-         from audit_seal s left join audit a on a.id = s.audit_id
+         from audit_seal s left join audit a on a.at = s.audit_at and a.id = s.audit_id
         where s.position > $1 and ($2::bigint = 0 or s.position <= $2) order by s.position limit ${rowsPerRead}`,
       [String(last), end],
     );
@@ -82,7 +96,7 @@ export async function verifySeals(owner: ClientBase, keys: AuditKeys): Promise<V
         breaks.push(cut(String(last + 1n)));
         before = null;
       }
-      breaks.push(...breaksOfSeal(row, before, keys));
+      breaks.push(...breaksOfSeal(row, { before, removedBefore }, keys));
       before = row.mac;
       last = BigInt(row.position);
     }
@@ -102,6 +116,23 @@ const cut = (position: string | null): AuditBreak => ({
   at: null,
 });
 
+async function readStart(owner: ClientBase): Promise<StartRow | undefined> {
+  const { rows } = await owner.query<StartRow>(
+    `select position::text, mac, ${exactTime("removed_before")} as removed_before, key_id, start_mac
+       from audit_seal_start`,
+  );
+  return rows[0];
+}
+
+function breaksOfStart(row: StartRow, keys: AuditKeys): AuditBreak[] {
+  const secret = keys.byId.get(row.key_id);
+  const { position, mac, removed_before: removedBefore, key_id: keyId, start_mac } = row;
+  if (secret !== undefined && sameMac(macOfStart(secret, { position, mac, removedBefore, keyId }), start_mac))
+    return [];
+  const reason = secret === undefined ? "key_unknown" : "seal_changed";
+  return [{ reason, position, auditId: null, organisationId: null, at: null }];
+}
+
 function breaksOfHead(head: HeadRow, keys: AuditKeys): AuditBreak[] {
   const secret = keys.byId.get(head.key_id);
   const { position, mac, up_to: upTo, key_id: keyId, head_mac } = head;
@@ -110,17 +141,30 @@ function breaksOfHead(head: HeadRow, keys: AuditKeys): AuditBreak[] {
   return [{ reason, position, auditId: null, organisationId: null, at: null }];
 }
 
-/** @param before the mac of the position before; null when that is gone and cannot be verified */
-function breaksOfSeal(row: SealRow, before: Buffer | null, keys: AuditKeys): AuditBreak[] {
-  const { position, audit_id: auditId, organisation_id: organisationId, digest, key_id: keyId } = row;
+type Known = {
+  /** The mac of the position before; null when that is gone and cannot be verified. */
+  readonly before: Buffer | null;
+  /** Rows of older times may be gone: their month was removed, and their seal is behind one of a later month. */
+  readonly removedBefore: string;
+};
+
+function breaksOfSeal(row: SealRow, { before, removedBefore }: Known, keys: AuditKeys): AuditBreak[] {
+  const {
+    position,
+    audit_id: auditId,
+    audit_at: auditAt,
+    organisation_id: organisationId,
+    digest,
+    key_id: keyId,
+  } = row;
   const found = (reason: BreakReason): AuditBreak[] => [
     { reason, position, auditId, organisationId, at: row.at },
   ];
   const secret = keys.byId.get(keyId);
   if (secret === undefined) return found("key_unknown");
-  const seal = { position, auditId, organisationId, digest, keyId };
+  const seal = { position, auditId, auditAt, organisationId, digest, keyId };
   if (before !== null && !sameMac(macOfSeal(secret, before, seal), row.mac)) return found("seal_changed");
-  if (row.row_text === null) return found("row_removed");
+  if (row.row_text === null) return auditAt < removedBefore ? [] : found("row_removed");
   return sameMac(digestOf(row.row_text), digest) ? [] : found("row_changed");
 }
 
@@ -128,7 +172,7 @@ async function addedRows(owner: ClientBase): Promise<AuditBreak[]> {
   const { rows } = await owner.query<{ id: string; organisation_id: string | null; at: string }>(
     `select a.id, a.organisation_id, ${exactTime("a.at")} as at from audit a
       where a.at <= (select up_to - ${longestTransaction} from audit_seal_head)
-        and not exists (select from audit_seal s where s.audit_id = a.id)
+        and not exists (select from audit_seal s where s.audit_at = a.at and s.audit_id = a.id)
       order by a.at, a.id limit ${breaksKept}`,
   );
   return rows.map(({ id, organisation_id, at }) => ({

@@ -4,8 +4,10 @@
  * row cannot write a valid seal for it. See docs/products/identity.md.
  */
 export const audit = `
+-- Partitioned by month (history.ts), by the time that lists are ordered by: a list reads the newest months first, and stops.
+-- The key is the order of lists, and no identifier alone: a second row of the same identifier is sealed like any other.
 create table audit (
-  id text primary key,
+  id text not null,
   at timestamptz not null default clock_timestamp(),
   organisation_id text,
   region text,
@@ -19,10 +21,10 @@ create table audit (
   code text,
   request_id text not null,
   source_address text,
-  details jsonb not null default '{}'
-);
+  details jsonb not null default '{}',
+  primary key (at, id)
+) partition by range (at);
 create index audit_organisation on audit (organisation_id, at desc, id desc);
-create index audit_at on audit (at desc, id desc);
 create index audit_resource on audit (resource, at desc, id desc);
 -- The trail is read by actor and by action, newest first, and it only grows: without these indexes, a search for the few
 -- entries of somebody who seldom acts reads all of them.
@@ -42,7 +44,8 @@ grant insert (
 create table audit_seal (
   -- Without gaps, in the order in which rows were sealed.
   position bigint primary key,
-  audit_id text not null unique,
+  audit_id text not null,
+  audit_at timestamptz not null,
   -- The organisation of the row; kept when the row is deleted.
   organisation_id text,
   -- SHA-256 of the row.
@@ -50,7 +53,20 @@ create table audit_seal (
   -- HMAC over all of this and the mac of the position before.
   mac bytea not null,
   key_id text not null,
-  sealed_at timestamptz not null default clock_timestamp()
+  sealed_at timestamptz not null default clock_timestamp(),
+  unique (audit_at, audit_id)
+);
+
+-- Where the seals begin after older entries were removed (history.ts): the position before the first seal, and its mac. Entries
+-- before a time may be gone, and no others.
+create table audit_seal_start (
+  -- There is one row.
+  singleton boolean primary key default true check (singleton),
+  position bigint not null,
+  mac bytea not null,
+  removed_before timestamptz not null,
+  key_id text not null,
+  start_mac bytea not null
 );
 
 -- The position of the last seal; without it the deletion of the last seals would not be noticed.

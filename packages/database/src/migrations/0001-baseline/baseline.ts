@@ -7,6 +7,7 @@ import { firewalls } from "./firewalls.ts";
 import { functionRights } from "./function-rights.ts";
 import { gatewayChecks } from "./gateway-checks.ts";
 import { gateways } from "./gateways.ts";
+import { history } from "./history.ts";
 import { inventory } from "./inventory.ts";
 import { ipPoolCounts } from "./ip-pool-counts.ts";
 import { ipPools } from "./ip-pools.ts";
@@ -53,6 +54,7 @@ export const baseline = [
   audit,
   worker,
   jobs,
+  history,
   jobQueue,
   usage,
   sshKeys,

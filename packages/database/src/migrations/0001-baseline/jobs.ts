@@ -1,6 +1,6 @@
 import { isolateTenants } from "../tenant-isolation.ts";
 
-/** Jobs and their steps. They are history: the API's role cannot delete them. */
+/** Jobs and their steps. They are history: the API's role cannot delete them. Old steps are removed by history.ts. */
 export const jobs = `
 create table job (
   id text primary key,
@@ -92,8 +92,10 @@ begin
 end $$;
 create trigger job_announce after insert or update on job for each row execute function kule_job_announce();
 
+-- Partitioned by month (history.ts): an identifier begins with its time, so the steps of a job are in one partition, and
+-- the key needs no other column. In collation "C" the order of identifiers is the order of their times everywhere.
 create table job_step (
-  job_id text not null,
+  job_id text collate "C" not null,
   organisation_id text not null,
   epoch integer not null,
   seq integer not null,
@@ -107,7 +109,7 @@ create table job_step (
   finished_at timestamptz,
   primary key (job_id, epoch, seq),
   foreign key (organisation_id, job_id) references job (organisation_id, id)
-);
+) partition by range (job_id);
 grant select, insert, update on job_step to kule_api;
 ${isolateTenants("job_step")}
 `;
