@@ -25,6 +25,21 @@ export async function insertOldInstallation(owner: pg.Client, servers: number): 
   // Rows of one moment: triggers for each of them would take longer than the bench.
   await owner.query("set session_replication_role = replica");
   const statements = [
+    // The months of its history, as its worker would have made them.
+    `do $$
+     declare
+       v_first constant date := date_trunc('month', now() - interval '13 months');
+       v_table text;
+       v_month date;
+     begin
+       foreach v_table in array array['job_step', 'audit'] loop
+         perform kule_history_drop(v_table, v_first);
+         for v_month in select generate_series(v_first, date_trunc('month', now()) - interval '1 day', '1 month') loop
+           perform kule_history_add(v_table, to_char(v_month, 'YYYY_MM'), kule_history_bound(v_table, v_month),
+                                    kule_history_bound(v_table, (v_month + interval '1 month')::date));
+         end loop;
+       end loop;
+     end $$`,
     `insert into organisation (id, slug, name)
      select 'org_old' || i, 'old-' || i, 'Old' from generate_series(0, ${organisations - 1}) i`,
     `insert into region (slug, name, vmid_first, vmid_last, vlan_first, vlan_last, health_ok, health_at, status_since)
@@ -74,7 +89,7 @@ export async function insertOldInstallation(owner: pg.Client, servers: number): 
       where used.subnet_id = u.id and u.id like 'sub_old%'`,
     `insert into job (id, organisation_id, region, kind, resource_type, resource_id, status, phase, progress,
                       attempt, epoch, last_seq, requested_by, request_id, created_at, run_at, started_at, finished_at)
-     select 'job_old' || ${number("i")} || '_' || k, 'org_old' || i % ${organisations}, 'old' || i % ${regions},
+     select kule_first_id('job', at.at) || 'old' || ${number("i")} || '_' || k, 'org_old' || i % ${organisations}, 'old' || i % ${regions},
             (array['ServerCreate', 'ServerStop', case when ${isGone} then 'ServerDestroy' else 'ServerRestore' end])[k],
             'server', 'srv_old' || ${number("i")}, 'succeeded', 'verify', 100, 1, case i % 20 when 0 then 2 else 1 end,
             ${stepsPerJob}, '{}', 'req_old', at.at, at.at, at.at, at.at + interval '10 minutes'
@@ -85,21 +100,22 @@ export async function insertOldInstallation(owner: pg.Client, servers: number): 
      select j.id, j.organisation_id, e, s, 1, 'apply', 'step-' || s, 'succeeded', at.at, at.at
        from job j, generate_series(1, ${stepsPerJob}) s, generate_series(1, j.epoch) e,
             lateral (select j.started_at + make_interval(secs => e * 100 + s) as at) at
-      where j.id like 'job_old%'`,
+      where j.request_id = 'req_old'`,
     `insert into audit (id, at, organisation_id, actor_type, action, resource, outcome, http_status, request_id)
      select 'aud_' || id || '_' || k, case k when 4 then finished_at else created_at end, organisation_id,
             case k when 4 then 'agent' else 'user' end, case k when 4 then 'job.end' else 'server.update' end,
             case k when 4 then id else resource_id end, 'succeeded', 200, 'req_old'
-       from job, generate_series(1, 4) k where id like 'job_old%'`,
+       from job, generate_series(1, 4) k where request_id = 'req_old'`,
     `insert into usage_event (id, organisation_id, seq, kind, at, region, resource_type, resource_id, resource_name, quantity, job_id)
      select 'use_' || s.id || '_' || e.position, s.organisation_id,
             row_number() over (partition by s.organisation_id order by s.id, e.position), e.kind,
             s.created_at + make_interval(hours => e.job, secs => 600 + e.position), s.region, 'server',
-            s.id, s.name, '{}', 'job_' || substr(s.id, 5) || '_' || e.job
-       from server s, lateral (values (1, 'disk.allocated', 1), (2, 'server.started', 1),
+            s.id, s.name, '{}', j.id
+       from server s cross join lateral (values (1, 'disk.allocated', 1), (2, 'server.started', 1),
               (3, 'server.purge_scheduled', 2), (4, 'server.stopped', 2),
               (5, case s.status when 'deleted' then 'disk.released' else 'server.started' end, 3),
               (6, case s.status when 'deleted' then 'server.purged' end, 3)) e (position, kind, job)
+       join job j on j.resource_id = s.id and right(j.id, 2) = '_' || e.job
       where s.id like 'srv_old%' and e.kind is not null`,
     // Triggers are off here: what they would derive is written along.
     `insert into usage_segment (id, organisation_id, region, resource_type, resource_id, resource_name, kind, quantity,
