@@ -123,7 +123,7 @@ test.each([
   ["job_list_of", "/jobs?kind=ServerRebuild"],
   ["job_newest_of", "/operator/jobs?kind=ServerReconcile"],
   ["audit_outcome", "/audit?outcome=failed"],
-  ["server_list_by_status", "/servers?status=rebuilding"],
+  ["server_list_by_status", "/servers?status=error"],
   ["usage_event_of", "/usage?kind=server.resized"],
 ])("without the index %s, %s reads too much", async (index, path) => {
   const { app } = await world.world.addReplica();
