@@ -1,4 +1,4 @@
-import { insertLargeInstallation } from "@kule/testing/large-installation";
+import { insertLargeInstallation, KNOWN } from "@kule/testing/large-installation";
 import { listRequests, type ReadRequest } from "@kule/testing/list-requests";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { announcePlans, executedPlans } from "./testing/executed-plans.ts";
@@ -124,6 +124,8 @@ test.each([
   ["job_newest_of", "/operator/jobs?kind=ServerReconcile"],
   ["audit_outcome", "/audit?outcome=failed"],
   ["server_list_by_status", "/servers?status=error"],
+  ["server_managed_list", "/servers?managed=true"],
+  ["usage_event_owner", `/usage?resource=${KNOWN.load_balancer}`],
   ["usage_event_of", "/usage?kind=server.resized"],
 ])("without the index %s, %s reads too much", async (index, path) => {
   const { app } = await world.world.addReplica();

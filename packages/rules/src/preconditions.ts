@@ -69,6 +69,7 @@ export const preconditions = {
   last_owner: ["another_owner_remains"],
   last_way_in: ["another_way_in"],
   locked: ["server_not_locked"],
+  managed: ["server_not_managed"],
   name_taken: [
     "firewall_name_free",
     "gateway_name_free",

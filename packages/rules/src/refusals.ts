@@ -1,5 +1,6 @@
 import type { Refusal } from "./decision.ts";
 import type { ConflictCode, PreconditionName } from "./preconditions.ts";
+import { changeTheOwner, managedReason, type ServerOwner } from "./servers/owner.ts";
 
 /*
  * The only place that creates the refusals of a 409: a constructor for each error code. Where a code has one
@@ -32,6 +33,7 @@ export const invalidState = refusing("invalid_state");
 export const lastOwner = refusing("last_owner");
 export const lastSignInMethod = refusing("last_way_in");
 export const locked = refusing("locked");
+export const managed = refusing("managed");
 export const nameTaken = refusing("name_taken");
 export const networkFull = refusing("network_full");
 export const noPublicIpAvailable = refusing("no_public_ip_available");
@@ -53,6 +55,13 @@ export const staleLease = refusing("stale_lease");
 export const subnetNoEgress = refusing("subnet_no_egress");
 export const tierForbidsEgress = refusing("tier_forbids_egress");
 export const vmNotImportable = refusing("vm_not_importable");
+
+/** Only its owner changes a managed server. */
+export const serverManaged = (owner: ServerOwner): Refusal<"managed"> =>
+  managed("server_not_managed", managedReason(owner), {
+    resource: owner.id,
+    fix: changeTheOwner(owner),
+  });
 
 export const vlanExhausted = (region: string): Refusal<"vlan_exhausted"> =>
   refusing("vlan_exhausted")("region_has_free_vlan", `Region ${region} has no VLAN left`, {

@@ -24,6 +24,7 @@ export const KNOWN = {
   gateway: `gw_${FIRST}`,
   ip_pool: `pool_${FIRST}`,
   public_ip: `ip_${FIRST}`,
+  load_balancer: `lb_${FIRST}`,
 } as const;
 
 /** How many small organisations share the half of the installation that is not the largest one's. */
@@ -49,6 +50,11 @@ export async function insertLargeInstallation(
   const subnet = `case when ${ofLargest} then '${largest.subnetId}' else ${id("sub", small)} end`;
   const region = `case when i % 10 = 8 then 'many' || (i / 10) % 4 else '${largest.region}' end`;
   const all = (share = 1) => `generate_series(0, ${Math.max(200, Math.floor(servers / share))} - 1) i`;
+  /** One of 50 servers belongs to a load balancer, which has many. */
+  const ownedBy = (number: string) =>
+    ["'load_balancer'", id("lb", `${number} % 500 / 50`), "'balancer'"]
+      .map((value) => `case when ${number} % 50 = 6 then ${value} end`)
+      .join(", ");
   const at = (scale = 1) => `now() - make_interval(secs => ${servers * 2} - i / ${scale})`;
   const labels = `jsonb_build_object('role', (array['web', 'db', 'queue'])[1 + i % 3], 'number', (i % 1000)::text)`;
   const by = `'{"type":"user","id":null,"name":"history"}'`;
@@ -65,13 +71,14 @@ export async function insertLargeInstallation(
      select ${id("sub")}, ${organisation}, ${id("net")}, ${region}, 'app', 'app', '10.0.0.0/16', '10.0.0.1', '10.0.0.2'
        from ${all(50)}`,
     `insert into server (id, organisation_id, region, name, status, power_state, image, package, labels,
-                         ssh_key_ids, observed_generation, observed_at, created_at, deleted_at)
+                         ssh_key_ids, observed_generation, observed_at, created_at, deleted_at,
+                         managed_by_type, managed_by_id, managed_by_name)
      select ${id("srv")}, ${organisation}, ${region}, 'server-' || i,
             case when i % 10 in (4, 5) then 'deleted' when i % 500 = 7 then 'error'
                  when i % 20 in (2, 3) then 'stopped' else 'running' end,
             case when i % 20 in (2, 3) then 'off' else 'on' end, 'debian-12', 's', ${labels},
             array[${id("key", "i % 100")}], 1, now(), ${at()},
-            case when i % 10 in (4, 5) then now() end
+            case when i % 10 in (4, 5) then now() end, ${ownedBy("i")}
        from ${all()}`,
     `insert into nic (id, organisation_id, region, server_id, subnet_id, mac)
      select ${id("nic")}, ${organisation}, ${region}, ${id("srv")}, ${subnet}, ('02' || lpad(to_hex(i), 10, '0'))::macaddr
@@ -107,15 +114,17 @@ export async function insertLargeInstallation(
             case when i % 5000 = 6 then 'refused' when i % 50 = 7 then 'failed' else 'succeeded' end, 200, 'req_history'
        from generate_series(0, ${servers * 10} - 1) i`,
     `insert into usage_event (id, organisation_id, seq, kind, at, region, resource_type, resource_id, resource_name,
-                              quantity, labels)
+                              quantity, labels, managed_by_type, managed_by_id, managed_by_name)
      select ${id("use")}, ${organisation}, i + 1, (array['disk.allocated', 'server.started', 'server.stopped', 'server.resized'])[1 + i % 4],
-            ${at(3)}, ${region}, 'server', ${id("srv", "i / 3")}, 'server-' || i / 3, '{"vcpu":1,"disk_gb":40}', ${labels}
+            ${at(3)}, ${region}, 'server', ${id("srv", "i / 3")}, 'server-' || i / 3, '{"vcpu":1,"disk_gb":40}', ${labels}, ${ownedBy("(i / 3)")}
        from generate_series(0, ${servers * 3} - 1) i`,
     `insert into usage_segment (id, organisation_id, region, resource_type, resource_id, resource_name, kind, quantity,
-                                labels, started_at, ended_at, opened_by, closed_by)
+                                labels, started_at, ended_at, opened_by, closed_by,
+                                managed_by_type, managed_by_id, managed_by_name)
      select ${id("seg")}, ${organisation}, ${region}, 'server', ${id("srv", "i / 2")}, 'server-' || i / 2,
             case i % 2 when 0 then 'compute' else 'disk' end, '{"vcpu":1,"memory_mb":2048,"disk_gb":40}', ${labels},
-            ${at(2)}, case i % 2 when 0 then now() end, ${id("use")}, case i % 2 when 0 then ${id("use")} end
+            ${at(2)}, case i % 2 when 0 then now() end, ${id("use")}, case i % 2 when 0 then ${id("use")} end,
+            ${ownedBy("(i / 2)")}
        from generate_series(0, ${servers * 2} - 1) i`,
     `insert into ssh_key (id, organisation_id, name, public_key, fingerprint_sha256, fingerprint_md5, type, bits, comment,
                           labels, created_at)

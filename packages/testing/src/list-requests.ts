@@ -40,7 +40,7 @@ function valuesOf(parameter: string, largest: LargestOrganisation): readonly str
     case "action":
       return ["server.power", "server.lock"];
     case "resource":
-      return [KNOWN.server, KNOWN.network, `srv_${NOBODY}`];
+      return [KNOWN.server, KNOWN.network, KNOWN.load_balancer, `srv_${NOBODY}`, `lb_${NOBODY}`];
     case "server_id":
       return [KNOWN.server, `srv_${NOBODY}`];
     case "actor":
@@ -51,6 +51,8 @@ function valuesOf(parameter: string, largest: LargestOrganisation): readonly str
       return [new Date().toISOString()];
     case "group_by":
       return ["resource", "package", "day", "label:role"];
+    case "managed":
+      return ["true", "false"];
     case "fresh":
       return ["false"];
     default:

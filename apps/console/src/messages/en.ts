@@ -207,6 +207,12 @@ export const en = {
     count: (count: number, more: boolean) =>
       `${count} ${count === 1 ? "server" : "servers"}${more ? " on this page" : ""}`,
     allStatuses: "Every status",
+    managedBy: {
+      load_balancer: (name: string) => `Managed by load balancer ${name}.`,
+      cluster: (name: string) => `Managed by cluster ${name}.`,
+    },
+    managedHint: "It is changed there.",
+    managedFilter: { label: "Whose", own: "Your servers", managed: "Managed servers" },
     image: "Image",
     package: "Package",
     address: "Private address",
@@ -278,6 +284,7 @@ export const en = {
         "The password was shown with the first answer. It is not kept anywhere and cannot be shown again.",
     },
     reasons: {
+      managed: "The server is changed by what it belongs to.",
       invalid_state: "Not possible while the server is in this state.",
       locked: "The server is locked by an operator.",
       protected: "The server is protected from deletion.",

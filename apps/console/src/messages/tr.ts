@@ -214,6 +214,12 @@ export const tr = {
     create: "Sunucu oluştur",
     count: (count: number, more: boolean) => `${more ? "Bu sayfada " : ""}${count} sunucu`,
     allStatuses: "Her durum",
+    managedBy: {
+      load_balancer: (name: string) => `“${name}” yük dengeleyicisi yönetiyor.`,
+      cluster: (name: string) => `“${name}” kümesi yönetiyor.`,
+    },
+    managedHint: "Değişiklikler oradan yapılır.",
+    managedFilter: { label: "Kimin", own: "Sunucularınız", managed: "Yönetilen sunucular" },
     image: "İmaj",
     package: "Paket",
     address: "Özel adres",
@@ -283,6 +289,7 @@ export const tr = {
       withheld: "Parola ilk yanıtla birlikte gösterildi. Hiçbir yerde saklanmaz ve yeniden gösterilemez.",
     },
     reasons: {
+      managed: "Sunucuyu, ait olduğu kaynak değiştirir.",
       locked: "Sunucuyu bir işletmen kilitledi.",
       invalid_state: "Sunucu bu durumdayken yapılamaz.",
       protected: "Sunucu silmeye karşı korumalı.",
@@ -823,6 +830,7 @@ export const tr = {
     not_attached: "Hiçbir sunucuya bağlı değil.",
     region_mismatch: "Adres ile sunucu aynı bölgede değil.",
     locked: "Sunucuyu bir işletmen kilitledi; gerekçesi sunucunun sayfasında.",
+    managed: "Sunucuyu bir yük dengeleyici ya da küme yönetiyor; değişiklik oradan yapılır.",
     disk_shrink_forbidden: "Disk küçültülemez.",
     guest_agent_unavailable: "Konuk aracısı yanıt vermiyor.",
     idempotency_key_reused:

@@ -2326,7 +2326,8 @@ export interface paths {
         };
         /**
          * The organisation's servers
-         * @description Servers in the removal buffer are in the list; destroyed ones are not.
+         * @description Servers in the removal buffer are in the list; destroyed ones are not. Servers that a load balancer or a cluster runs
+         *     on are listed only with `managed=true`, and then alone.
          */
         get: operations["listServers"];
         put?: never;
@@ -2940,7 +2941,8 @@ export interface paths {
         /**
          * How much was used in a period, by resource, package, day or label
          * @description Every segment counts with the part of it that lies in the window, so that the sums of adjacent windows add up.
-         *     Days begin at midnight UTC. At most 400 days at once.
+         *     Days begin at midnight UTC. At most 400 days at once. By resource, the servers that a load balancer or a cluster runs on
+         *     count under it.
          */
         get: operations["summariseUsage"];
         put?: never;
@@ -3288,7 +3290,7 @@ export interface components {
          * @description Closed within a version of the contract; new codes may be added.
          * @enum {string}
          */
-        ErrorCode: "malformed_json" | "unauthorized" | "forbidden" | "not_found" | "method_not_allowed" | "validation_failed" | "unsupported_media_type" | "payload_too_large" | "precondition_failed" | "rate_limited" | "idempotency_key_reused" | "idempotency_in_progress" | "organisation_suspended" | "resource_deleting" | "invalid_state" | "name_taken" | "duplicate_key" | "already_member" | "already_invited" | "proof_required" | "already_enrolled" | "not_enrolled" | "not_configured" | "last_owner" | "last_way_in" | "sign_in_refused" | "in_use" | "protected" | "cidr_overlap" | "network_full" | "vlan_exhausted" | "vmid_exhausted" | "subnet_exhausted" | "address_in_use" | "quota_exceeded" | "capacity_unavailable" | "vm_not_importable" | "disk_shrink_forbidden" | "guest_agent_unavailable" | "locked" | "region_unavailable" | "tier_forbids_egress" | "subnet_no_egress" | "port_in_use" | "no_public_ip_available" | "range_overlap" | "already_attached" | "not_attached" | "region_mismatch" | "console_in_use" | "stale_lease" | "unavailable" | "internal_error";
+        ErrorCode: "malformed_json" | "unauthorized" | "forbidden" | "not_found" | "method_not_allowed" | "validation_failed" | "unsupported_media_type" | "payload_too_large" | "precondition_failed" | "rate_limited" | "idempotency_key_reused" | "idempotency_in_progress" | "organisation_suspended" | "resource_deleting" | "invalid_state" | "name_taken" | "duplicate_key" | "already_member" | "already_invited" | "proof_required" | "already_enrolled" | "not_enrolled" | "not_configured" | "last_owner" | "last_way_in" | "sign_in_refused" | "in_use" | "protected" | "cidr_overlap" | "network_full" | "vlan_exhausted" | "vmid_exhausted" | "subnet_exhausted" | "address_in_use" | "quota_exceeded" | "capacity_unavailable" | "vm_not_importable" | "disk_shrink_forbidden" | "guest_agent_unavailable" | "locked" | "managed" | "region_unavailable" | "tier_forbids_egress" | "subnet_no_egress" | "port_in_use" | "no_public_ip_available" | "range_overlap" | "already_attached" | "not_attached" | "region_mismatch" | "console_in_use" | "stale_lease" | "unavailable" | "internal_error";
         FieldError: {
             /**
              * @description Where: a path in the body (`ssh_key_ids[1]`), or a parameter's name
@@ -3309,7 +3311,7 @@ export interface components {
          * @description What must hold. Closed within a version of the contract; new names may be added.
          * @enum {string}
          */
-        PreconditionName: "address_free" | "another_owner_remains" | "another_way_in" | "authenticator_app" | "authenticator_app_begun" | "cidr_free" | "console_free" | "disk_not_shrunk" | "drift_can_be_put_right" | "email_domain_allowed" | "email_verified" | "firewall_attached_to_nothing" | "firewall_has_room" | "firewall_name_free" | "firewall_named_by_none" | "firewall_not_attached" | "gateway_forwards_nothing" | "gateway_has_room" | "gateway_name_free" | "gateway_not_deleting" | "guest_agent_answers" | "idempotency_key_free" | "identity_is_free" | "installation_has_a_secret" | "installation_sends_mail" | "invitation_is_for_you" | "invited" | "ip_pool_addresses_free" | "ip_pool_has_free_addresses" | "ip_pool_name_free" | "ip_pool_range_apart" | "job_cancellable" | "job_retryable" | "lease_held" | "named_by_no_rule" | "network_empty" | "network_has_room" | "network_name_free" | "network_not_deleting" | "network_without_gateway" | "no_authenticator_app" | "node_has_capacity" | "not_yet_a_member" | "not_yet_an_account" | "not_yet_invited" | "organisation_active" | "organisation_has_free_public_ip" | "organisation_has_room" | "organisation_slug_free" | "organisation_to_join" | "package_differs" | "panel_has_a_domain" | "panel_has_an_origin" | "port_forward_not_deleting" | "port_free" | "proven_recently" | "provider_agreed" | "public_address_free" | "public_ip_attached" | "public_ip_free" | "public_ip_in_region" | "public_ip_not_protected" | "public_ip_of_no_gateway" | "public_ips_share_a_vlan" | "quota_consoles_of_organisation" | "quota_consoles_of_user" | "quota_disk_gb" | "quota_firewall_rules" | "quota_firewalls" | "quota_gateways" | "quota_members" | "quota_memory_mb" | "quota_networks" | "quota_public_ips" | "quota_servers" | "quota_ssh_keys" | "quota_subnets" | "quota_vcpu" | "region_agent_key_known" | "region_has_agent" | "agent_key_is_pending" | "region_has_capacity" | "region_has_edge" | "region_has_free_vlan" | "region_has_free_vmid" | "region_open" | "region_slug_free" | "reservation_name_free" | "second_factor" | "server_has_its_vm" | "server_has_no_open_job" | "server_has_room" | "server_in_removal_buffer" | "server_in_right_state" | "server_may_restart" | "server_name_free" | "server_not_deleting" | "server_not_locked" | "server_not_protected" | "server_running" | "server_steady" | "server_without_public_ip" | "ssh_key_name_free" | "ssh_key_new" | "subnet_empty" | "subnet_has_egress" | "subnet_has_free_address" | "subnet_may_have_egress" | "subnet_name_free" | "subnet_not_deleting" | "subnet_not_served" | "subnet_served" | "subnet_without_firewall" | "subnet_without_gateway" | "subnet_without_port_forwards" | "subnet_without_reservations" | "token_is_a_session" | "token_is_live" | "vlan_range_covers_use" | "vlan_range_without_public_pools" | "vm_importable" | "vmid_free" | "vmid_range_covers_use";
+        PreconditionName: "address_free" | "another_owner_remains" | "another_way_in" | "authenticator_app" | "authenticator_app_begun" | "cidr_free" | "console_free" | "disk_not_shrunk" | "drift_can_be_put_right" | "email_domain_allowed" | "email_verified" | "firewall_attached_to_nothing" | "firewall_has_room" | "firewall_name_free" | "firewall_named_by_none" | "firewall_not_attached" | "gateway_forwards_nothing" | "gateway_has_room" | "gateway_name_free" | "gateway_not_deleting" | "guest_agent_answers" | "idempotency_key_free" | "identity_is_free" | "installation_has_a_secret" | "installation_sends_mail" | "invitation_is_for_you" | "invited" | "ip_pool_addresses_free" | "ip_pool_has_free_addresses" | "ip_pool_name_free" | "ip_pool_range_apart" | "job_cancellable" | "job_retryable" | "lease_held" | "named_by_no_rule" | "network_empty" | "network_has_room" | "network_name_free" | "network_not_deleting" | "network_without_gateway" | "no_authenticator_app" | "node_has_capacity" | "not_yet_a_member" | "not_yet_an_account" | "not_yet_invited" | "organisation_active" | "organisation_has_free_public_ip" | "organisation_has_room" | "organisation_slug_free" | "organisation_to_join" | "package_differs" | "panel_has_a_domain" | "panel_has_an_origin" | "port_forward_not_deleting" | "port_free" | "proven_recently" | "provider_agreed" | "public_address_free" | "public_ip_attached" | "public_ip_free" | "public_ip_in_region" | "public_ip_not_protected" | "public_ip_of_no_gateway" | "public_ips_share_a_vlan" | "quota_consoles_of_organisation" | "quota_consoles_of_user" | "quota_disk_gb" | "quota_firewall_rules" | "quota_firewalls" | "quota_gateways" | "quota_members" | "quota_memory_mb" | "quota_networks" | "quota_public_ips" | "quota_servers" | "quota_ssh_keys" | "quota_subnets" | "quota_vcpu" | "region_agent_key_known" | "region_has_agent" | "agent_key_is_pending" | "region_has_capacity" | "region_has_edge" | "region_has_free_vlan" | "region_has_free_vmid" | "region_open" | "region_slug_free" | "reservation_name_free" | "second_factor" | "server_has_its_vm" | "server_has_no_open_job" | "server_has_room" | "server_in_removal_buffer" | "server_in_right_state" | "server_may_restart" | "server_name_free" | "server_not_deleting" | "server_not_locked" | "server_not_managed" | "server_not_protected" | "server_running" | "server_steady" | "server_without_public_ip" | "ssh_key_name_free" | "ssh_key_new" | "subnet_empty" | "subnet_has_egress" | "subnet_has_free_address" | "subnet_may_have_egress" | "subnet_name_free" | "subnet_not_deleting" | "subnet_not_served" | "subnet_served" | "subnet_without_firewall" | "subnet_without_gateway" | "subnet_without_port_forwards" | "subnet_without_reservations" | "token_is_a_session" | "token_is_live" | "vlan_range_covers_use" | "vlan_range_without_public_pools" | "vm_importable" | "vmid_free" | "vmid_range_covers_use";
         Precondition: {
             name: components["schemas"]["PreconditionName"];
             code: components["schemas"]["ErrorCode"];
@@ -4925,6 +4927,8 @@ export interface components {
                 reason: string;
                 at: components["schemas"]["Time"];
             } | null;
+            /** @description What the server belongs to, which alone changes it. While it is set every change answers 409 `managed` */
+            managed_by: components["schemas"]["ServerOwner"] | null;
             console: {
                 types: ("serial" | "vnc")[];
             };
@@ -4971,6 +4975,14 @@ export interface components {
             drift: components["schemas"]["ServerDrift"] | null;
             created_at: components["schemas"]["Time"];
             updated_at: components["schemas"]["Time"];
+        };
+        /** @description What a managed server belongs to */
+        ServerOwner: {
+            /** @enum {string} */
+            type: "load_balancer" | "cluster";
+            /** @example lb_06ex2v3m8n4k6q1r5s7t9w0y2z */
+            id: string;
+            name: string;
         };
         ServerProtection: {
             /** @description Deleting answers 409 `protected` while true */
@@ -5288,6 +5300,8 @@ export interface components {
             at: components["schemas"]["Time"];
             region: string;
             resource: components["schemas"]["UsageResource"];
+            /** @description What the server belonged to then; null for one of your own */
+            managed_by: components["schemas"]["ServerOwner"] | null;
             package: string | null;
             quantity: components["schemas"]["UsageQuantity"];
             /** @description The resource's labels at that time */
@@ -5317,6 +5331,8 @@ export interface components {
             end: components["schemas"]["Time"] | null;
             region: string;
             resource: components["schemas"]["UsageResource"];
+            /** @description What the server belonged to then; null for one of your own */
+            managed_by: components["schemas"]["ServerOwner"] | null;
             package: string | null;
             quantity: components["schemas"]["UsageQuantity"];
             /** @description The resource's labels at its start */
@@ -12163,6 +12179,8 @@ export interface operations {
                  * @example role=web,tier!=test
                  */
                 label_selector?: components["parameters"]["LabelSelector"];
+                /** @description The servers that a load balancer or a cluster manages, instead of all others */
+                managed?: boolean;
                 /** @description Sort field; prefix with - for descending. In order of the region, those of a region are by name */
                 sort?: components["parameters"]["SortByRegion"];
                 /** @description Where the name or a label (`key=value`) holds this, in small letters or capitals; of servers also a private address, of networks the address range */
@@ -13156,7 +13174,7 @@ export interface operations {
                 cursor?: components["parameters"]["Cursor"];
                 /** @description Only these kinds (repeat the parameter) */
                 kind?: components["schemas"]["UsageKind"][];
-                /** @description Only this resource */
+                /** @description Only this resource; of a load balancer or a cluster the servers that it runs on */
                 resource?: string;
                 /** @description Only this region */
                 region?: components["parameters"]["RegionFilter"];
@@ -13204,7 +13222,7 @@ export interface operations {
                 cursor?: components["parameters"]["Cursor"];
                 /** @description Only these kinds (repeat the parameter) */
                 kind?: components["schemas"]["UsageSegmentKind"][];
-                /** @description Only this resource */
+                /** @description Only this resource; of a load balancer or a cluster the servers that it runs on */
                 resource?: string;
                 /** @description Only this region */
                 region?: components["parameters"]["RegionFilter"];
@@ -13255,7 +13273,7 @@ export interface operations {
                  * @example label:team
                  */
                 group_by?: string;
-                /** @description Only this resource */
+                /** @description Only this resource; of a load balancer or a cluster the servers that it runs on */
                 resource?: string;
                 /** @description Only this region */
                 region?: components["parameters"]["RegionFilter"];
@@ -13299,7 +13317,7 @@ export interface operations {
             query?: {
                 /** @description Segments, from when to when; or the events that they are computed from */
                 of?: "segments" | "events";
-                /** @description Only this resource */
+                /** @description Only this resource; of a load balancer or a cluster the servers that it runs on */
                 resource?: string;
                 /** @description Only this region */
                 region?: components["parameters"]["RegionFilter"];
@@ -13343,7 +13361,7 @@ export interface operations {
             query?: {
                 /** @description Segments, from when to when; or the events that they are computed from */
                 of?: "segments" | "events";
-                /** @description Only this resource */
+                /** @description Only this resource; of a load balancer or a cluster the servers that it runs on */
                 resource?: string;
                 /** @description Only this region */
                 region?: components["parameters"]["RegionFilter"];

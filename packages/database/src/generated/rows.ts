@@ -690,6 +690,9 @@ export interface Server {
   locked_at: Timestamp | null;
   locked_by: Json | null;
   locked_reason: string | null;
+  managed_by_id: string | null;
+  managed_by_name: string | null;
+  managed_by_type: string | null;
   name: string;
   node: string | null;
   observed_at: Timestamp | null;
@@ -820,6 +823,9 @@ export interface UsageEvent {
   job_id: string | null;
   kind: string;
   labels: Generated<Json>;
+  managed_by_id: string | null;
+  managed_by_name: string | null;
+  managed_by_type: string | null;
   organisation_id: string;
   package: string | null;
   quantity: Json;
@@ -838,6 +844,9 @@ export interface UsageSegment {
   id: string;
   kind: string;
   labels: Json;
+  managed_by_id: string | null;
+  managed_by_name: string | null;
+  managed_by_type: string | null;
   opened_by: string;
   organisation_id: string;
   package: string | null;

@@ -1,7 +1,13 @@
 import { describe, expect, test } from "vitest";
 import { consoleLimits, decideConsole, type LiveSession, planSession } from "./console.ts";
 
-const server = { id: "srv_1", status: "running", powerState: "on", lockedFor: null } as const;
+const server = {
+  id: "srv_1",
+  status: "running",
+  powerState: "on",
+  lockedFor: null,
+  managedBy: null,
+} as const;
 const wanted = { type: "serial", subject: "usr_1", takeOver: false } as const;
 const session = (id: string, more: Partial<LiveSession> = {}): LiveSession => ({
   id,
@@ -23,7 +29,7 @@ describe("whether a server has a console", () => {
     ["pending_deletion", "on", "resource_deleting"],
     ["deleting", "on", "resource_deleting"],
   ] as const)("%s with power %s: %s", (status, powerState, code) => {
-    expect(decideConsole({ status, powerState, lockedFor: null }).code).toBe(code);
+    expect(decideConsole({ status, powerState, lockedFor: null, managedBy: null }).code).toBe(code);
   });
 });
 

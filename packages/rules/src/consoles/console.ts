@@ -2,6 +2,7 @@ import type { Refusal } from "../decision.ts";
 import { consoleInUse, quotaExceeded } from "../refusals.ts";
 import { type ActionCode, type ActionDecision, allowed, refused } from "../servers/action-decision.ts";
 import { actionRefused } from "../servers/action-refused.ts";
+import { changeTheOwner, managedReason, type ServerOwner } from "../servers/owner.ts";
 
 export type ConsoleType = "serial" | "vnc";
 
@@ -12,6 +13,8 @@ export type ConsoleServer = {
   readonly powerState: "on" | "off" | "unknown";
   /** Why an operator has locked it; null when it is not locked. */
   readonly lockedFor: string | null;
+  /** What it belongs to; null for a server of the customer's own. */
+  readonly managedBy: ServerOwner | null;
 };
 
 /** A session that is not over. */
@@ -41,7 +44,13 @@ export type ConsoleCode = ActionCode | "console_in_use" | "quota_exceeded";
 const running = new Set(["running", "starting", "stopping", "rebooting"]);
 
 /** Whether the server has a console now. */
-export function decideConsole({ status, powerState, lockedFor }: Omit<ConsoleServer, "id">): ActionDecision {
+export function decideConsole({
+  status,
+  powerState,
+  lockedFor,
+  managedBy,
+}: Omit<ConsoleServer, "id">): ActionDecision {
+  if (managedBy !== null) return refused("managed", managedReason(managedBy));
   if (lockedFor !== null) return refused("locked", `The server is locked by an operator: ${lockedFor}`);
   if (status === "pending_deletion") return refused("resource_deleting", "The server is marked for removal");
   if (status === "deleting" || status === "deleted")
@@ -74,11 +83,14 @@ export function planSession(
   live: readonly LiveSession[],
 ): SessionPlan {
   const decision = decideConsole(server);
-  if (!decision.allowed)
-    return {
-      ended: [],
-      refusals: [actionRefused(decision, { resource: server.id, fix: null, state: "server_running" })],
-    };
+  if (!decision.allowed) {
+    const owner = server.managedBy;
+    const around =
+      owner === null
+        ? { resource: server.id, fix: null }
+        : { resource: owner.id, fix: changeTheOwner(owner) };
+    return { ended: [], refusals: [actionRefused(decision, { ...around, state: "server_running" })] };
+  }
   const same = live.filter(({ serverId, type }) => serverId === server.id && type === wanted.type);
   const limit = wanted.type === "serial" ? consoleLimits.serialPerServer : consoleLimits.vncPerServer;
   const inTheWay = same.slice(0, Math.max(0, same.length - limit + 1));

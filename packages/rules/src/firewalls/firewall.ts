@@ -47,7 +47,8 @@ export type FilteredServer = {
   readonly id: string;
   readonly organisationId: string;
   readonly region: string;
-  readonly labels: { readonly [key: string]: string };
+  /** Null for a managed server: no selector of labels means it. */
+  readonly labels: { readonly [key: string]: string } | null;
   /** Its private interfaces, in their order. */
   readonly interfaces: readonly { readonly subnetId: string; readonly address: string }[];
   /** Of either version. */
@@ -67,7 +68,7 @@ function isMeant(target: FirewallTarget, server: FilteredServer): boolean {
     case "subnet":
       return server.interfaces.some(({ subnetId }) => subnetId === target.subnetId);
     case "labels":
-      return selectorMatches(target.terms, server.labels);
+      return server.labels !== null && selectorMatches(target.terms, server.labels);
   }
 }
 

@@ -12,7 +12,14 @@ import {
   publicIpStatus,
 } from "./lifecycle.ts";
 
-const holder: Holder = { id: "srv_a", region: "ist1", status: "running", hasOpenJob: false, lockedFor: null };
+const holder: Holder = {
+  id: "srv_a",
+  region: "ist1",
+  status: "running",
+  hasOpenJob: false,
+  lockedFor: null,
+  managedBy: null,
+};
 const free: PublicIpFacts = {
   id: "ip_1",
   region: "ist1",

@@ -8,8 +8,10 @@ import {
   regionMismatch,
   resourceDeleting,
   resourceProtected,
+  serverManaged,
 } from "../refusals.ts";
 import type { ServerStatus } from "../servers/lifecycle.ts";
+import type { ServerOwner } from "../servers/owner.ts";
 
 export type PublicIpStatus = "free" | "attaching" | "attached" | "detaching";
 export type PublicIpCode =
@@ -17,6 +19,7 @@ export type PublicIpCode =
   | "in_use"
   | "invalid_state"
   | "locked"
+  | "managed"
   | "not_attached"
   | "protected"
   | "region_mismatch"
@@ -61,6 +64,8 @@ export type Holder = {
   readonly hasOpenJob: boolean;
   /** Why an operator has locked it; null when it is not locked. */
   readonly lockedFor: string | null;
+  /** What it belongs to; null for a server of the customer's own. */
+  readonly managedBy: ServerOwner | null;
 };
 
 export type PublicIpFacts = PublicIpPlace & {
@@ -102,6 +107,7 @@ function busy(server: Holder): Refusal<PublicIpCode> | null {
 }
 
 function detachRefusal(server: Holder): Refusal<PublicIpCode> | null {
+  if (server.managedBy !== null) return serverManaged(server.managedBy);
   if (server.status === "deleting")
     return resourceDeleting("server_not_deleting", "The server is being destroyed", { resource: server.id });
   if (!detachable.has(server.status))
@@ -111,6 +117,7 @@ function detachRefusal(server: Holder): Refusal<PublicIpCode> | null {
 
 /** Why the address cannot be attached to the server; with `force` it is moved there. */
 export function decideAttach(ip: PublicIpFacts, target: AttachTarget, force: boolean): Decision {
+  if (target.managedBy !== null) return [serverManaged(target.managedBy)];
   const found: Decision = gatewayRefusal(ip, "already_attached");
   if (target.region !== ip.region)
     found.push(

@@ -78,6 +78,11 @@ export function serverQuota(size: {
   return { servers: 1, vcpu: size.vcpu, memory_mb: size.memoryMb, disk_gb: size.diskGb };
 }
 
+/** The part of it that a managed server uses: it is not one of the servers that its organisation lists. */
+export function managedServerQuota(amounts: QuotaAmounts): QuotaAmounts {
+  return { ...amounts, servers: 0 };
+}
+
 /**
  * The part of it that a server still uses while being deleted: it keeps its disk until it is destroyed, and
  * runs no more.

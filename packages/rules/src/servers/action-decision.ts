@@ -3,6 +3,7 @@ export type ActionCode =
   | "resource_deleting"
   | "invalid_state"
   | "locked"
+  | "managed"
   | "guest_agent_unavailable";
 
 /** Whether something may be done to a server, and why not. */

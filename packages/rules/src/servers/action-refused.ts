@@ -4,13 +4,14 @@ import {
   guestAgentUnavailable,
   invalidState,
   locked,
+  managed,
   resourceDeleting,
   resourceProtected,
 } from "../refusals.ts";
 import type { ActionCode, ActionDecision } from "./action-decision.ts";
 
 type Around = {
-  /** Id of the server. */
+  /** Id of the server, or of what it belongs to. */
   readonly resource: string;
   readonly fix: string | null;
   /** The required state. */
@@ -27,6 +28,8 @@ export function actionRefused(
       return resourceProtected("server_not_protected", reason, around);
     case "resource_deleting":
       return resourceDeleting("server_not_deleting", reason, around);
+    case "managed":
+      return managed("server_not_managed", reason, around);
     case "locked":
       return locked("server_not_locked", reason, around);
     case "guest_agent_unavailable":

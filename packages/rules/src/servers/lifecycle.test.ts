@@ -9,6 +9,7 @@ const idle = {
   agentAnswers: null,
   passwordByAgentOnly: false,
   lockedFor: null,
+  managedBy: null,
 } as const;
 const free = { deleteProtected: false, ...idle };
 

@@ -1,6 +1,7 @@
 import { isPreemptedByInterfaceJobs } from "../jobs/actions.ts";
 import { type ActionDecision, allowed, refused } from "./action-decision.ts";
 import { decideOnIdle } from "./idle.ts";
+import { managedReason, type ServerOwner } from "./owner.ts";
 import { decidePower, type PowerAction, powerActions } from "./power.ts";
 
 export const serverStatuses = [
@@ -53,6 +54,8 @@ export type ServerState = {
   readonly passwordByAgentOnly: boolean;
   /** Why an operator has locked it; null when it is not locked. */
   readonly lockedFor: string | null;
+  /** What it belongs to, and what alone may change it; null for whoever may, such as the owner itself. */
+  readonly managedBy: ServerOwner | null;
 };
 
 /**
@@ -60,6 +63,7 @@ export type ServerState = {
  * buttons (`actions` of a server) and refuses with 409, so the two cannot disagree.
  */
 export function decideAction(action: ServerAction, state: ServerState): ActionDecision {
+  if (state.managedBy !== null) return refused("managed", managedReason(state.managedBy));
   if (state.lockedFor !== null)
     return refused("locked", `The server is locked by an operator: ${state.lockedFor}`);
   switch (action) {

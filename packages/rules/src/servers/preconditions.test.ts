@@ -118,6 +118,7 @@ describe("acting on a server", () => {
     agentAnswers: null,
     passwordByAgentOnly: false,
     lockedFor: null,
+    managedBy: null,
   };
   test("a refused delete names what would allow it", () => {
     expect(

@@ -13,6 +13,7 @@ import {
 import type { ActionCode } from "./action-decision.ts";
 import { actionRefused } from "./action-refused.ts";
 import { decideAction, type ServerAction, type ServerState } from "./lifecycle.ts";
+import { changeTheOwner } from "./owner.ts";
 import { agentKeyUnknown } from "./password-reset.ts";
 
 export type CreateCode =
@@ -108,6 +109,8 @@ function fixOf(
       return server.status === "stopped"
         ? `POST /servers/${server.id}/power {"action":"start"}`
         : "Wait until the guest has started, or start the QEMU guest agent in it";
+    case "managed":
+      return server.managedBy === null ? null : changeTheOwner(server.managedBy);
     case "locked":
       return "Ask an operator of the installation to unlock the server";
     case "invalid_state":
@@ -126,7 +129,7 @@ export function decideServerAction(
   if (decision.allowed) return [];
   return [
     actionRefused(decision, {
-      resource: server.id,
+      resource: server.managedBy?.id ?? server.id,
       fix: fixOf(decision.code, action, server),
       state: action === "cancel_deletion" ? "server_in_removal_buffer" : "server_in_right_state",
     }),

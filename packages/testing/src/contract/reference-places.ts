@@ -81,6 +81,7 @@ const queryKinds: { readonly [name: string]: ReferenceKind | null } = {
   kind: null,
   label_selector: null,
   limit: null,
+  managed: null,
   name: null,
   of: null,
   outcome: null,

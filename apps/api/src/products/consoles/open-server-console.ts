@@ -36,6 +36,7 @@ export async function openServerConsole(
   const server = await tx
     .selectFrom("server")
     .select(["id", "status", "power_state", "locked_reason", "region"])
+    .select(["managed_by_type", "managed_by_id", "managed_by_name"])
     .where("organisation_id", "=", organisationId)
     .where("id", "=", found.id)
     .forShare()

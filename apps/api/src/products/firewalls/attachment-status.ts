@@ -47,5 +47,5 @@ function meant({ server_id, subnet_id, label_selector }: StoredAttachment): RawB
   if (subnet_id !== null)
     return sql<boolean>`exists (select from nic where nic.organisation_id = server.organisation_id
                                    and nic.server_id = server.id and nic.subnet_id = ${subnet_id})`;
-  return labelCondition(label_selector ?? "", "server.labels");
+  return sql<boolean>`(server.managed_by_type is null and ${labelCondition(label_selector ?? "", "server.labels")})`;
 }

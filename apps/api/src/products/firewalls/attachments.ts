@@ -1,11 +1,13 @@
 import type { FieldError } from "@kule/contract/field-errors";
 import type { RequestBody } from "@kule/contract/schemas";
+import { serverManaged } from "@kule/rules/refusals";
 import type { ApiRequest } from "../../platform/api-request.ts";
 import type { Tx } from "../../platform/database.ts";
 import { violatedReference } from "../../platform/database-errors.ts";
-import { fieldError, Invalid, NotFound } from "../../platform/errors.ts";
+import { Conflict, fieldError, Invalid, NotFound } from "../../platform/errors.ts";
 import { isId, newId } from "../../platform/ids.ts";
 import type { Outcome } from "../../platform/mutation.ts";
+import { ownerOfRow } from "../../platform/server-owner.ts";
 import { findSubnet } from "../networks/index.ts";
 import { findServer } from "../servers/index.ts";
 import { answerWithServerJobs } from "./answer.ts";
@@ -58,6 +60,7 @@ export async function attachFirewall(
   if (gone.length > 0) throw new Invalid(gone);
   request.checkGeneration(firewall);
   const { server_id = null, subnet_id = null, label_selector = null } = body;
+  await refuseManaged(tx, organisationId, server_id);
   const twin = firewall.attachments.find(
     (each) =>
       each.server_id === server_id && each.subnet_id === subnet_id && each.label_selector === label_selector,
@@ -86,6 +89,17 @@ export async function attachFirewall(
   return answerWithServerJobs(request, tx, firewall);
 }
 
+/**
+ * What is attached to a managed server itself is its owner's.
+ *
+ * @throws Conflict `managed`
+ */
+async function refuseManaged(tx: Tx, organisationId: string, serverId: string | null): Promise<void> {
+  const server = serverId === null ? null : await findServer(tx, organisationId, serverId);
+  const owner = server === null ? null : ownerOfRow(server);
+  if (owner !== null) throw new Conflict(serverManaged(owner));
+}
+
 /** A firewall with one of its attachments. */
 export type AttachmentOfFirewall = { readonly firewall: FirewallDetails; readonly attachmentId: string };
 
@@ -96,8 +110,10 @@ export async function detachFirewall(
 ): Promise<Outcome> {
   const { organisationId } = request;
   const firewall = await lockFirewall(tx, organisationId, found.id);
-  if (!firewall?.attachments.some(({ id }) => id === attachmentId)) throw new NotFound();
+  const attachment = firewall?.attachments.find(({ id }) => id === attachmentId);
+  if (firewall === null || attachment === undefined) throw new NotFound();
   request.checkGeneration(firewall);
+  await refuseManaged(tx, organisationId, attachment.server_id);
   await tx
     .deleteFrom("firewall_attachment")
     .where("organisation_id", "=", organisationId)

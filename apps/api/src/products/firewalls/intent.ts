@@ -49,11 +49,11 @@ async function serversOf(
 ): Promise<FilteredServer[]> {
   const { rows } = await sql<{
     id: string;
-    labels: Record<string, string>;
+    labels: Record<string, string> | null;
     interfaces: { subnetId: string; address: string }[];
     public_addresses: string[];
   }>`
-    select s.id, s.labels,
+    select s.id, case when s.managed_by_type is null then s.labels end as labels,
            coalesce((select json_agg(json_build_object('subnetId', n.subnet_id, 'address', host(a.address)) order by n.position)
               from nic n
               join address a on a.organisation_id = n.organisation_id and a.nic_id = n.id

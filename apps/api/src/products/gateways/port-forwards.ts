@@ -1,12 +1,14 @@
 import type { FieldError } from "@kule/contract/field-errors";
 import type { RequestBody } from "@kule/contract/schemas";
 import { decideDropForward, decideForward, type GatewayFacts } from "@kule/rules/gateways/lifecycle";
+import { serverManaged } from "@kule/rules/refusals";
 import { sql } from "kysely";
 import type { ApiRequest } from "../../platform/api-request.ts";
 import type { Tx } from "../../platform/database.ts";
 import { Conflict, fieldError, Invalid, NotFound } from "../../platform/errors.ts";
 import { isId, newId } from "../../platform/ids.ts";
 import type { Outcome } from "../../platform/mutation.ts";
+import { ownerOfRow } from "../../platform/server-owner.ts";
 import { findServer, lockServer } from "../servers/index.ts";
 import { answerWithEdgeJob, nextGeneration } from "./answer.ts";
 import { tooManyPortForwards } from "./conflicts.ts";
@@ -50,6 +52,8 @@ export async function createPortForward(
       isLeaving: server.status === "pending_deletion" || server.status === "deleting",
     },
   };
+  const owner = ownerOfRow(server);
+  if (owner !== null) throw new Conflict(serverManaged(owner));
   const [refusal] = decideForward(facts, wanted);
   if (refusal !== undefined) throw new Conflict(refusal);
   if (home === null) throw new Error("a port is forwarded to nowhere");

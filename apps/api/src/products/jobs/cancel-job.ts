@@ -7,7 +7,7 @@ import { cancelQueuedJob, type JobRow, requestCancel, seenByLastAttempt } from "
 import type { Outcome } from "../../platform/mutation.ts";
 import { reply } from "../../platform/reply.ts";
 import { findJob, type JobDetails, lockJob } from "./store.ts";
-import { cancelDecision } from "./view.ts";
+import { cancelDecision, refusedTo } from "./view.ts";
 import { viewWrittenJob } from "./written-job.ts";
 
 const message = "The job was cancelled";
@@ -20,6 +20,8 @@ export async function cancelJob(
   handlers: JobHandlers,
 ): Promise<Outcome> {
   const job = await lockWithResource(tx, found, handlers);
+  const foreign = refusedTo(job, request.caller);
+  if (foreign !== null) throw new Conflict(foreign);
   const decision = cancelDecision(job);
   if (!decision.allowed)
     throw new Conflict(invalidState("job_cancellable", decision.reason, { resource: job.id }), job.status);

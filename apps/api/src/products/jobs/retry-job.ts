@@ -8,7 +8,7 @@ import type { Outcome } from "../../platform/mutation.ts";
 import { reply } from "../../platform/reply.ts";
 import { lockWithResource } from "./cancel-job.ts";
 import type { JobDetails } from "./store.ts";
-import { retryDecision } from "./view.ts";
+import { refusedTo, retryDecision } from "./view.ts";
 import { viewWrittenJob } from "./written-job.ts";
 
 /** Queues a job again that ended without success; it continues from what exists. */
@@ -19,6 +19,8 @@ export async function retryJob(
   handlers: JobHandlers,
 ): Promise<Outcome> {
   const job = await lockWithResource(tx, found, handlers);
+  const foreign = refusedTo(job, request.caller);
+  if (foreign !== null) throw new Conflict(foreign);
   const decision = retryDecision(job);
   if (!decision.allowed)
     throw new Conflict(invalidState("job_retryable", decision.reason, { resource: job.id }), job.status);

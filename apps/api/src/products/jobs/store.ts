@@ -1,10 +1,12 @@
 import type { RequestQuery } from "@kule/contract/schemas";
 import type { DB } from "@kule/database/generated/rows";
 import { leaveTheDisk, writeTheFilter } from "@kule/rules/jobs/actions";
+import type { ServerOwner } from "@kule/rules/servers/owner";
 import { type Selectable, type SelectQueryBuilder, sql } from "kysely";
 import type { Database, Tx } from "../../platform/database.ts";
 import type { JobRow } from "../../platform/jobs.ts";
 import { fetchPage, newestFirst, type Page } from "../../platform/pagination.ts";
+import { ownerOf } from "../../platform/server-owner.ts";
 import { jobAlternatives } from "./alternatives.ts";
 import { resourceNameOf } from "./resource-name.ts";
 
@@ -16,6 +18,8 @@ export type JobDetails = JobRow & {
   readonly server_status: string | null;
   readonly server_was_created: boolean | null;
   readonly server_is_locked: boolean | null;
+  /** What the server belongs to. */
+  readonly managed_by: ServerOwner | null;
   readonly network_is_there: boolean;
   readonly has_open_job: boolean;
   readonly is_overtaken: boolean;
@@ -100,6 +104,7 @@ function jobDetails(db: Database | Tx, organisationId: string) {
       "server.status as server_status",
       sql<boolean | null>`server.observed_generation > 0`.as("server_was_created"),
       sql<boolean | null>`server.locked_at is not null`.as("server_is_locked"),
+      ownerOf("server").as("managed_by"),
       networkIsThere.as("network_is_there"),
       hasOpenJob.as("has_open_job"),
       isOvertaken.as("is_overtaken"),

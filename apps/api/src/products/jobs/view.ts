@@ -1,4 +1,5 @@
 import type { Schemas } from "@kule/contract/schemas";
+import type { Refusal } from "@kule/rules/decision";
 import {
   decideCancel,
   decideNetworkRetry,
@@ -8,6 +9,7 @@ import {
   type JobStatus,
 } from "@kule/rules/jobs/actions";
 import { jobErrorText, knownErrorCode, knownStep, knownStepMessage } from "@kule/rules/jobs/region-texts";
+import { serverManaged } from "@kule/rules/refusals";
 import type { ServerStatus } from "@kule/rules/servers/lifecycle";
 import type { JobError } from "../../platform/jobs.ts";
 import type { JobDetails, StepRow } from "./store.ts";
@@ -38,9 +40,9 @@ export function viewJob(row: JobDetails, steps: readonly StepRow[], viewer: View
     attempt: row.attempt,
     max_attempts: row.max_attempts,
     next_attempt_at: waitsForRetry ? row.run_at.toISOString() : null,
-    cancellable: cancelDecision(row).allowed && !row.cancel_requested,
+    cancellable: refusedTo(row, viewer) === null && cancelDecision(row).allowed && !row.cancel_requested,
     cancel_requested: row.cancel_requested,
-    retryable: retryDecision(row).allowed,
+    retryable: refusedTo(row, viewer) === null && retryDecision(row).allowed,
     requested_by: row.requested_by as Schemas["Actor"],
     request_id: row.request_id,
     queued_behind: row.queued_behind,
@@ -73,6 +75,14 @@ export function viewJobError(error: JobError | null, viewer: Viewer): Schemas["J
   const shown = { message: jobErrorText(code), retryable };
   if (viewer.isOperator) return { ...shown, code, step, region_message: message };
   return { ...shown, code: knownErrorCode(code), step: step === null ? null : knownStep(step) };
+}
+
+/**
+ * Why a job of a managed server is not the reader's to cancel or to retry; null when it is. It is the owner's, and operators
+ * repair it.
+ */
+export function refusedTo({ managed_by }: JobDetails, { isOperator }: Viewer): Refusal<"managed"> | null {
+  return managed_by === null || isOperator ? null : serverManaged(managed_by);
 }
 
 /** Whether the job may be cancelled now. */

@@ -1,8 +1,7 @@
 import type { FieldError } from "@kule/contract/field-errors";
 import { alreadyAttached } from "@kule/rules/refusals";
 import { sql } from "kysely";
-import type { ApiRequest } from "../../platform/api-request.ts";
-import type { Tx } from "../../platform/database.ts";
+import type { Database, Tx } from "../../platform/database.ts";
 import { Conflict, fieldError, Invalid } from "../../platform/errors.ts";
 import { isId } from "../../platform/ids.ts";
 import { takePublicIp } from "./allocation.ts";
@@ -11,7 +10,7 @@ import { findPublicIp, lockPublicIp } from "./store.ts";
 
 /** What is wrong with the public address that a create names. */
 export async function publicIpOfNewServerErrors(
-  { db, organisationId }: ApiRequest,
+  { db, organisationId }: { readonly db: Database | Tx; readonly organisationId: string },
   wanted: string | undefined,
   region: string | null,
 ): Promise<FieldError[]> {

@@ -3,6 +3,7 @@ import type { AttachTarget } from "@kule/rules/public-ips/lifecycle";
 import type { ServerStatus } from "@kule/rules/servers/lifecycle";
 import { sql } from "kysely";
 import type { Tx } from "../../platform/database.ts";
+import { ownerOf } from "../../platform/server-owner.ts";
 
 /** The server as a target for public addresses; null when it is gone. Its row must be locked. */
 export async function findTarget(
@@ -17,6 +18,7 @@ export async function findTarget(
       "server.region",
       "server.status",
       "server.locked_reason",
+      ownerOf("server").as("managed_by"),
       sql<boolean>`exists (select 1 from job where job.organisation_id = server.organisation_id
                               and job.resource_id = server.id
                               and (job.status = 'running' or job.status = 'queued' and job.kind <> 'FirewallApply'))`.as(
@@ -41,6 +43,7 @@ export async function findTarget(
     status: row.status as ServerStatus,
     hasOpenJob: row.has_open_job,
     lockedFor: row.locked_reason,
+    managedBy: row.managed_by,
     others,
   };
 }

@@ -2,11 +2,13 @@ import type { RequestQuery } from "@kule/contract/schemas";
 import type { PublicIp } from "@kule/database/generated/rows";
 import type { GatewayPlace, Holder, PublicIpFacts } from "@kule/rules/public-ips/lifecycle";
 import type { ServerStatus } from "@kule/rules/servers/lifecycle";
+import type { ServerOwner } from "@kule/rules/servers/owner";
 import { type Selectable, sql } from "kysely";
 import type { Database, Tx } from "../../platform/database.ts";
 import { labelCondition } from "../../platform/label-filter.ts";
 import { fetchPage, inOrder, type Page } from "../../platform/pagination.ts";
 import { searchCondition } from "../../platform/search-condition.ts";
+import { ownerOf } from "../../platform/server-owner.ts";
 
 export type PublicIpRow = Selectable<PublicIp>;
 
@@ -18,6 +20,7 @@ type HolderRow = {
   readonly holder_status: string | null;
   readonly holder_job_id: string | null;
   readonly holder_locked_reason: string | null;
+  readonly holder_managed_by: ServerOwner | null;
 };
 
 /** The server of `held_by` while the address is to go to another one. */
@@ -26,6 +29,7 @@ type KeeperRow = {
   readonly keeper_status: string | null;
   readonly keeper_job_id: string | null;
   readonly keeper_locked_reason: string | null;
+  readonly keeper_managed_by: ServerOwner | null;
 };
 
 /** The gateway that has the address. */
@@ -92,10 +96,12 @@ function details(db: Database | Tx, organisationId: string) {
       "server.region as holder_region",
       "server.status as holder_status",
       "server.locked_reason as holder_locked_reason",
+      ownerOf("server").as("holder_managed_by"),
       jobOf("server").as("holder_job_id"),
       "keeper.region as keeper_region",
       "keeper.status as keeper_status",
       "keeper.locked_reason as keeper_locked_reason",
+      ownerOf("keeper").as("keeper_managed_by"),
       jobOf("keeper").as("keeper_job_id"),
     ])
     .where("public_ip.organisation_id", "=", organisationId);
@@ -182,6 +188,7 @@ function keeperOf(row: PublicIpDetails): Holder | null {
     status: row.keeper_status as ServerStatus,
     hasOpenJob: row.keeper_job_id !== null,
     lockedFor: row.keeper_locked_reason,
+    managedBy: row.keeper_managed_by,
   };
 }
 
@@ -193,6 +200,7 @@ function holderOf(row: PublicIpDetails): Holder | null {
     status: row.holder_status as ServerStatus,
     hasOpenJob: row.holder_job_id !== null,
     lockedFor: row.holder_locked_reason,
+    managedBy: row.holder_managed_by,
   };
 }
 

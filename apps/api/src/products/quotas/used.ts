@@ -4,6 +4,7 @@ import {
   addQuota,
   heldInRemoval,
   largerQuota,
+  managedServerQuota,
   type QuotaAmounts,
   serverQuota,
 } from "@kule/rules/quotas/quotas";
@@ -98,7 +99,8 @@ function addGroup({ used, reserved }: QuotaUse, group: Group): QuotaUse {
     const name = resources[group.resource as keyof typeof resources];
     return { used: addQuota(used, { [name]: group.amount }), reserved };
   }
-  const one = quotaOfServer({ ...group, package: group.package });
+  const size = quotaOfServer({ ...group, package: group.package });
+  const one = group.resource === "managed_server" ? managedServerQuota(size) : size;
   const held = group.is_leaving ? heldInRemoval(one) : one;
   return {
     used: addQuota(used, held, group.amount),

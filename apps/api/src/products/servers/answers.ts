@@ -24,6 +24,19 @@ export function refuseConflicts(refusals: readonly Refusal[], currentStatus?: st
   throw new Conflict(first, first.code === "invalid_state" ? currentStatus : undefined);
 }
 
+/** The job of a change that was written, or what prevents it: only a dry run gets that, everything else throws it. */
+export type Change = { readonly job: JobRow } | { readonly refusals: readonly Refusal[] };
+
+/** The answer to a change of a server. */
+export function answered(
+  request: ApiRequest,
+  tx: Tx,
+  serverId: string,
+  change: Change,
+): Outcome | Promise<Outcome> {
+  return "job" in change ? changed(request, tx, serverId, change.job) : blocked(change.refusals);
+}
+
 /** The 202 of a changed server with its job; or, in a dry run, what it would be. */
 export async function changed(request: ApiRequest, tx: Tx, serverId: string, job: JobRow): Promise<Outcome> {
   const server = await writtenServer(tx, request.organisationId, serverId);

@@ -1,5 +1,7 @@
-import type { Schemas } from "@kule/contract/schemas";
+import type { RequestBody, Schemas } from "@kule/contract/schemas";
 import type { Image } from "@kule/rules/catalog/images";
+import type { Refusal } from "@kule/rules/decision";
+import { managedServerQuota } from "@kule/rules/quotas/quotas";
 import { serverNameTaken, vmidExhausted } from "@kule/rules/refusals";
 import { decideCreate } from "@kule/rules/servers/preconditions";
 import type { ApiRequest } from "../../platform/api-request.ts";
@@ -7,16 +9,18 @@ import type { Tx } from "../../platform/database.ts";
 import { violatedConstraint } from "../../platform/database-errors.ts";
 import { Conflict } from "../../platform/errors.ts";
 import { newId } from "../../platform/ids.ts";
-import { queueJob } from "../../platform/jobs.ts";
+import { type JobRow, queueJob } from "../../platform/jobs.ts";
 import type { Outcome } from "../../platform/mutation.ts";
 import { reply } from "../../platform/reply.ts";
+import { ownerColumns } from "../../platform/server-owner.ts";
 import { sendAhead } from "../../platform/transaction.ts";
 import { placeServer } from "../inventory/index.ts";
 import { viewWrittenJob } from "../jobs/index.ts";
-import { askedBy, type DefaultNetwork, ensureDefaultNetwork, hasDefaultNetwork } from "../networks/index.ts";
+import { type DefaultNetwork, ensureDefaultNetwork, hasDefaultNetwork } from "../networks/index.ts";
 import { quotaOfPackage, quotaRefusalsUnderLock } from "../quotas/index.ts";
 import { takeVmid } from "./allocations.ts";
 import { blocked, linksTo, refuseConflicts, would, writtenServer } from "./answers.ts";
+import type { ChangeOfServer } from "./change-of-server.ts";
 import { addFirstInterface } from "./first-interface.ts";
 import type { HookedServer, ServerHooks } from "./hooks.ts";
 import { type Placement, placementOf } from "./placement.ts";
@@ -26,21 +30,28 @@ import { findSubnetFacts, readCreateFacts } from "./surroundings.ts";
 
 type Request = ApiRequest<"createServer">;
 
-/**
- * Allocates the name, the VM number, the MAC and the address, writes the server as `creating` and the job
- * that creates it: all in this transaction.
- */
+/** Who asks for a new server, and with what body. */
+export type NewServer = Pick<ChangeOfServer, "organisationId" | "id" | "caller" | "dryRun" | "owner"> & {
+  readonly body: RequestBody<"createServer">;
+};
+
+type Written = {
+  readonly id: string;
+  readonly job: JobRow;
+  readonly region: string;
+  /** To show once; null when there is none. */
+  readonly password: string | null;
+  readonly createdAlong: Schemas["CreatedAlong"] | null;
+};
+
 export async function createServer(
   request: Request,
   tx: Tx,
   hooks: readonly ServerHooks[],
 ): Promise<Outcome> {
-  const placement = placementOf(request);
-  const { refusals, node } = await decide(request, tx, placement);
-  if (request.dryRun && refusals.length > 0) return blocked(refusals);
-  refuseConflicts(refusals);
   try {
-    return await write(request, tx, { ...placement, node }, hooks);
+    const created = await addServer(request, tx, placementOf(request), hooks);
+    return "refusals" in created ? blocked(created.refusals) : await answer(request, tx, created);
   } catch (error) {
     // Concurrent requests were first, between our check and our write. A dry run lists that like any other
     // reason.
@@ -49,7 +60,23 @@ export async function createServer(
   }
 }
 
-async function decide(request: Request, tx: Tx, { region, image, plan, subnet }: Placement) {
+/**
+ * Allocates the name, the VM number, the MAC and the address, writes the server as `creating` and the job
+ * that creates it: all in this transaction.
+ */
+export async function addServer(
+  request: NewServer,
+  tx: Tx,
+  placement: Placement,
+  hooks: readonly ServerHooks[],
+): Promise<Written | { readonly refusals: readonly Refusal[] }> {
+  const { refusals, node } = await decide(request, tx, placement);
+  if (request.dryRun && refusals.length > 0) return { refusals };
+  refuseConflicts(refusals);
+  return write(request, tx, { ...placement, node }, hooks);
+}
+
+async function decide(request: NewServer, tx: Tx, { region, image, plan, subnet }: Placement) {
   const { body, organisationId } = request;
   const [facts, placed, nameTakenBy, subnetFacts] = await Promise.all([
     readCreateFacts(tx, organisationId, region.slug),
@@ -60,7 +87,9 @@ async function decide(request: Request, tx: Tx, { region, image, plan, subnet }:
   // First of all that is locked: creates of an organisation with a limit go one after the other from here on.
   const fullQuotas = facts.isLimited
     ? await quotaRefusalsUnderLock(tx, organisationId, async () => ({
-        ...quotaOfPackage(plan.slug),
+        ...(request.owner === undefined
+          ? quotaOfPackage(plan.slug)
+          : managedServerQuota(quotaOfPackage(plan.slug))),
         ...(subnet === null && !(await hasDefaultNetwork(tx, organisationId, region.slug))
           ? { networks: 1, subnets: 1 }
           : {}),
@@ -74,7 +103,7 @@ async function decide(request: Request, tx: Tx, { region, image, plan, subnet }:
       hasFreeVmid: facts.hasFreeVmid,
       hasAgentKey: facts.agent_public_key !== null,
     },
-    needsSealedPassword: getsPassword(body, image) && image.osFamily === "windows",
+    needsSealedPassword: getsPassword(request, image) && image.osFamily === "windows",
     name: body.name,
     nameTakenBy,
     subnet: subnetFacts,
@@ -88,11 +117,11 @@ async function decide(request: Request, tx: Tx, { region, image, plan, subnet }:
 type PlacedServer = Placement & { readonly node: string | null };
 
 async function write(
-  request: Request,
+  request: NewServer,
   tx: Tx,
   placement: PlacedServer,
   hooks: readonly ServerHooks[],
-): Promise<Outcome> {
+): Promise<Written> {
   const { body, caller, organisationId } = request;
   const { region } = placement;
   const serverId = newId("srv");
@@ -104,7 +133,10 @@ async function write(
   for (const hook of hooks) await hook.lockForCreate?.(tx, hooked, body);
   const created =
     placement.subnet === null
-      ? await ensureDefaultNetwork(tx, organisationId, region.slug, askedBy(request))
+      ? await ensureDefaultNetwork(tx, organisationId, region.slug, {
+          requestedBy: caller.actor,
+          requestId: request.id,
+        })
       : null;
   const vmid = await takeVmid(tx, region.slug, serverId);
   if (vmid === null) throw new Conflict(vmidExhausted(region.slug));
@@ -123,11 +155,24 @@ async function write(
       requestId: request.id,
     }),
   ]);
+  return {
+    id: serverId,
+    job,
+    region: region.slug,
+    password,
+    createdAlong: created?.createdAlong ?? null,
+  };
+}
+
+async function answer(
+  request: Request,
+  tx: Tx,
+  { id, job, region, password, createdAlong }: Written,
+): Promise<Outcome> {
   const [server, jobView] = await Promise.all([
-    writtenServer(tx, organisationId, serverId),
-    viewWrittenJob(tx, job, caller),
+    writtenServer(tx, request.organisationId, id),
+    viewWrittenJob(tx, job, request.caller),
   ]);
-  const createdAlong = created?.createdAlong ?? null;
   if (request.dryRun) return would(server, "ServerCreate", createdAlong);
   const answer: Schemas["ServerCreated"] = {
     server,
@@ -136,15 +181,15 @@ async function write(
     ...(createdAlong === null ? {} : { created: createdAlong }),
   };
   return {
-    reply: reply(202, answer, { Location: `/api/v1/servers/${serverId}`, ...linksTo(job) }),
-    resource: serverId,
-    details: { job: job.id, vmid_region: region.slug },
+    reply: reply(202, answer, { Location: `/api/v1/servers/${id}`, ...linksTo(job) }),
+    resource: id,
+    details: { job: job.id, vmid_region: region },
     secretFields: ["console_password"],
   };
 }
 
 function insertServer(
-  { body, organisationId }: Request,
+  { body, organisationId, owner }: NewServer,
   tx: Tx,
   id: string,
   { region, image, plan, sshPublicKeys, node }: PlacedServer,
@@ -164,6 +209,7 @@ function insertServer(
     protect_rebuild: body.protection?.rebuild ?? false,
     start_when_created: body.start ?? true,
     node,
+    ...ownerColumns(owner ?? null),
   });
   sendAhead(tx, row, (error) =>
     violatedConstraint(error) === "server_name"
@@ -173,7 +219,7 @@ function insertServer(
 }
 
 async function insertInterface(
-  { body, organisationId }: Request,
+  { body, organisationId }: NewServer,
   tx: Tx,
   serverId: string,
   { region, subnet }: Placement,
@@ -186,7 +232,7 @@ async function insertInterface(
 }
 
 async function giveAlong(
-  { body }: Request,
+  { body }: NewServer,
   tx: Tx,
   server: HookedServer,
   hooks: readonly ServerHooks[],
@@ -194,22 +240,26 @@ async function giveAlong(
   for (const hook of hooks) await hook.give?.(tx, server, body);
 }
 
-/** Without keys, and a Windows only if it is started: its guest agent is who sets the password (ADR 0029). */
-function getsPassword({ ssh_key_ids = [], start = true }: Request["body"], { osFamily }: Image): boolean {
-  return ssh_key_ids.length === 0 && (osFamily === "linux" || start);
+/**
+ * Without keys, and a Windows only if it is started: its guest agent is who sets the password (ADR 0029). Nobody signs in to
+ * a managed server: its owner reaches it by the guest agent.
+ */
+function getsPassword({ body, owner }: NewServer, { osFamily }: Image): boolean {
+  const { ssh_key_ids = [], start = true } = body;
+  return owner === undefined && ssh_key_ids.length === 0 && (osFamily === "linux" || start);
 }
 
 /** @returns the password to show once, or null when there is none */
 function writePassword(
-  { body, organisationId }: Request,
+  request: NewServer,
   tx: Tx,
   serverId: string,
   { region, image }: Placement,
 ): string | null {
-  if (!getsPassword(body, image)) return null;
+  if (!getsPassword(request, image)) return null;
   return keepNewPassword(
     tx,
-    { id: serverId, organisation_id: organisationId },
+    { id: serverId, organisation_id: request.organisationId },
     image.osFamily,
     region.agent_public_key,
   );

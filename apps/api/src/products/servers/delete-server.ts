@@ -7,28 +7,37 @@ import { NotFound } from "../../platform/errors.ts";
 import { queueJob, requestCancel } from "../../platform/jobs.ts";
 import type { Outcome } from "../../platform/mutation.ts";
 import { recordUsage, serverUsage } from "../usage/index.ts";
-import { blocked, changed, refuseConflicts } from "./answers.ts";
+import { answered, type Change, refuseConflicts } from "./answers.ts";
+import type { ChangeOfServer } from "./change-of-server.ts";
 import { preemptQueuedJob } from "./preempt.ts";
 import { queueServerJob } from "./queue-server-job.ts";
 import { lockedState } from "./server-state.ts";
 import { lockServer, type ServerDetails, type ServerRow } from "./store.ts";
 
+export async function deleteServer(
+  request: ApiRequest<"deleteServer">,
+  tx: Tx,
+  { id }: ServerDetails,
+): Promise<Outcome> {
+  return answered(request, tx, id, await removeServer(request, tx, id, request.query.purge === true));
+}
+
 /**
  * Marks a server for removal. The delete supersedes its open jobs: a create that waits is cancelled, a
  * running one is asked to end and the stop is queued behind it.
  */
-export async function deleteServer(
-  request: ApiRequest<"deleteServer">,
+export async function removeServer(
+  request: ChangeOfServer,
   tx: Tx,
-  found: ServerDetails,
-): Promise<Outcome> {
-  const server = await lockServer(tx, found.organisation_id, found.id);
+  serverId: string,
+  isPurge: boolean,
+): Promise<Change> {
+  const server = await lockServer(tx, request.organisationId, serverId);
   if (server === null || server.status === "deleted") throw new NotFound();
   request.checkGeneration(server);
-  const { state, jobs } = await lockedState(tx, server);
-  const isPurge = request.query.purge === true;
+  const { state, jobs } = await lockedState(tx, server, request.owner);
   const refusals = decideServerAction(isPurge ? "purge" : "delete", state);
-  if (request.dryRun && refusals.length > 0) return blocked(refusals);
+  if (request.dryRun && refusals.length > 0) return { refusals };
   refuseConflicts(refusals, server.status);
 
   const { running, queued } = jobs;
@@ -47,11 +56,11 @@ export async function deleteServer(
     requestId: request.id,
   });
   recordUsage(tx, ["server.purge_scheduled"], serverUsage(left, job, "request"));
-  return changed(request, tx, server.id, job);
+  return { job };
 }
 
 /** Without a removal buffer, or out of it before its time: the job that destroys it is written now. */
-async function purge(request: ApiRequest<"deleteServer">, tx: Tx, server: ServerRow): Promise<Outcome> {
+async function purge(request: ChangeOfServer, tx: Tx, server: ServerRow): Promise<Change> {
   const isMarked = server.status === "pending_deletion";
   const job = await queueServerJob(request, tx, server, {
     kind: "ServerDestroy",
@@ -73,10 +82,10 @@ async function purge(request: ApiRequest<"deleteServer">, tx: Tx, server: Server
     },
   });
   if (!isMarked) recordUsage(tx, ["server.purge_scheduled"], serverUsage(server, job, "request"));
-  return changed(request, tx, server.id, job);
+  return { job };
 }
 
-async function mark(request: ApiRequest, tx: Tx, server: ServerRow): Promise<void> {
+async function mark(request: ChangeOfServer, tx: Tx, server: ServerRow): Promise<void> {
   const wasCreated = server.observed_generation > 0;
   const { purge_at } = await tx
     .updateTable("server")

@@ -1,8 +1,7 @@
 import type { FieldError } from "@kule/contract/field-errors";
 import type { PayloadOf, RequestBody } from "@kule/contract/schemas";
 import type { RawBuilder } from "kysely";
-import type { ApiRequest } from "../../platform/api-request.ts";
-import type { Tx } from "../../platform/database.ts";
+import type { Database, Tx } from "../../platform/database.ts";
 import type { JobEnd } from "../../platform/job-handler.ts";
 import type { JobRow } from "../../platform/jobs.ts";
 import type { Settings } from "../../platform/settings.ts";
@@ -39,7 +38,7 @@ export type ServerHooks = {
    * @param region null where it is not known yet
    */
   check?(
-    request: ApiRequest,
+    request: { readonly db: Database | Tx; readonly organisationId: string },
     body: Partial<CreateBody>,
     region: string | null,
   ): Promise<readonly FieldError[]>;

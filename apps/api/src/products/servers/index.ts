@@ -6,6 +6,13 @@ export { blocked, refuseConflicts } from "./answers.ts";
 export { mayBeFiltered, writesFilter } from "./filter-state.ts";
 export type { PublicInterface, ServerHooks } from "./hooks.ts";
 export { lockServers } from "./lock-servers.ts";
+export {
+  type ByOwner,
+  createManagedServer,
+  deleteManagedServer,
+  renameOwnerOfServers,
+  resizeManagedServer,
+} from "./managed.ts";
 export { passWaitingRules, preemptQueuedJob } from "./preempt.ts";
 export { mountServers } from "./routes.ts";
 export { serverJobs } from "./settle.ts";

@@ -6,7 +6,7 @@ import { formatAddress, parseAddress, parseCidr, subnetAddresses } from "@kule/r
 import { serverNameProblem } from "@kule/rules/servers/naming";
 import type { ApiRequest } from "../../platform/api-request.ts";
 import { requirePermissions } from "../../platform/authorise.ts";
-import type { Database } from "../../platform/database.ts";
+import { type Database, isTransaction, type Tx } from "../../platform/database.ts";
 import { fieldError } from "../../platform/errors.ts";
 import { isId } from "../../platform/ids.ts";
 import { readTogether } from "../../platform/transaction.ts";
@@ -51,9 +51,12 @@ export async function checkCreateServer(
   return errors;
 }
 
-/** The same for every request that places a server; a placement only when nothing is wrong. */
+/** Who places a server, and where its facts are read: by a request before its transaction, by a product within its own. */
+type Placing = { readonly db: Database | Tx; readonly organisationId: string };
+
+/** The same for all who place a server; a placement only when nothing is wrong. */
 export async function checkPlace(
-  request: ApiRequest,
+  request: Placing,
   body: Body,
   hooks: readonly ServerHooks[],
 ): Promise<{ readonly errors: readonly FieldError[]; readonly placement: Placement | null }> {
@@ -79,21 +82,22 @@ export async function checkPlace(
 export type Refuse = (pointer: string, code: FieldError["code"], message: string) => void;
 
 /** What the body names, in one round trip; the subnets of a region that it leaves out are read when that is known. */
-function readNamed({ db, organisationId }: ApiRequest, body: Body) {
+function readNamed({ db, organisationId }: Placing, body: Body) {
   const { region, subnet_id, ssh_key_ids = [] } = body;
   const placesItself = region !== undefined || subnet_id !== undefined;
-  return readTogether(db, async (connection) => {
+  const read = async (connection: Database | Tx) => {
     const [regions, keys, subnets] = await Promise.all([
       findVisibleRegions(connection, organisationId),
       findNamedKeys(connection, organisationId, ssh_key_ids),
       placesItself ? findSubnets(connection, organisationId, region ?? "", subnet_id) : null,
     ]);
     return { regions, keys, subnets };
-  });
+  };
+  return isTransaction(db) ? read(db) : readTogether(db, read);
 }
 
 /** The keys of the organisation that are named; ids in a wrong form name none. */
-export function findNamedKeys(db: Database, organisationId: string, ids: readonly string[]) {
+export function findNamedKeys(db: Database | Tx, organisationId: string, ids: readonly string[]) {
   return findSshKeys(
     db,
     organisationId,
@@ -160,7 +164,7 @@ export function checkSshKeys(
 
 /** The subnet the server goes to; `row` is null when the default network is to be created. */
 async function checkSubnet(
-  { db, organisationId }: ApiRequest,
+  { db, organisationId }: Placing,
   found: Awaited<ReturnType<typeof findSubnets>> | null,
   body: Body,
   region: RegionRow | null,

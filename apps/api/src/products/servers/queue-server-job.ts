@@ -1,9 +1,9 @@
 import type { JobKind } from "@kule/contract/schemas";
 import type { ServerStatus } from "@kule/rules/servers/lifecycle";
 import { sql } from "kysely";
-import type { ApiRequest } from "../../platform/api-request.ts";
 import type { Tx } from "../../platform/database.ts";
 import { type JobRow, queueJob } from "../../platform/jobs.ts";
+import type { ChangeOfServer } from "./change-of-server.ts";
 import type { ServerRow } from "./store.ts";
 
 export type ServerJob = {
@@ -23,7 +23,7 @@ export type ServerJob = {
 
 /** Writes a job for a server whose row this transaction has locked, and the server's transition. */
 export async function queueServerJob(
-  request: ApiRequest,
+  request: Pick<ChangeOfServer, "caller" | "id">,
   tx: Tx,
   server: ServerRow,
   { kind, status, parameters, irreversible = false, set }: ServerJob,

@@ -13,7 +13,8 @@ import type { JobRow } from "../../platform/jobs.ts";
 import type { Outcome } from "../../platform/mutation.ts";
 import { releaseGrowth, reserveCapacityToGrow } from "../inventory/index.ts";
 import { quotaRefusals } from "../quotas/index.ts";
-import { blocked, changed, refuseConflicts } from "./answers.ts";
+import { answered, type Change, refuseConflicts } from "./answers.ts";
+import type { ChangeOfServer } from "./change-of-server.ts";
 import type { ResizeParameters } from "./payload.ts";
 import { queueServerJob } from "./queue-server-job.ts";
 import { lockedState } from "./server-state.ts";
@@ -44,24 +45,32 @@ function mismatches(slug: string, found: Pick<ServerRow, "image" | "package" | "
   return mismatch === null ? [] : [fieldError("/package", "os_plan_mismatch", mismatch)];
 }
 
+export async function resizeServer(
+  request: ApiRequest<"resizeServer">,
+  tx: Tx,
+  { id }: ServerDetails,
+): Promise<Outcome> {
+  return answered(request, tx, id, await changeSize(request, tx, id, request.body));
+}
+
 /**
  * Writes where the server is going, and the job. Its package changes when the region has read the new one back; until
  * then quotas count the larger of the two.
  */
-export async function resizeServer(
-  request: ApiRequest<"resizeServer">,
+export async function changeSize(
+  request: ChangeOfServer,
   tx: Tx,
-  found: ServerDetails,
-): Promise<Outcome> {
-  const { body } = request;
-  const server = await lockServer(tx, found.organisation_id, found.id);
+  serverId: string,
+  body: RequestBody<"resizeServer">,
+): Promise<Change> {
+  const server = await lockServer(tx, request.organisationId, serverId);
   if (server === null || server.status === "deleted") throw new NotFound();
   request.checkGeneration(server);
   const changedMeanwhile = mismatches(body.package, server);
   if (changedMeanwhile.length > 0) throw new Invalid(changedMeanwhile);
   const to = planOf(body.package);
   const growDisk = body.grow_disk ?? true;
-  const { state } = await lockedState(tx, server);
+  const { state } = await lockedState(tx, server, request.owner);
   const refusals: Refusal[] = [
     ...decideServerAction("resize", state),
     ...decideResize({
@@ -76,7 +85,7 @@ export async function resizeServer(
   ];
   const diskGb = diskAfterResize({ diskGb: diskOf(server), to, growDisk });
   if (refusals.length === 0) refusals.push(...(await takeGrowth(tx, server, to, diskGb)));
-  if (request.dryRun && refusals.length > 0) return blocked(refusals);
+  if (request.dryRun && refusals.length > 0) return { refusals };
   refuseConflicts(refusals, server.status);
 
   const job = await queueServerJob(request, tx, server, {
@@ -85,7 +94,7 @@ export async function resizeServer(
     parameters: { package: to.slug, disk_gb: diskGb, run: server.status === "running" },
     set: additionalQuota(to.slug, diskGb),
   });
-  return changed(request, tx, server.id, job);
+  return { job };
 }
 
 /**

@@ -1,8 +1,10 @@
 import { osFamilyOf } from "@kule/rules/catalog/images";
 import { observationOf } from "@kule/rules/inventory/observation";
 import type { ServerState, ServerStatus } from "@kule/rules/servers/lifecycle";
+import type { ServerOwner } from "@kule/rules/servers/owner";
 import type { Tx } from "../../platform/database.ts";
 import { lockOpenJobs, type OpenJobs } from "../../platform/jobs.ts";
+import { ownerOfRow } from "../../platform/server-owner.ts";
 import type { StoredGuest } from "../inventory/index.ts";
 import type { Ages, ServerRow } from "./store.ts";
 
@@ -11,11 +13,14 @@ type OpenJob = NonNullable<ServerState["openJob"]>;
 /**
  * The facts that rules decide on. Without its ages it is not known whether the observations of its guest are
  * still valid.
+ *
+ * @param by what changes a server of its own; null for a customer or an operator
  */
 export function stateOf(
   row: ServerRow,
   openJob: OpenJob | null,
   ages: Ages | null = null,
+  by: ServerOwner | null = null,
 ): ServerState & { readonly id: string } {
   return {
     id: row.id,
@@ -27,6 +32,7 @@ export function stateOf(
     agentAnswers: ages === null ? null : agentAnswersOf(row, ages),
     passwordByAgentOnly: osFamilyOf(row.image) === "windows",
     lockedFor: row.locked_reason,
+    managedBy: row.managed_by_id === (by?.id ?? null) ? null : ownerOfRow(row),
   };
 }
 
@@ -45,6 +51,7 @@ export function agentAnswersOf(row: Pick<ServerRow, "guest">, ages: Ages): boole
 export async function lockedState(
   tx: Tx,
   row: ServerRow,
+  by: ServerOwner | null = null,
 ): Promise<{ readonly state: ReturnType<typeof stateOf>; readonly jobs: OpenJobs }> {
   const jobs = await lockOpenJobs(tx, row.organisation_id, row.id);
   const newest = jobs.queued ?? jobs.running;
@@ -54,6 +61,8 @@ export async function lockedState(
       newest === null
         ? null
         : { kind: newest.kind, action: actionOf(newest.parameters), isWaiting: jobs.running === null },
+      null,
+      by,
     ),
     jobs,
   };

@@ -181,7 +181,7 @@ export function listServers(
   query: RequestQuery<"listServers">,
 ): Promise<Page<ServerDetails>> {
   const filtered = <Row>(rows: SelectQueryBuilder<DB, "server", Row>) => {
-    let wanted = rows;
+    let wanted = rows.where("server.managed_by_type", query.managed === true ? "is not" : "is", null);
     if (query.name !== undefined) wanted = wanted.where("server.name", "=", query.name);
     if (query.q !== undefined)
       wanted = wanted.where(

@@ -7,6 +7,7 @@ import { knownSeenText } from "@kule/rules/inventory/seen-words";
 import { publicIpStatus } from "@kule/rules/public-ips/lifecycle";
 import type { ActionDecision } from "@kule/rules/servers/action-decision";
 import { actionsOf, type ServerAction } from "@kule/rules/servers/lifecycle";
+import { ownerOfRow } from "../../platform/server-owner.ts";
 import { viewPackage } from "../catalog/index.ts";
 import type { StoredGuest } from "../inventory/index.ts";
 import { stateOf } from "./server-state.ts";
@@ -49,6 +50,7 @@ export function viewServer(row: ServerDetails): Schemas["Server"] {
     labels: row.labels as Record<string, string>,
     protection: { delete: row.protect_delete, rebuild: row.protect_rebuild },
     locked: viewLock(row),
+    managed_by: ownerOfRow(row),
     console: { types: [defaultConsole(image.os_family)] },
     deletion: viewDeletion(row),
     actions: { ...actions, console: viewAction(decideConsole(consoleFactsOf(row))) },
@@ -69,12 +71,15 @@ export function viewServer(row: ServerDetails): Schemas["Server"] {
 }
 
 /** The facts about a server that decide about its console. */
-export function consoleFactsOf(row: Pick<ServerRow, "id" | "status" | "power_state" | "locked_reason">) {
+export function consoleFactsOf(
+  row: Pick<ServerRow, "id" | "status" | "power_state" | "locked_reason"> & Parameters<typeof ownerOfRow>[0],
+) {
   return {
     id: row.id,
     status: row.status,
     powerState: row.power_state as "on" | "off" | "unknown",
     lockedFor: row.locked_reason,
+    managedBy: ownerOfRow(row),
   };
 }
 

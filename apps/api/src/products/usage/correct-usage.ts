@@ -8,6 +8,7 @@ import { newId } from "../../platform/ids.ts";
 import type { Outcome } from "../../platform/mutation.ts";
 import { actAs } from "../../platform/mutation.ts";
 import { reply } from "../../platform/reply.ts";
+import { ownerColumns, ownerOfRow } from "../../platform/server-owner.ts";
 import { lockOrganisation, type OrganisationRow } from "../organisations/index.ts";
 import { viewUsage } from "./view.ts";
 
@@ -80,6 +81,7 @@ export async function correctUsage(
       resource_type: segment.resource_type,
       resource_id: segment.resource_id,
       resource_name: segment.resource_name,
+      ...ownerColumns(ownerOfRow(segment)),
       package: segment.package,
       quantity: JSON.stringify(to),
       labels: JSON.stringify(segment.labels),

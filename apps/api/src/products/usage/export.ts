@@ -40,6 +40,9 @@ const common = [
   "disk_gb",
   "count",
   "labels",
+  "managed_by_type",
+  "managed_by_id",
+  "managed_by_name",
 ];
 
 export const csv: Format = {
@@ -67,6 +70,9 @@ export const csv: Format = {
       item.quantity.disk_gb ?? null,
       item.quantity.count ?? null,
       JSON.stringify(item.labels),
+      item.managed_by?.type ?? null,
+      item.managed_by?.id ?? null,
+      item.managed_by?.name ?? null,
     ]),
 };
 

@@ -1,3 +1,4 @@
+import { isOwnerId } from "@kule/rules/servers/owner";
 import { type RawBuilder, sql } from "kysely";
 import type { Database } from "../../platform/database.ts";
 import { fieldError, Invalid } from "../../platform/errors.ts";
@@ -19,7 +20,8 @@ export function usageCondition(
 ): RawBuilder<boolean> {
   const column = (name: string) => sql.ref(`${table}.${name}`);
   const conditions: RawBuilder<unknown>[] = [sql`true`];
-  if (resource !== undefined) conditions.push(sql`${column("resource_id")} = ${resource}`);
+  if (resource !== undefined)
+    conditions.push(sql`${column(isOwnerId(resource) ? "managed_by_id" : "resource_id")} = ${resource}`);
   if (region !== undefined) conditions.push(sql`${column("region")} = ${region}`);
   if (kind !== undefined) conditions.push(sql`${column("kind")} = any (${[...kind]}::text[])`);
   if (label_selector !== undefined) conditions.push(labelCondition(label_selector, `${table}.labels`));

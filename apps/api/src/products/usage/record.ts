@@ -1,4 +1,5 @@
 import type { Schemas } from "@kule/contract/schemas";
+import type { ServerOwner } from "@kule/rules/servers/owner";
 import { sql } from "kysely";
 import type { Tx } from "../../platform/database.ts";
 import { newId } from "../../platform/ids.ts";
@@ -10,6 +11,8 @@ export type UsageNote = {
   readonly organisationId: string;
   readonly region: string;
   readonly resource: Schemas["UsageResource"];
+  /** What a managed server belongs to. */
+  readonly managedBy?: ServerOwner | null;
   readonly package: string | null;
   readonly quantity: Schemas["UsageQuantity"];
   readonly labels: object;
@@ -28,7 +31,7 @@ export type UsageNote = {
  */
 export function recordUsage(tx: Tx, kinds: readonly UsageKind[], note: UsageNote): void {
   if (kinds.length === 0) return;
-  const { organisationId, resource, job } = note;
+  const { organisationId, resource, managedBy: owner, job } = note;
   const events = kinds.map((kind, index) => sql`(${newId("use")}, ${kind}, ${index + 1}::integer)`);
   sendAhead(
     tx,
@@ -37,11 +40,12 @@ export function recordUsage(tx: Tx, kinds: readonly UsageKind[], note: UsageNote
       returning usage_seq - ${kinds.length}::integer as last
     )
     insert into usage_event (id, organisation_id, seq, kind, at, region, resource_type, resource_id, resource_name,
-                             package, quantity, labels, job_id, epoch, source)
+                             managed_by_type, managed_by_id, managed_by_name, package, quantity, labels, job_id, epoch, source)
     select event.id, ${organisationId}, counted.last + event.number, event.kind,
            greatest(now(), (select at from usage_event where organisation_id = ${organisationId}
                                and resource_id = ${resource.id} order by seq desc limit 1)),
-           ${note.region}, ${resource.type}, ${resource.id}, ${resource.name}, ${note.package},
+           ${note.region}, ${resource.type}, ${resource.id}, ${resource.name}, ${owner?.type ?? null},
+           ${owner?.id ?? null}, ${owner?.name ?? null}, ${note.package},
            ${JSON.stringify(note.quantity)}::jsonb, ${JSON.stringify(note.labels)}::jsonb, ${job?.id ?? null},
            ${job?.epoch ?? 0}::integer, ${note.source}
       from counted, (values ${sql.join(events)}) as event (id, kind, number)

@@ -1,11 +1,21 @@
 import type { DB } from "@kule/database/generated/rows";
 import { findPackage } from "@kule/rules/catalog/packages";
 import type { Selectable } from "kysely";
+import { ownerOfRow } from "../../platform/server-owner.ts";
 import type { UsageNote } from "./record.ts";
 
 type CountedServer = Pick<
   Selectable<DB["server"]>,
-  "id" | "organisation_id" | "region" | "name" | "package" | "disk_gb" | "labels"
+  | "id"
+  | "organisation_id"
+  | "region"
+  | "name"
+  | "package"
+  | "disk_gb"
+  | "labels"
+  | "managed_by_type"
+  | "managed_by_id"
+  | "managed_by_name"
 >;
 
 /**
@@ -20,6 +30,7 @@ export function serverUsage(
     organisationId: server.organisation_id,
     region: server.region,
     resource: { type: "server", id: server.id, name: server.name },
+    managedBy: ownerOfRow(server),
     package: server.package,
     quantity: quantityOf(server),
     labels: server.labels as object,

@@ -23,8 +23,12 @@ export async function summariseUsage(request: ApiRequest<"summariseUsage">): Pro
     .select([
       group.as("group_key"),
       sql<string>`usage_segment.kind`.as("kind"),
-      sql<string | null>`${groupBy === "resource" ? sql`resource_name` : sql`null`}`.as("name"),
-      sql<string | null>`${groupBy === "resource" ? sql`resource_type` : sql`null`}`.as("type"),
+      sql<
+        string | null
+      >`${groupBy === "resource" ? sql`coalesce(managed_by_name, resource_name)` : sql`null`}`.as("name"),
+      sql<
+        string | null
+      >`${groupBy === "resource" ? sql`coalesce(managed_by_type, resource_type)` : sql`null`}`.as("type"),
       sql`quantity`.as("quantity"),
       sql`started_at`.as("started_at"),
       sql<string>`extract(epoch from least(coalesce(ended_at, 'infinity'), slice.until)
@@ -89,7 +93,8 @@ function viewItem(group: string | null, row: Omit<Row, "group_key">): Schemas["U
 
 /** @throws Invalid for a key that is not supported */
 function groupOf(groupBy: string): RawBuilder<string | null> {
-  if (groupBy === "resource") return sql`resource_id`;
+  // The servers that a load balancer or a cluster runs on are counted under it.
+  if (groupBy === "resource") return sql`coalesce(managed_by_id, resource_id)`;
   if (groupBy === "package") return sql`package`;
   if (groupBy === "day") return sql`to_char(slice.since at time zone 'UTC', 'YYYY-MM-DD')`;
   const label = /^label:(.+)$/.exec(groupBy)?.[1];

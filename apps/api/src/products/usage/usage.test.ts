@@ -211,10 +211,10 @@ describe("the export", () => {
     const lines = (await read()).trimEnd().split("\r\n");
     expect(lines).toHaveLength(rows + 1);
     expect(lines[0]).toBe(
-      "id,kind,start,end,region,resource_type,resource_id,resource_name,package,vcpu,memory_mb,disk_gb,count,labels",
+      "id,kind,start,end,region,resource_type,resource_id,resource_name,package,vcpu,memory_mb,disk_gb,count,labels,managed_by_type,managed_by_id,managed_by_name",
     );
     expect(lines[1]).toContain(`"'=cmd|'/c calc'!A1"`);
-    expect(lines[2]).toMatch(/,disk,.*,ist1,server,srv_x2,n2,s,,,40,,"\{""note"":""a.b""\}"$/);
+    expect(lines[2]).toMatch(/,disk,.*,ist1,server,srv_x2,n2,s,,,40,,"\{""note"":""a.b""\}",,,$/);
     expect(new Set(lines).size).toBe(rows + 1);
   });
 

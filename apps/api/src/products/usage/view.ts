@@ -1,6 +1,7 @@
 import type { Schemas } from "@kule/contract/schemas";
 import type { DB } from "@kule/database/generated/rows";
 import type { Selectable } from "kysely";
+import { ownerOfRow } from "../../platform/server-owner.ts";
 
 type EventRow = Selectable<DB["usage_event"]>;
 type SegmentRow = Selectable<DB["usage_segment"]>;
@@ -13,6 +14,7 @@ export function viewUsage(row: EventRow): Schemas["UsageEvent"] {
     at: row.at.toISOString(),
     region: row.region,
     resource: viewResource(row),
+    managed_by: ownerOfRow(row),
     package: row.package,
     quantity: row.quantity as Schemas["UsageQuantity"],
     labels: row.labels as Record<string, string>,
@@ -30,6 +32,7 @@ export function viewSegment(row: SegmentRow): Schemas["UsageSegment"] {
     end: row.ended_at?.toISOString() ?? null,
     region: row.region,
     resource: viewResource(row),
+    managed_by: ownerOfRow(row),
     package: row.package,
     quantity: row.quantity as Schemas["UsageQuantity"],
     labels: row.labels as Record<string, string>,

@@ -22,6 +22,9 @@ create trigger ${table}_counted_delete after delete on ${table}
 const size = "package, disk_gb, resize_package, resize_disk_gb, status in ('pending_deletion', 'deleting')";
 const sizeOf = (server: "old" | "new") =>
   `${server}.package, ${server}.disk_gb, ${server}.resize_package, ${server}.resize_disk_gb, ${server}.status in ('pending_deletion', 'deleting')`;
+/** A managed server takes CPUs, memory and disk as any other; it is not one of the servers that its organisation lists. */
+const nameOf = (server: string) =>
+  `case when ${server}managed_by_type is null then 'server' else 'managed_server' end`;
 const columns =
   "organisation_id, resource, package, disk_gb, resize_package, resize_disk_gb, is_leaving, amount";
 
@@ -58,7 +61,7 @@ create function kule_count_servers() returns trigger
 language plpgsql security definer set search_path = public, pg_temp as $$
 begin
   insert into quota_count (${columns})
-    select organisation_id, 'server', ${size},
+    select organisation_id, ${nameOf("")}, ${size},
            case tg_op when 'INSERT' then count(*) else -count(*) end
       from changed where deleted_at is null
      group by 1, 2, 3, 4, 5, 6, 7;
@@ -73,10 +76,10 @@ create function kule_recount_server() returns trigger
 language plpgsql security definer set search_path = public, pg_temp as $$
 begin
   if old.deleted_at is null then
-    insert into quota_count (${columns}) values (old.organisation_id, 'server', ${sizeOf("old")}, -1);
+    insert into quota_count (${columns}) values (old.organisation_id, ${nameOf("old.")}, ${sizeOf("old")}, -1);
   end if;
   if new.deleted_at is null then
-    insert into quota_count (${columns}) values (new.organisation_id, 'server', ${sizeOf("new")}, 1);
+    insert into quota_count (${columns}) values (new.organisation_id, ${nameOf("new.")}, ${sizeOf("new")}, 1);
   end if;
   return null;
 end $$;
@@ -98,7 +101,7 @@ grant execute on function kule_fold_quota_counts(text) to kule_api;
 
 /* Every organisation's counts, counted from the rows: what the rows of quota_count must add up to. */
 create view quota_due with (security_invoker = true) as
-  select organisation_id, 'server' as resource, package, disk_gb, resize_package, resize_disk_gb,
+  select organisation_id, ${nameOf("")} as resource, package, disk_gb, resize_package, resize_disk_gb,
          status in ('pending_deletion', 'deleting') as is_leaving, count(*)::integer as amount
     from server where deleted_at is null group by 1, 2, 3, 4, 5, 6, 7
 ${countedTables

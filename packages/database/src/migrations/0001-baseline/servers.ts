@@ -52,18 +52,39 @@ create table server (
   -- The rules of the VM that the agent last applied, as a scan of the region reads them: their number, and the digest of
   -- their lines. Null when that is not known, or when there are none.
   filter_digest text,
+  -- What the server belongs to and alone may change it, with its name; null for a server of the customer's own.
+  managed_by_type text,
+  managed_by_id text,
+  managed_by_name text,
   unique (organisation_id, id),
   unique (organisation_id, id, region),
   check ((status = 'pending_deletion') <= (purge_at is not null and restores_to is not null)),
   check ((status = 'deleted') = (deleted_at is not null)),
   constraint server_locked check (
     (locked_at is null) = (locked_by is null) and (locked_at is null) = (locked_reason is null)),
-  constraint server_resize check ((resize_package is null) = (resize_disk_gb is null))
+  constraint server_resize check ((resize_package is null) = (resize_disk_gb is null)),
+  constraint server_managed check (
+    num_nulls(managed_by_type, managed_by_id, managed_by_name) in (0, 3)
+    and (managed_by_type = 'load_balancer' and managed_by_id like 'lb\\_%'
+      or managed_by_type = 'cluster' and managed_by_id like 'k8s\\_%' or managed_by_type is null))
 );
 create unique index server_name on server (organisation_id, region, name) where deleted_at is null;
-create index server_list on server (organisation_id, created_at desc, id desc) where deleted_at is null;
-create index server_list_by_name on server (organisation_id, name, id) where deleted_at is null;
-create index server_list_by_status on server (organisation_id, status, created_at desc, id desc) where deleted_at is null;
+-- Lists have managed servers or all others, and each has indexes of its own: neither reads what the other answers. Only the
+-- order by region, which is that of server_name, passes over what it does not answer.
+create index server_list on server (organisation_id, created_at desc, id desc)
+  where deleted_at is null and managed_by_type is null;
+create index server_list_by_name on server (organisation_id, name, id)
+  where deleted_at is null and managed_by_type is null;
+create index server_list_by_status on server (organisation_id, status, created_at desc, id desc)
+  where deleted_at is null and managed_by_type is null;
+create index server_managed_list on server (organisation_id, created_at desc, id desc)
+  where deleted_at is null and managed_by_type is not null;
+create index server_managed_list_by_name on server (organisation_id, name, id)
+  where deleted_at is null and managed_by_type is not null;
+create index server_managed_list_by_status on server (organisation_id, status, created_at desc, id desc)
+  where deleted_at is null and managed_by_type is not null;
+create index server_managed_by on server (organisation_id, managed_by_id)
+  where deleted_at is null and managed_by_type is not null;
 -- Few at any time: the invariants look at each of them at every pass.
 create index server_in_transition on server (id)
   where status in ('creating', 'starting', 'stopping', 'rebooting', 'resizing', 'rebuilding', 'deleting');

@@ -12,6 +12,10 @@ create table usage_event (
   resource_type text not null,
   resource_id text not null,
   resource_name text not null,
+  -- What a managed server belonged to then.
+  managed_by_type text,
+  managed_by_id text,
+  managed_by_name text,
   package text,
   quantity jsonb not null,
   labels jsonb not null default '{}',
@@ -36,6 +40,7 @@ create unique index usage_event_once on usage_event (job_id, epoch, resource_id,
 -- A resource has one organisation. By the resource alone, the invariants can be read for some of them at a time.
 create index usage_event_resource on usage_event (resource_id, seq);
 create index usage_event_of on usage_event (organisation_id, region, kind, seq);
+create index usage_event_owner on usage_event (organisation_id, managed_by_id, seq) where managed_by_id is not null;
 create index usage_event_at on usage_event (organisation_id, at);
 grant select, insert on usage_event to kule_api;
 ${isolateTenants("usage_event")}
@@ -49,6 +54,9 @@ create table usage_segment (
   resource_type text not null,
   resource_id text not null,
   resource_name text not null,
+  managed_by_type text,
+  managed_by_id text,
+  managed_by_name text,
   kind text not null check (kind in ('compute', 'disk', 'public_ip')),
   package text,
   quantity jsonb not null,
@@ -68,6 +76,8 @@ create table usage_segment (
 create unique index usage_segment_one_open on usage_segment (resource_id, kind) where ended_at is null;
 create index usage_segment_list on usage_segment (organisation_id, started_at, id);
 create index usage_segment_of on usage_segment (organisation_id, region, kind, started_at, id);
+create index usage_segment_owner on usage_segment (organisation_id, managed_by_id, started_at, id)
+  where managed_by_id is not null;
 create index usage_segment_window on usage_segment (organisation_id, ended_at);
 grant select on usage_segment to kule_api;
 ${isolateTenants("usage_segment")}
@@ -92,10 +102,12 @@ declare
                                    when 'disk' then array['disk_gb'] else array['count'] end;
 begin
   perform kule_usage_close(p_event, p_kind);
-  insert into usage_segment (id, organisation_id, region, resource_type, resource_id, resource_name, kind, package,
+  insert into usage_segment (id, organisation_id, region, resource_type, resource_id, resource_name,
+                             managed_by_type, managed_by_id, managed_by_name, kind, package,
                              quantity, labels, started_at, opened_by)
   values ('seg_' || substr(p_event.id, 5) || '_' || p_kind, p_event.organisation_id, p_event.region,
-          p_event.resource_type, p_event.resource_id, p_event.resource_name, p_kind, p_event.package,
+          p_event.resource_type, p_event.resource_id, p_event.resource_name,
+          p_event.managed_by_type, p_event.managed_by_id, p_event.managed_by_name, p_kind, p_event.package,
           (select coalesce(jsonb_object_agg(key, value), '{}') from jsonb_each(p_event.quantity)
             where key = any (v_measures)),
           p_event.labels, p_event.at, p_event.id);
