@@ -5,7 +5,7 @@ import { disabledReason } from "../servers/disabled-reason.ts";
 
 type Props = {
   readonly view: View;
-  readonly server: Pick<Schemas["Server"], "id" | "actions" | "status" | "job_id" | "locked">;
+  readonly server: Pick<Schemas["Server"], "id" | "actions" | "status" | "job_id" | "locked" | "managed_by">;
 };
 
 /** The link to a server's console, which opens in a new tab; the reason when it is unavailable. */

@@ -4,6 +4,7 @@ import { Icon } from "../../layout/icons.tsx";
 import { Copyable, FormSeal, Status } from "../../layout/parts.tsx";
 import { may } from "../../session.ts";
 import { publicIpTones } from "../public-ips/status.ts";
+import { isOwn } from "./disabled-reason.ts";
 import type { NetworkTabProps } from "./props.ts";
 
 /** The public addresses of a server, and the forms that add and release one. */
@@ -20,7 +21,7 @@ export function ServerAddresses(props: NetworkTabProps) {
       {server.public_ips.map((ip) => (
         <AttachedAddress {...props} ip={ip} />
       ))}
-      {server.deletion === null ? (
+      {server.deletion === null && isOwn(server) ? (
         <Offered view={view} permission="public_ip:update">
           <AttachAddress {...props} />
         </Offered>
@@ -48,15 +49,17 @@ function AttachedAddress(props: NetworkTabProps & { readonly ip: Schemas["Server
         </p>
         {ip.requires_reboot ? <p class="hint">{text.requiresReboot}</p> : null}
       </div>
-      <Offered view={view} permission="public_ip:update">
-        <form method="post" action={`/servers/${server.id}/detach-address`}>
-          <FormSeal view={view} idempotencyKey={`${idempotencyKey}-detach-${ip.id}`} />
-          <input type="hidden" name="public_ip_id" value={ip.id} />
-          <ActionButton why={why} label={text.detachNamed(ip.address)}>
-            {text.detach}
-          </ActionButton>
-        </form>
-      </Offered>
+      {isOwn(server) ? (
+        <Offered view={view} permission="public_ip:update">
+          <form method="post" action={`/servers/${server.id}/detach-address`}>
+            <FormSeal view={view} idempotencyKey={`${idempotencyKey}-detach-${ip.id}`} />
+            <input type="hidden" name="public_ip_id" value={ip.id} />
+            <ActionButton why={why} label={text.detachNamed(ip.address)}>
+              {text.detach}
+            </ActionButton>
+          </form>
+        </Offered>
+      ) : null}
     </div>
   );
 }

@@ -1,5 +1,6 @@
 import type { Schemas } from "@kule/contract/schemas";
 import type { CalledOperation } from "../../api-operation.ts";
+import { isOwn } from "./disabled-reason.ts";
 import type { ConsoleTabProps, NetworkTabProps, OverviewProps, SettingsTabProps } from "./props.ts";
 
 const pathOf = ({ server }: { readonly server: { readonly id: string } }) => ({ server_id: server.id });
@@ -9,7 +10,7 @@ export function headerCalls(server: Schemas["Server"]): readonly CalledOperation
   const path = pathOf({ server });
   return [
     { operation: "getServer", path },
-    ...(server.deletion === null
+    ...(server.deletion === null && isOwn(server)
       ? ([
           { operation: "powerServer", path, body: { action: "reboot" } },
           { operation: "resizeServer", path, body: { package: server.package.slug } },
@@ -25,13 +26,14 @@ export function overviewCalls(props: OverviewProps): readonly CalledOperation[] 
   return [
     ...(job?.cancellable === true ? [{ operation: "cancelJob", path: { job_id: job.id } } as const] : []),
     ...(job?.retryable === true ? [{ operation: "retryJob", path: { job_id: job.id } } as const] : []),
-    ...(server.deletion === null ? [] : cancellationCalls(props)),
+    ...(server.deletion === null || !isOwn(server) ? [] : cancellationCalls(props)),
   ];
 }
 
 /** The addresses and firewalls of the server as calls. */
 export function networkCalls(props: NetworkTabProps): readonly CalledOperation[] {
   const { server, publicIps, firewalls } = props;
+  if (!isOwn(server)) return [];
   const free = publicIps.find((ip) => ip.region === server.region && ip.attached_to === null);
   const firewall = firewalls.find(({ region }) => region === server.region);
   const [ip] = server.public_ips;
@@ -65,7 +67,7 @@ export function consoleCalls(props: ConsoleTabProps): readonly CalledOperation[]
   const [session] = props.consoleSessions;
   return [
     { operation: "listServerConsoleSessions", path },
-    ...(props.server.deletion === null
+    ...(props.server.deletion === null && isOwn(props.server)
       ? [{ operation: "resetServerPassword", path, body: {} } as const]
       : []),
     ...(session === undefined
@@ -78,6 +80,7 @@ export function consoleCalls(props: ConsoleTabProps): readonly CalledOperation[]
 export function settingsCalls(props: SettingsTabProps): readonly CalledOperation[] {
   const { server } = props;
   const path = pathOf(props);
+  if (!isOwn(server)) return [];
   return [
     { operation: "updateServer", path, body: { labels: server.labels } },
     ...(server.deletion === null

@@ -5,7 +5,7 @@ import { FormSeal, Status } from "../../layout/parts.tsx";
 import { keptForm, problemsOf, typedIn } from "../../refused-form.ts";
 import { DeleteRow } from "../../resources/delete-panel.tsx";
 import { actorName } from "../jobs/list-page.tsx";
-import { disabledReason } from "./disabled-reason.ts";
+import { disabledReason, isOwn } from "./disabled-reason.ts";
 import type { ServerTabProps, SettingsTabProps } from "./props.ts";
 import { RebuildRow } from "./rebuild-form.tsx";
 import { servers } from "./resource.ts";
@@ -14,7 +14,7 @@ import { servers } from "./resource.ts";
 export function DangerZone(props: SettingsTabProps) {
   const { view, server, refused, idempotencyKey } = props;
   const { messages, format } = view;
-  if (server.deletion !== null) return null;
+  if (server.deletion !== null || !isOwn(server)) return null;
   // A role without any of these permissions sees nothing.
   if (["server:update", "server:delete"].every((permission) => notAllowed(view, permission) !== null))
     return null;
@@ -115,42 +115,49 @@ export function PendingDeletion({ view, server, refused, idempotencyKey }: Serve
           {messages.servers.pendingBy(actorName(view, deletion.requested_by))}.
         </p>
       </div>
-      <Offered view={view} permission="server:delete">
-        <form method="post" action={`/servers/${server.id}/cancel-deletion`}>
-          <FormSeal view={view} idempotencyKey={`${idempotencyKey}-restore`} />
-          <ActionButton why={disabledReason(view, server, "cancel_deletion", "server:delete")} kind="primary">
-            {messages.servers.undo}
-          </ActionButton>
-        </form>
-      </Offered>
-      <Offered view={view} permission="server:purge">
-        <details class="confirm" open={refused?.of === "purge"}>
-          <summary class="button" data-kind="danger">
-            {messages.operations.purge}
-          </summary>
-          <form
-            id="purge"
-            method="post"
-            action={`/servers/${server.id}/purge`}
-            {...keptForm(refused, "purge")}
-          >
-            <FormSeal view={view} idempotencyKey={`${idempotencyKey}-purge`} />
-            <p class="hint">{messages.operations.purgeHint}</p>
-            {notPurgeable === null ? (
-              <ConfirmName
-                view={view}
-                id="purge-name"
-                name={server.name}
-                typed={typedIn(refused, "purge", "confirm_name", "")}
-                problems={problemsOf(refused, "purge").confirm_name}
-              />
-            ) : null}
-            <ActionButton why={notPurgeable} kind="danger">
-              {messages.operations.purge}
-            </ActionButton>
-          </form>
-        </details>
-      </Offered>
+      {isOwn(server) ? (
+        <>
+          <Offered view={view} permission="server:delete">
+            <form method="post" action={`/servers/${server.id}/cancel-deletion`}>
+              <FormSeal view={view} idempotencyKey={`${idempotencyKey}-restore`} />
+              <ActionButton
+                why={disabledReason(view, server, "cancel_deletion", "server:delete")}
+                kind="primary"
+              >
+                {messages.servers.undo}
+              </ActionButton>
+            </form>
+          </Offered>
+          <Offered view={view} permission="server:purge">
+            <details class="confirm" open={refused?.of === "purge"}>
+              <summary class="button" data-kind="danger">
+                {messages.operations.purge}
+              </summary>
+              <form
+                id="purge"
+                method="post"
+                action={`/servers/${server.id}/purge`}
+                {...keptForm(refused, "purge")}
+              >
+                <FormSeal view={view} idempotencyKey={`${idempotencyKey}-purge`} />
+                <p class="hint">{messages.operations.purgeHint}</p>
+                {notPurgeable === null ? (
+                  <ConfirmName
+                    view={view}
+                    id="purge-name"
+                    name={server.name}
+                    typed={typedIn(refused, "purge", "confirm_name", "")}
+                    problems={problemsOf(refused, "purge").confirm_name}
+                  />
+                ) : null}
+                <ActionButton why={notPurgeable} kind="danger">
+                  {messages.operations.purge}
+                </ActionButton>
+              </form>
+            </details>
+          </Offered>
+        </>
+      ) : null}
     </section>
   );
 }

@@ -4,6 +4,7 @@ import { ActionButton, Offered } from "../../layout/action-button.tsx";
 import { FormSeal, Status } from "../../layout/parts.tsx";
 import { attachmentTones } from "../firewalls/attachments-panel.tsx";
 import { subnetName } from "../firewalls/places.ts";
+import { isOwn } from "./disabled-reason.ts";
 import type { NetworkTabProps } from "./props.ts";
 
 type Attachment = Schemas["FirewallAttachment"];
@@ -28,7 +29,7 @@ export function ServerFirewalls(props: NetworkTabProps) {
       {attached.map(({ firewall, attachment }) => (
         <AttachedFirewall {...props} firewall={firewall} attachment={attachment} />
       ))}
-      {server.deletion === null ? (
+      {server.deletion === null && isOwn(server) ? (
         <Offered view={view} permission="firewall:update">
           <AttachFirewall {...props} attached={attached.map(({ firewall }) => firewall.id)} />
         </Offered>
@@ -42,6 +43,8 @@ function isMeant(attachment: Attachment, server: Schemas["Server"]): boolean {
   const { server_id, subnet_id, label_selector } = attachment;
   if (server_id !== null) return server_id === server.id;
   if (subnet_id !== null) return server.interfaces.some((nic) => nic.subnet_id === subnet_id);
+  // No selector means a managed server.
+  if (!isOwn(server)) return false;
   const parsed = parseLabelSelector(label_selector ?? "");
   return parsed.ok && selectorMatches(parsed.terms, server.labels);
 }
@@ -74,7 +77,7 @@ function AttachedFirewall(
               : text.ofServer.byLabels(label_selector ?? "")}
         </p>
       </div>
-      {server_id === null ? null : (
+      {server_id === null || !isOwn(server) ? null : (
         <Offered view={view} permission="firewall:update">
           <form method="post" action={`/servers/${server.id}/detach-firewall`}>
             <FormSeal view={view} idempotencyKey={`${idempotencyKey}-detach-${attachment.id}`} />

@@ -4,6 +4,7 @@ import { Status } from "../../layout/parts.tsx";
 import type { HeadedResource } from "../../resources/resource-page.tsx";
 import { OpenConsole } from "../consoles/open-part.tsx";
 import { headerCalls } from "./calls.ts";
+import { isOwn } from "./disabled-reason.ts";
 import { PowerMenu } from "./power-menu-part.tsx";
 import { servers } from "./resource.ts";
 import { serverTone } from "./status.ts";
@@ -15,7 +16,7 @@ export const headedServers: HeadedResource<Server> = {
   resource: servers,
   headOf(view, server, idempotencyKey) {
     const { messages } = view;
-    const mayUpdate = server.deletion === null && notAllowed(view, "server:update") === null;
+    const mayUpdate = isOwn(server) && server.deletion === null && notAllowed(view, "server:update") === null;
     const address = mainAddress(server);
     return {
       status: (
@@ -28,7 +29,8 @@ export const headedServers: HeadedResource<Server> = {
         ...(address === null
           ? []
           : [{ id: "server-address", label: messages.servers.mainAddress, text: address }]),
-        ...(address === null || server.image.os_family !== "linux"
+        // Nobody signs in to a managed server.
+        ...(address === null || server.image.os_family !== "linux" || !isOwn(server)
           ? []
           : [
               {
@@ -41,9 +43,11 @@ export const headedServers: HeadedResource<Server> = {
       calls: headerCalls(server),
       acts: (
         <>
-          <Offered view={view} permission="server:console">
-            <OpenConsole view={view} server={server} />
-          </Offered>
+          {isOwn(server) ? (
+            <Offered view={view} permission="server:console">
+              <OpenConsole view={view} server={server} />
+            </Offered>
+          ) : null}
           {view.session?.operator === true ? (
             <a class="button" href={`/operator/servers/${server.id}/lock`}>
               {messages.serverLock.link}

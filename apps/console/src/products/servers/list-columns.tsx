@@ -4,12 +4,14 @@ import { LabelTags } from "../../layout/labels.tsx";
 import type { Column, Columns } from "../../layout/list-table.tsx";
 import { CopyButton, Status, When } from "../../layout/parts.tsx";
 import type { View } from "../../layout/view.ts";
+import { managedText } from "./disabled-reason.ts";
 import { serverTone } from "./status.ts";
 
 type Server = Schemas["Server"];
 
 /** The column that names a server in the list: its name, whether it is protected, its labels. */
-export function serverName({ messages }: View): Column<Server> {
+export function serverName(view: View): Column<Server> {
+  const { messages } = view;
   return {
     label: messages.common.name,
     sort: "name",
@@ -24,6 +26,9 @@ export function serverName({ messages }: View): Column<Server> {
             <span class="visually-hidden">{messages.servers.protection}</span>
           </span>
         ) : null}
+        {server.managed_by === null ? null : (
+          <small class="hint as-of">{managedText(view, server.managed_by)}</small>
+        )}
         <LabelTags labels={server.labels} list="/servers" />
       </>
     ),

@@ -38,6 +38,15 @@ export function ServerFilters({ view, query, regions }: Props) {
           ))}
         </select>
       </label>
+      <label>
+        <span class="visually-hidden">{messages.servers.managedFilter.label}</span>
+        <select name="managed">
+          <option value="">{messages.servers.managedFilter.own}</option>
+          <option value="true" selected={query.managed}>
+            {messages.servers.managedFilter.managed}
+          </option>
+        </select>
+      </label>
     </ListFilters>
   );
 }

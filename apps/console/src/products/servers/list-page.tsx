@@ -52,7 +52,7 @@ export function ServerListPage(props: Props) {
       <ServerFilters view={view} query={query} regions={regions} />
       <SilentRegions view={view} regions={regions} />
       <ServerList {...props} />
-      <SelectionBar view={view} kind={selectedServers} items={props.servers.items} />
+      {query.managed ? null : <SelectionBar view={view} kind={selectedServers} items={props.servers.items} />}
     </Shell>
   );
 }
@@ -88,7 +88,7 @@ function ServerList({ view, query, servers: found, selectorProblem }: Props) {
             columns={serverColumns(view)}
             sorted={{ page: "/servers", parameters, sort: query.sort }}
             row={({ id, status }) => ({ id, "data-tone": serverTone(status) })}
-            {...selectColumn(view, selectedServers)}
+            {...(query.managed ? {} : selectColumn(view, selectedServers))}
             acts={{
               head: <span class="visually-hidden">{messages.rowMenu.title}</span>,
               class: "row-more",

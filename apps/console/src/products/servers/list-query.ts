@@ -13,6 +13,8 @@ export const serverFilters = ["hostname", "region", "labels"] as const;
 /** The filters in the list's address. */
 export type ServerListQuery = ListQuery<(typeof regionSorts)[number]> & {
   readonly status: readonly Schemas["ServerStatus"][];
+  /** Those that load balancers and clusters run on, instead of the others. */
+  readonly managed: boolean;
 };
 
 /** Reads the address; invalid values are ignored. */
@@ -20,6 +22,7 @@ export function readServerListQuery(address: URLSearchParams): ServerListQuery {
   return {
     ...readListQuery(address, serverFilters, regionSorts),
     status: serverStatuses.filter((status) => address.getAll("status").includes(status)),
+    managed: address.get("managed") === "true",
   };
 }
 
@@ -27,9 +30,10 @@ export function readServerListQuery(address: URLSearchParams): ServerListQuery {
 export function serverListParameters(query: ServerListQuery): URLSearchParams {
   const parameters = listParameters(query);
   for (const status of query.status) parameters.append("status", status);
+  if (query.managed) parameters.set("managed", "true");
   return parameters;
 }
 
 export function isServerListNarrowed(query: ServerListQuery): boolean {
-  return isNarrowed(query) || query.status.length > 0;
+  return isNarrowed(query) || query.status.length > 0 || query.managed;
 }

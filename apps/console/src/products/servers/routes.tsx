@@ -27,6 +27,7 @@ export function serverRoutes(services: ConsoleServices): Hono<ConsoleEnv> {
               ...listRequestParameters(query, rowsOf(view.lists, "servers")),
               sort: query.sort,
               ...(query.status.length === 0 ? {} : { status: [...query.status] }),
+              ...(query.managed ? { managed: true } : {}),
             },
           },
         }),

@@ -2,7 +2,7 @@ import type { Schemas } from "@kule/contract/schemas";
 import { notAllowed } from "../../layout/action-button.tsx";
 import { Icon } from "../../layout/icons.tsx";
 import type { View } from "../../layout/view.ts";
-import { disabledReason, type ServerActionName } from "./disabled-reason.ts";
+import { disabledReason, isOwn, type ServerActionName } from "./disabled-reason.ts";
 import { type SelectedServerAction, selectedServerActions } from "./selected.tsx";
 
 type Server = Schemas["Server"];
@@ -20,6 +20,7 @@ const powerActs = ["start", "shutdown", "reboot", "stop"] as const;
 /** The most common actions of one server, in its row. Each links to the page with its form. */
 export function RowMenu({ view, server }: { readonly view: View; readonly server: Server }) {
   const { rowMenu: text } = view.messages;
+  if (!isOwn(server)) return null;
   const offered = actsOf(view, server).filter(({ permission }) => notAllowed(view, permission) === null);
   if (offered.length === 0) return null;
   const acts = offered.map((act) => ({

@@ -18,7 +18,7 @@ import { ServerAddresses } from "./addresses-panel.tsx";
 import { consoleCalls, networkCalls, overviewCalls, settingsCalls } from "./calls.ts";
 import { RenameServer } from "./change-name-form.tsx";
 import { DangerZone, PendingDeletion } from "./danger-panel.tsx";
-import { disabledReason } from "./disabled-reason.ts";
+import { disabledReason, isOwn, managedText } from "./disabled-reason.ts";
 import { ServerFacts } from "./facts-panel.tsx";
 import { ServerFirewalls } from "./firewalls-panel.tsx";
 import { headedServers } from "./head-part.tsx";
@@ -84,17 +84,19 @@ export function ConsolePage(props: ConsoleTabProps) {
   const text = view.messages.consoles;
   return (
     <ServerPage {...props} tab="console" calls={consoleCalls(props)}>
-      <Offered view={view} permission="server:console">
-        <section class="panel" aria-labelledby="open-title">
-          <div class="panel-head">
-            <h2 id="open-title">{text.open}</h2>
-            <OpenConsole view={view} server={server} />
-          </div>
-          <p class="hint">{text.openHint}</p>
-        </section>
-      </Offered>
+      {isOwn(server) ? (
+        <Offered view={view} permission="server:console">
+          <section class="panel" aria-labelledby="open-title">
+            <div class="panel-head">
+              <h2 id="open-title">{text.open}</h2>
+              <OpenConsole view={view} server={server} />
+            </div>
+            <p class="hint">{text.openHint}</p>
+          </section>
+        </Offered>
+      ) : null}
       <ConsoleSessions {...props} />
-      {server.deletion === null ? (
+      {server.deletion === null && isOwn(server) ? (
         <Offered view={view} permission="server:password_reset">
           <PasswordPanel {...props} />
         </Offered>
@@ -109,7 +111,7 @@ export function SettingsPage(props: SettingsTabProps) {
   return (
     <ServerPage {...props} tab="settings" calls={settingsCalls(props)}>
       <PendingDeletion {...props} />
-      {server.deletion === null ? (
+      {server.deletion === null && isOwn(server) ? (
         <Offered view={view} permission="server:update">
           <RenameServer {...props} />
         </Offered>
@@ -119,6 +121,7 @@ export function SettingsPage(props: SettingsTabProps) {
         resource={servers}
         item={server}
         why={disabledReason(view, server, "update", "server:update")}
+        isOffered={isOwn(server)}
         form={props.refused}
         idempotencyKey={props.idempotencyKey}
       />
@@ -154,6 +157,11 @@ function ServerPage(
         ...(followsJob === undefined ? {} : { followsJob }),
       }}
     >
+      {server.managed_by === null ? null : (
+        <Banner kind="notice">
+          {managedText(view, server.managed_by)} {view.messages.servers.managedHint}
+        </Banner>
+      )}
       {server.locked === null ? null : (
         <Banner kind="warning">{view.messages.operations.locked(server.locked.reason)}</Banner>
       )}

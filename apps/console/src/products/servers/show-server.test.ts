@@ -68,6 +68,32 @@ test("a member can set protection, and sees why it cannot be removed", async () 
   expect(await ada.page(`${page}/settings`)).not.toContain(missing);
 });
 
+test("a managed server names its owner, and offers nothing that changes it", async () => {
+  await world.real.sql(
+    `update server set managed_by_type = 'load_balancer', managed_by_id = 'lb_06ex2v3m8n4k6q1r5s7t9w0y2z',
+                       managed_by_name = 'front' where id = $1`,
+    [id],
+  );
+  const offered = /<form[^>]*action="\/servers\/srv_|href="[^"]*\/(resize|console)"|id="(danger|rename)"/;
+  for (const tab of ["", "/network", "/console-sessions", "/settings"]) {
+    const shown = await ada.page(page + tab);
+    expect(shown).toContain("Managed by load balancer front. It is changed there.");
+    expect(shown).not.toMatch(offered);
+  }
+  expect(await ada.page(`/servers/${world.facts.servers["web-2"]}/settings`)).toMatch(offered);
+  const refused = await ada.submit("/servers", `${page}/power`, { action: "reboot" });
+  expect([refused.status, (await refused.text()).includes("managed by the load balancer front")]).toEqual([
+    409,
+    true,
+  ]);
+  const own = await ada.page("/servers");
+  const web2 = `open-${world.facts.servers["web-2"]}`;
+  expect([own.includes(`open-${id}`), own.includes(web2)]).toEqual([false, true]);
+  const managed = await ada.page("/servers?managed=true");
+  expect(managed).toContain("Managed by load balancer front.");
+  expect([managed.includes(web2), managed.includes(`acts-${id}`)]).toEqual([false, false]);
+});
+
 test("an unknown server is a 404 with a link to the list", async () => {
   const response = await ada.get("/servers/srv_nothing");
   expect(response.status).toBe(404);
