@@ -97,7 +97,7 @@ test("a search reads the rows of the one organisation, by an index", async () =>
     const { rows } = await inTransaction(db, async (tx) => {
       await sql`set local enable_seqscan = off; set local enable_sort = off`.execute(tx);
       return sql<{ "QUERY PLAN": string }>`explain select id from ${sql.table(table)}
-        where organisation_id = ${tenant.id} and ${condition} ${sql.raw(table === "server" ? "and deleted_at is null" : "")} order by created_at desc, id desc limit 7`.execute(
+        where organisation_id = ${tenant.id} and ${condition} ${sql.raw(table === "server" ? "and deleted_at is null and managed_by_type is null" : "")} order by created_at desc, id desc limit 7`.execute(
         tx,
       );
     });

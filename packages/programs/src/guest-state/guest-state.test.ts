@@ -4,6 +4,7 @@ import { readdirSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, describe, expect, test } from "vitest";
 import { Failed, RetryLater } from "../errors.ts";
+import { bring, isBrought, stateOf } from "../testing/killed-guest-state.ts";
 import { noEffect, StateGuest } from "../testing/state-guest.ts";
 import { type Bundle, bundleName, type GuestState, renderBundle } from "./bundle.ts";
 import { applyGuestState, observeGuestState, planGuestState, sendGuestState } from "./guest-state.ts";
@@ -17,31 +18,6 @@ function newGuest(): StateGuest {
   const guest = new StateGuest();
   guests.push(guest);
   return guest;
-}
-
-function stateOf(generation: number, more: Partial<GuestState> = {}): GuestState {
-  return {
-    generation,
-    files: [
-      { path: "app/config", mode: 0o644, content: `generation ${generation}\n` },
-      { path: "app/key.pem", mode: 0o600, content: "swordfish" },
-    ],
-    validate: ["test", "-s", "app/config"],
-    units: [{ name: "app.service", change: "reload" }],
-    check: ["grep", "-q", `generation ${generation}`, "app/config"],
-    ...more,
-  };
-}
-
-/** What a program does: look, plan, apply, look again. */
-async function bring(guest: StateGuest, bundle: Bundle): Promise<void> {
-  for (const step of planGuestState(bundle, await observeGuestState(guest, noEffect)))
-    if (step === "send-state") await sendGuestState(guest, bundle, noEffect);
-    else await applyGuestState(guest, bundle, noEffect);
-}
-
-async function isBrought(guest: StateGuest, bundle: Bundle): Promise<boolean> {
-  return planGuestState(bundle, await observeGuestState(guest, noEffect)).length === 0;
 }
 
 describe("A state of a guest", () => {
@@ -104,7 +80,7 @@ describe("A state of a guest", () => {
 
   test("replaces the one before, of which nothing is left", async () => {
     const guest = newGuest();
-    for (const generation of [1, 2, 5]) await bring(guest, renderBundle(stateOf(generation)));
+    for (const generation of [1, 5]) await bring(guest, renderBundle(stateOf(generation)));
     expect(guest.read("app/config")).toBe("generation 5\n");
     expect(readdirSync(join(guest.directory, "root/states"))).toHaveLength(1);
     expect(readdirSync(join(guest.directory, "root/incoming"))).toEqual([]);
@@ -139,10 +115,6 @@ describe("A state of a guest", () => {
     expect(guest.read("app/config")).toBe("generation 1\n");
     expect(await isBrought(guest, before)).toBe(true);
     expect(guest.units().at(-1)).toBe("reload-or-restart app.service");
-    // And a later one that is in order replaces both.
-    const next = renderBundle(stateOf(3));
-    await bring(guest, next);
-    expect(await isBrought(guest, next)).toBe(true);
   });
 
   test("whose check fails later is put in force again", async () => {
@@ -197,41 +169,4 @@ describe("A state of a guest", () => {
     expect([listed.status, listed.stderr]).toEqual([0, ""]);
     expect(listed.stdout.match(/files\/(empty|bytes)|validate|activate|check/g)).toHaveLength(5);
   });
-});
-
-test("Killed before any program of the script, a guest has its old state or the new one, and the same call again finishes", {
-  timeout: 240_000,
-}, async () => {
-  const guest = newGuest();
-  const texts = new Map<string | null, string>();
-  const bundleOf = (generation: number) => {
-    const bundle = renderBundle(stateOf(generation));
-    texts.set(bundleName(bundle), `generation ${generation}\n`);
-    return bundle;
-  };
-  let before = bundleOf(1);
-  await bring(guest, before);
-  let isKilled = true;
-  for (let killBefore = 0; isKilled; killBefore += 1) {
-    const next = bundleOf(killBefore + 2);
-    guest.killBefore = killBefore;
-    isKilled = await bring(guest, next).then(
-      () => false,
-      (error: unknown) => {
-        if (!(error instanceof RetryLater)) throw error;
-        return true;
-      },
-    );
-    guest.killBefore = null;
-    const { current } = await observeGuestState(guest, noEffect);
-    expect([bundleName(before), bundleName(next)], `killed before program ${killBefore}`).toContain(current);
-    expect(guest.read("app/config"), `killed before program ${killBefore}`).toBe(texts.get(current));
-    await bring(guest, next);
-    expect(await isBrought(guest, next), `killed before program ${killBefore}`).toBe(true);
-    before = next;
-  }
-  expect(texts.size).toBeGreaterThan(15);
-  // Nothing of the others is left in the end.
-  await bring(guest, bundleOf(1_000));
-  expect(readdirSync(join(guest.directory, "root/states"))).toHaveLength(1);
 });

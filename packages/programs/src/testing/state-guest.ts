@@ -6,10 +6,9 @@ import type { GuestCommand, GuestEnd } from "@kule/proxmox/guest-agent";
 import type { EffectContext, Owner } from "@kule/proxmox/hypervisor";
 import type { GuestOf } from "../guest-state/guest-state.ts";
 
-const script = readFileSync(
-  resolve(import.meta.dirname, "../../../../infra/images/guest-state/kule-state"),
-  "utf8",
-);
+/** From the root of the tree. */
+export const stateScript = "infra/images/guest-state/kule-state";
+const source = readFileSync(resolve(import.meta.dirname, "../../../..", stateScript), "utf8");
 /** The programs with which the script changes something: each call is a boundary at which it can be killed. */
 const programs = ["chmod", "head", "ln", "mkdir", "mv", "rm", "tar", "timeout", "touch", "truncate"];
 
@@ -37,13 +36,17 @@ export class StateGuest implements GuestOf {
   /** The script and everything that it has begun is killed before its program of this number, from 0. */
   killBefore: number | null = null;
 
-  constructor() {
+  /**
+   * @param isKillable its programs are counted, which makes each call slower
+   * @param script another text of the script
+   */
+  constructor(isKillable = false, script = source) {
     mkdirSync(join(this.directory, "bin"));
     const bin = join(this.directory, "bin");
     this.#write("bin/systemctl", `#!/bin/sh\necho "$@" >> ${this.directory}/systemctl.log\n`);
     // Nothing here loses power, and a busy disk would make each call wait.
     this.#write("bin/sync", "#!/bin/sh\n");
-    for (const name of programs)
+    for (const name of isKillable ? programs : [])
       this.#write(
         `bin/${name}`,
         [
