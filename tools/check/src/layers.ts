@@ -16,6 +16,7 @@ const mayUse: Record<string, readonly string[]> = {
   "@kule/database": [],
   "@kule/postgres": [],
   "@kule/crash-points": [],
+  "@kule/guest-images": [],
   "@kule/invariants": [],
   "@kule/programs": [
     "@kule/contract",
