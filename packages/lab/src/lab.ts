@@ -9,6 +9,8 @@ import { apiServer } from "./http/server.ts";
 import { type JournalEntry, readJournal } from "./journal.ts";
 import { pveum } from "./node-commands/pveum.ts";
 import { PortTaken } from "./port-taken.ts";
+import { RealGuests } from "./real-guests/real-guests.ts";
+import { RealImageFault, realImages } from "./real-guests/real-images.ts";
 import { makeRegion, type Region } from "./region.ts";
 import { type Runtime, systemRuntime } from "./runtime.ts";
 import type { ProxmoxVersion } from "./schema/api-schema.ts";
@@ -44,7 +46,11 @@ export interface LabOptions {
    * machines have no network at all.
    */
   readonly wires?: Internet;
-  /** Why there are none, for a person who tries the network at a machine's console. */
+  /**
+   * Folders of root file systems by the names of templates: servers cloned from these really boot. They need wires.
+   */
+  readonly realGuests?: Readonly<Record<string, string>>;
+  /** Why there are no wires, for a person who tries the network at a machine's console. */
   readonly withoutWires?: string;
   /**
    * Rules of nft that the nodes have in addition to their firewall, where there are wires; none when absent.
@@ -139,7 +145,8 @@ export async function startLab(options: LabOptions): Promise<Lab> {
   const boots = store.get("meta", "meta")?.boots ?? 0;
   const runtime = options.runtime ?? systemRuntime(timeScale, seed + boots * 7919, skewMs);
   const fresh = store.empty;
-  const region = makeRegion(runtime, store, version, options.withoutWires);
+  const images = realImages(options.realGuests ?? {});
+  const region = makeRegion(runtime, store, version, options.withoutWires, images);
   if (fresh) seedRegion(region, options.size, options.agentGrant);
   else refreshRoles(region);
   countBoot(region);
@@ -152,11 +159,16 @@ export async function startLab(options: LabOptions): Promise<Lab> {
   const wires =
     options.wires === undefined ? undefined : await Wires.lay(region, options.wires, options.nodeRules);
   region.wires = wires ?? null;
+  if (images.length > 0) {
+    if (wires === undefined) throw new RealImageFault("real guests need wires");
+    region.realGuests = await RealGuests.start(region, wires, dataDir, images);
+  }
   const control =
     options.controlPort === undefined ? undefined : controlServer(region, world, faults, dataDir);
   const closeAll = async (): Promise<void> => {
     region.rrd.stop();
     await edge?.stop();
+    await region.realGuests?.end();
     await wires?.end();
     for (const task of region.live.values()) task.kill();
     store.close();

@@ -3,6 +3,7 @@ import { readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { startLab } from "./lab.ts";
 import { PortTaken } from "./port-taken.ts";
+import { probeRealGuests } from "./real-guests/probe-real-guests.ts";
 import type { ProxmoxVersion } from "./schema/api-schema.ts";
 import type { EdgeMachine } from "./wires/edge-machine.ts";
 import { readInternet } from "./wires/internet.ts";
@@ -40,6 +41,11 @@ const withoutWires = wanted === "off" ? "KULE_LAB_WIRES is off" : await probeWir
 if (wanted === "on" && withoutWires !== undefined) fail(`KULE_LAB_WIRES=on: ${withoutWires}`);
 const internet = readInternet(process.env.KULE_LAB_INTERNET);
 if (typeof internet === "string") fail(`KULE_LAB_INTERNET: ${internet}`);
+const realGuests = rootsOf(process.env.KULE_LAB_REAL_GUESTS ?? "");
+if (realGuests !== undefined) {
+  const reason = withoutWires ?? (await probeRealGuests());
+  if (reason !== undefined) fail(`KULE_LAB_REAL_GUESTS: ${reason}`);
+}
 const nodeRules = rulesOf(process.env.KULE_LAB_NODE_RULES ?? "");
 
 function rulesOf(file: string): string {
@@ -48,6 +54,23 @@ function rulesOf(file: string): string {
   } catch (error) {
     return fail(`KULE_LAB_NODE_RULES: ${error instanceof Error ? error.message : error}`);
   }
+}
+
+/** Folders by the names of templates, as JSON. */
+function rootsOf(text: string): Readonly<Record<string, string>> | undefined {
+  if (text === "") return undefined;
+  try {
+    const roots: unknown = JSON.parse(text);
+    if (
+      typeof roots === "object" &&
+      roots !== null &&
+      Object.values(roots).every((root) => typeof root === "string")
+    )
+      return roots as Record<string, string>;
+  } catch {
+    // The same text as for another shape.
+  }
+  return fail(`KULE_LAB_REAL_GUESTS is JSON such as {"debian-12":"/path/of/a/root"}`);
 }
 
 /** Without secrets: the key is named by its file. */
@@ -64,6 +87,7 @@ try {
     version,
     seed,
     size,
+    ...(realGuests === undefined ? {} : { realGuests }),
     ...(controlPort < 0 ? {} : { controlPort }),
     ...(withoutWires === undefined ? { wires: internet, edgePort, nodeRules } : { withoutWires }),
   });

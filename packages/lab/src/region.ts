@@ -2,6 +2,8 @@ import { makePermissions, type Permissions } from "./access/permissions.ts";
 import { failure } from "./api-error.ts";
 import type { ClusterDocument, NodeDocument, StorageDocument, VmDocument } from "./documents.ts";
 import { type Locks, makeLocks } from "./locks.ts";
+import type { RealGuests } from "./real-guests/real-guests.ts";
+import type { RealImage } from "./real-guests/real-images.ts";
 import { makeRrd, type Rrd } from "./rrd.ts";
 import type { Runtime } from "./runtime.ts";
 import { type ApiSchema, apiSchema, type ProxmoxVersion } from "./schema/api-schema.ts";
@@ -26,7 +28,11 @@ export interface Region {
   readonly daemons: Map<string, { busy: number; readonly waiting: (() => void)[] }>;
   /** The network between the machines; null in a lab that has none. Set once, when it has been built. */
   wires: Wires | null;
-  /** Why there is none, for people who try it. */
+  /** Systems of templates whose guests really boot. */
+  readonly realImages: readonly RealImage[];
+  /** Those guests; null in a lab that has none. Set once, after the network. */
+  realGuests: RealGuests | null;
+  /** Why there is no network, for people who try it. */
   readonly withoutWires: string;
 }
 
@@ -35,6 +41,7 @@ export function makeRegion(
   store: Store,
   version: ProxmoxVersion,
   withoutWires = "it was started without wires",
+  realImages: readonly RealImage[] = [],
 ): Region {
   return {
     runtime,
@@ -47,6 +54,8 @@ export function makeRegion(
     taskFaults: makeTaskFaults(),
     live: new Map(),
     wires: null,
+    realImages,
+    realGuests: null,
     withoutWires,
     daemons: new Map(),
   };

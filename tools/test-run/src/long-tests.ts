@@ -30,6 +30,12 @@ export const LONG_TESTS: Readonly<Record<string, string>> = {
     "runs the whole conformance suite once for each endpoint that differs",
   "packages/testing/src/packets/lab-wires.test.ts":
     "real packets between the lab's machines, and silence that has to be waited for",
+  "packages/testing/src/real-guests/guest-isolation.test.ts":
+    "boots two Linux systems and tries the ways out of them",
+  "packages/testing/src/real-guests/guest-life.test.ts":
+    "boots a Linux system ten times, as each way to switch it on and off does",
+  "packages/testing/src/real-guests/killed-lab.test.ts":
+    "kills labs whose guests have booted, and starts them again",
   "packages/testing/src/world-check/database-checks.test.ts":
     "all invariants against each of 220 planted faults",
   "tools/check/src/planted-violations.test.ts":

@@ -3,12 +3,13 @@ import type { Region } from "../region.ts";
 import { isWindows } from "../vm/cloud-init.ts";
 import { DesktopGuest } from "./desktop-guest.ts";
 import { SerialGuest } from "./serial-guest.ts";
+import type { SerialPort } from "./serial-port.ts";
 
 /** The guest systems that were viewed, by the QEMU process they run in. */
 interface Guest {
   readonly pid: number;
   bootAt: number;
-  readonly serial: SerialGuest | null;
+  readonly serial: SerialPort | null;
   readonly desktop: DesktopGuest;
   /** Called when QEMU ends. */
   readonly onEnd: Set<() => void>;
@@ -57,12 +58,16 @@ export function guestOf(region: Region, vmid: number): Guest | undefined {
   const vm = region.store.get("vm", String(vmid));
   if (vm?.process == null) return undefined;
   const { pid, guestBootAt } = vm.process;
+  const isReal = region.realGuests?.isReal(vm) === true;
+  const real = region.realGuests?.machine(vmid);
+  // It is on, and its serial line is not there yet.
+  if (isReal && real === undefined) return undefined;
   const age = (region.runtime.nowMs() - guestBootAt) / 1000;
   const hasBooted = age > BOOTED_SECONDS * region.runtime.timeScale;
   const guest: Guest = {
     pid,
     bootAt: guestBootAt,
-    serial: isWindows(vm.config) ? null : new SerialGuest(region, vmid, hasBooted),
+    serial: isWindows(vm.config) ? null : (real?.serial ?? new SerialGuest(region, vmid, hasBooted)),
     desktop: new DesktopGuest(region, vmid, hasBooted),
     onEnd: new Set(),
   };

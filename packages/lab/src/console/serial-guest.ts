@@ -6,6 +6,7 @@ import { powerOffFromInside, restartFromInside } from "./guest-power.ts";
 import { LineEditor } from "./line-editor.ts";
 import type { NetworkCommand } from "./network-commands.ts";
 import { type NetworkRun, runOnNetwork } from "./network-run.ts";
+import type { SerialPort } from "./serial-port.ts";
 import { type Afterwards, type Machine, type Output, Shell } from "./shell.ts";
 
 /** Input during a command waits for its end, up to this many characters. */
@@ -49,7 +50,7 @@ const BOOT: readonly (readonly [seconds: number, text: (vm: VmDocument) => strin
  * A Linux on a serial line, from its boot to its end. It continues without a client, and its output is lost
  * then.
  */
-export class SerialGuest {
+export class SerialGuest implements SerialPort {
   readonly #region: Region;
   readonly #vmid: number;
   readonly #editor: LineEditor;

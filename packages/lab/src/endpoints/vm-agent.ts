@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { badParameters, failure } from "../api-error.ts";
-import { type Call, flag, type Handlers, number, required, text } from "../call.ts";
+import { type Call, flag, type Handler, type Handlers, number, required, text } from "../call.ts";
 import type { GuestMemory, VmDocument } from "../documents.ts";
 import { seconds } from "../durations.ts";
 import { type Region, vmOn } from "../region.ts";
@@ -8,6 +8,7 @@ import { isWindows } from "../vm/cloud-init.ts";
 import { guestInterfaces, requireAgent } from "../vm/guest.ts";
 import { runNetworkCommand } from "../vm/guest-network.ts";
 import { cryptSalt, sha256Crypt } from "../vm/sha256-crypt.ts";
+import { realAgent } from "./real-agent-calls.ts";
 
 interface GuestProcess {
   readonly exitcode: number;
@@ -161,24 +162,48 @@ function setPassword(call: Call): unknown {
   return { result: {} };
 }
 
+const REFUSED = (command: string) => failure(`Agent error: The command ${command} has not been found`);
+
+/** What a real agent answers, or else the simulated one. */
+const either =
+  (command: string, simulated: (call: Call) => unknown): Handler =>
+  async (call) =>
+    (await (await realAgent(call))?.simple(command)) ?? simulated(call);
+
+/** A simulated agent has not this command. */
+const missing =
+  (command: string) =>
+  (call: Call): never => {
+    guestOf(call);
+    throw REFUSED(command);
+  };
+
 export const vmAgentHandlers: Handlers = {
   "GET /nodes/{node}/qemu/{vmid}/agent": (call) => {
     vmOn(call.region, call.node, required(call, "vmid"));
     return [
       "exec",
       "exec-status",
+      "file-read",
+      "file-write",
+      "get-fsinfo",
       "get-host-name",
       "get-osinfo",
+      "get-time",
+      "get-timezone",
+      "get-users",
+      "get-vcpus",
+      "info",
       "network-get-interfaces",
       "ping",
       "set-user-password",
     ].map((name) => ({ name }));
   },
-  "POST /nodes/{node}/qemu/{vmid}/agent/ping": (call) => {
+  "POST /nodes/{node}/qemu/{vmid}/agent/ping": either("guest-ping", (call) => {
     guestOf(call);
     return { result: {} };
-  },
-  "GET /nodes/{node}/qemu/{vmid}/agent/info": (call) => {
+  }),
+  "GET /nodes/{node}/qemu/{vmid}/agent/info": either("guest-info", (call) => {
     guestOf(call);
     return {
       result: {
@@ -186,19 +211,36 @@ export const vmAgentHandlers: Handlers = {
         supported_commands: [{ name: "guest-ping", enabled: true, "success-response": true }],
       },
     };
-  },
-  "GET /nodes/{node}/qemu/{vmid}/agent/get-osinfo": osInfo,
-  "GET /nodes/{node}/qemu/{vmid}/agent/get-host-name": (call) => ({
+  }),
+  "GET /nodes/{node}/qemu/{vmid}/agent/get-osinfo": either("guest-get-osinfo", osInfo),
+  "GET /nodes/{node}/qemu/{vmid}/agent/get-host-name": either("guest-get-host-name", (call) => ({
     result: { "host-name": hostnameIn(guestOf(call)) },
-  }),
-  "GET /nodes/{node}/qemu/{vmid}/agent/network-get-interfaces": (call) => ({
-    result: guestInterfaces(guestOf(call)),
-  }),
-  "POST /nodes/{node}/qemu/{vmid}/agent/exec": exec,
-  "GET /nodes/{node}/qemu/{vmid}/agent/exec-status": execStatus,
-  "POST /nodes/{node}/qemu/{vmid}/agent/set-user-password": (call) => {
+  })),
+  "GET /nodes/{node}/qemu/{vmid}/agent/network-get-interfaces": either(
+    "guest-network-get-interfaces",
+    (call) => ({ result: guestInterfaces(guestOf(call)) }),
+  ),
+  ...Object.fromEntries(
+    ["fsinfo", "time", "timezone", "users", "vcpus"].map((name) => [
+      `GET /nodes/{node}/qemu/{vmid}/agent/get-${name}`,
+      either(`guest-get-${name}`, missing(`guest-get-${name}`)),
+    ]),
+  ),
+  "POST /nodes/{node}/qemu/{vmid}/agent/exec": async (call) =>
+    (await (await realAgent(call))?.exec(call)) ?? exec(call),
+  "GET /nodes/{node}/qemu/{vmid}/agent/exec-status": async (call) =>
+    (await (await realAgent(call))?.execStatus(call)) ?? execStatus(call),
+  "GET /nodes/{node}/qemu/{vmid}/agent/file-read": async (call) => {
+    const agent = await realAgent(call);
+    return agent === null ? missing("guest-file-read")(call) : await agent.fileRead(call);
+  },
+  "POST /nodes/{node}/qemu/{vmid}/agent/file-write": async (call) => {
+    const agent = await realAgent(call);
+    return agent === null ? missing("guest-file-write")(call) : await agent.fileWrite(call);
+  },
+  "POST /nodes/{node}/qemu/{vmid}/agent/set-user-password": async (call) => {
     if (required(call, "password").length < 5)
       throw badParameters({ password: "value must be at least 5 characters long" });
-    return setPassword(call);
+    return (await (await realAgent(call))?.setPassword(call)) ?? setPassword(call);
   },
 };

@@ -44,6 +44,7 @@ export async function startVm(region: Region, worker: Worker, node: string, vmid
   worker.commit({ op: "vm-started", vmid, detail: { pid: process.pid, instance } }, [
     ["vm", String(vmid), started],
   ]);
+  await region.realGuests?.settled(vmid);
 }
 
 function stopNow(region: Region, worker: Worker, vmid: number, how: string): void {
@@ -108,6 +109,7 @@ function stop(call: Call): string {
       await worker.stage("stop");
       await worker.wait(seconds.stop);
       stopNow(region, worker, vmid, "stop");
+      await region.realGuests?.settled(vmid);
     });
   });
 }
@@ -120,6 +122,8 @@ async function powerDown(
   timeoutSeconds: number,
   force: boolean,
 ): Promise<void> {
+  if (region.realGuests?.isReal(vm) === true)
+    return await powerDownReal(region, worker, vm, timeoutSeconds, force);
   const deaf = region.taskFaults.unresponsiveGuests.has(vm.vmid);
   const needed = deaf ? Number.POSITIVE_INFINITY : seconds.guestShutdown;
   // The agent when it is enabled and answers, ACPI otherwise; a shutdown takes the same time with both here.
@@ -134,6 +138,33 @@ async function powerDown(
   worker.log("VM still running - terminating now with SIGTERM");
   await worker.wait(seconds.stop);
   stopNow(region, worker, vm.vmid, "forced-stop");
+}
+
+/** A guest that really runs takes its own time, in real seconds. */
+async function powerDownReal(
+  region: Region,
+  worker: Worker,
+  vm: VmDocument,
+  timeoutSeconds: number,
+  force: boolean,
+): Promise<void> {
+  const { realGuests } = region;
+  if (realGuests === null) return;
+  const { vmid } = vm;
+  await worker.stage("powerdown");
+  await realGuests.settled(vmid).catch(() => {});
+  const isOff = await Promise.race([
+    worker.untilKilled(),
+    realGuests.powersOff(vmid, timeoutSeconds * 1000, async (machine) => {
+      if (region.taskFaults.unresponsiveGuests.has(vmid)) return;
+      const asked = await machine.pressPowerButton();
+      worker.log(asked === "agent" ? "guest agent: shutdown requested" : "ACPI: powerdown requested");
+    }),
+  ]);
+  if (!isOff && !force) throw new Error("VM quit/powerdown failed - got timeout");
+  if (!isOff) worker.log("VM still running - terminating now with SIGTERM");
+  stopNow(region, worker, vmid, isOff ? "shutdown" : "forced-stop");
+  await realGuests.settled(vmid);
 }
 
 function shutdown(call: Call): string {
@@ -153,6 +184,7 @@ function shutdown(call: Call): string {
       if (paused) {
         await worker.wait(seconds.stop);
         stopNow(region, worker, vmid, "stop");
+        await region.realGuests?.settled(vmid);
         return;
       }
       await powerDown(region, worker, vm, timeout, force);
@@ -211,6 +243,7 @@ function processTask(
       // The guest starts again, with the present content of its drive.
       const after = process.guestBootAt === vm.process.guestBootAt ? changed : bootGuest(changed);
       worker.commit({ op, vmid }, [["vm", String(vmid), after]]);
+      await region.realGuests?.settled(vmid);
     });
   });
 }

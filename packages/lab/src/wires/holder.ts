@@ -1,12 +1,14 @@
 import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { mkdirSync } from "node:fs";
 import { promisify } from "node:util";
+import { GUESTS_FOLDER } from "../real-guests/guest-scripts.ts";
 
 const run = promisify(execFile);
 
 /** Namespaces of its own; the kernel's bridges show their packets to the firewall, as on a Proxmox VE node. */
 const PREPARE = `
 mount -t tmpfs none /run/netns
+mount -t tmpfs -o mode=755 none ${GUESTS_FOLDER}
 ip link set dev lo up
 # A node has a way to everywhere: without one the kernel refuses to send a refusal.
 ip route add default dev lo
@@ -19,6 +21,10 @@ echo 1 > /proc/sys/net/bridge/bridge-nf-call-ip6tables
 echo 0 > /proc/sys/net/bridge/bridge-nf-filter-vlan-tagged
 ip link del dev probe
 `;
+
+const NAMESPACES = ["--net", "--mount", "--pid", "--fork", "--kill-child=SIGKILL"];
+/** The first process of its namespace: with it everything ends that runs inside, whatever has become of its parent. */
+const HOLD = "echo ready; trap '' CHLD; exec cat";
 
 /** A command of the wires that failed, with its own error text. */
 export class WiresFailed extends Error {}
@@ -37,8 +43,8 @@ export class Holder {
   /** @throws WiresFailed where the machine does not allow it */
   static async start(): Promise<Holder> {
     // The mount point is the machine's; what is mounted there is seen by the holder alone.
-    mkdirSync("/run/netns", { recursive: true });
-    const child = spawn("unshare", ["--net", "--mount", "sh", "-ec", `${PREPARE}\necho ready\nexec cat`], {
+    for (const folder of ["/run/netns", GUESTS_FOLDER]) mkdirSync(folder, { recursive: true });
+    const child = spawn("unshare", [...NAMESPACES, "sh", "-ec", `${PREPARE}\n${HOLD}`], {
       stdio: ["pipe", "pipe", "pipe"],
     });
     let complaint = "";
@@ -61,10 +67,27 @@ export class Holder {
     return namespace === undefined ? words : [...words, "ip", "netns", "exec", namespace];
   }
 
+  /**
+   * The prefix of a command that ends with the holder at the latest. What is started is a child of the process
+   * that the caller gets: a signal to that one does not reach it.
+   */
+  inside(): readonly string[] {
+    return [...this.enter(), `--pid=/proc/${this.#process.pid}/ns/pid_for_children`];
+  }
+
+  /** A path of the holder's own mounts, for the lab's process. */
+  path(inside: string): string {
+    return `/proc/${this.#process.pid}/root${inside}`;
+  }
+
   /** @throws WiresFailed */
-  async run(words: readonly string[], input = ""): Promise<string> {
+  async run(
+    words: readonly string[],
+    input = "",
+    env: Readonly<Record<string, string>> = {},
+  ): Promise<string> {
     const [program = "", ...rest] = [...this.enter(), ...words];
-    const running = run(program, rest, { env: { PATH: process.env.PATH, LC_ALL: "C" } });
+    const running = run(program, rest, { env: { PATH: process.env.PATH, LC_ALL: "C", ...env } });
     running.child.stdin?.on("error", () => {});
     running.child.stdin?.end(input);
     try {

@@ -1,3 +1,4 @@
+import { dropNamespaces, makeNamespaces } from "../real-guests/guest-scripts.ts";
 import { firewallBridgeOf, tapOf } from "./firewall-rules.ts";
 import { bridgeOf, type Wire, type WiredMachine } from "./wired-machines.ts";
 
@@ -40,8 +41,10 @@ const guest = (vmid: number, ...lines: readonly string[]): WireCommand => ({
 });
 
 /** Removes a machine with its cables. */
-export function takeAway({ vmid, wires }: WiredMachine): WireCommand[] {
-  return [...wires.flatMap(unplug), { words: ["ip", "netns", "del", namespaceOf(vmid)] }];
+export function takeAway({ vmid, firstId, wires }: WiredMachine): WireCommand[] {
+  const words =
+    firstId === null ? ["ip", "netns", "del", namespaceOf(vmid)] : ["sh", "-c", dropNamespaces(vmid)];
+  return [...wires.flatMap(unplug), { words }];
 }
 
 function unplug(wire: Wire): WireCommand[] {
@@ -68,6 +71,9 @@ export const makeBridge = (name: string): WireCommand => ({
   ],
 });
 
+/** As every distribution allows it; the file capability of `ping` is not one of the machine's. */
+const allowPing = "echo 0 2147483647 > /proc/sys/net/ipv4/ping_group_range";
+
 /**
  * Programs of a guest's console run as an unprivileged user here, and may ping and listen all the same, as
  * root does in a guest.
@@ -75,8 +81,15 @@ export const makeBridge = (name: string): WireCommand => ({
 export const allowUnprivilegedNetwork =
   "cd /proc/sys/net/ipv4; echo 0 2147483647 > ping_group_range; echo 0 > ip_unprivileged_port_start";
 
-function bringUp({ vmid, wires }: WiredMachine): WireCommand[] {
+function bringUp(machine: WiredMachine): WireCommand[] {
+  const { vmid, firstId, wires } = machine;
   const namespace = namespaceOf(vmid);
+  if (firstId !== null)
+    return [
+      { words: ["sh", "-ec", makeNamespaces(vmid, firstId)] },
+      { words: ["ip", "netns", "exec", namespace, "sh", "-ec", allowPing] },
+      ...wires.flatMap((wire) => plug(wire, machine)),
+    ];
   return [
     { words: ["ip", "netns", "add", namespace] },
     {
@@ -92,7 +105,7 @@ function bringUp({ vmid, wires }: WiredMachine): WireCommand[] {
       ],
     },
     guest(vmid, "link set dev lo up"),
-    ...wires.flatMap(plug),
+    ...wires.flatMap((wire) => plug(wire, machine)),
   ];
 }
 
@@ -107,7 +120,7 @@ function change(old: WiredMachine, machine: WiredMachine): WireCommand[] {
     ...old.wires.filter(({ index }) => !newIndexes.has(index)).flatMap(unplug),
     ...machine.wires.flatMap((wire) => {
       const was = kept(wire);
-      if (was === undefined) return plug(wire);
+      if (was === undefined) return plug(wire, machine);
       return [
         ...(was.up === wire.up ? [] : [host(`link set dev ${tapOf(wire)} ${wire.up ? "up" : "down"}`)]),
         ...(settings(was) === settings(wire) ? [] : [configure(wire)]),
@@ -120,29 +133,30 @@ function change(old: WiredMachine, machine: WiredMachine): WireCommand[] {
 const device = (wire: Wire): string => JSON.stringify([wire.mac, bridgeOf(wire), wire.firewall]);
 const settings = (wire: Wire): string => JSON.stringify([wire.addresses, wire.routes]);
 
-function plug(wire: Wire): WireCommand[] {
+/** The cable, and what a simulated guest configures on it. */
+const plug = (wire: Wire, { firstId }: WiredMachine): WireCommand[] =>
+  firstId === null ? [cable(wire), configure(wire)] : [cable(wire)];
+
+function cable(wire: Wire): WireCommand {
   const { vmid, index, mac, firewall, up } = wire;
   const [tap, port, bridge] = [tapOf(wire), portOf(wire), bridgeOf(wire)];
   const [filter, link] = [firewallBridgeOf(wire), `fwln${vmid}i${index}`];
-  return [
-    host(
-      `link add name ${tap} type veth peer name eth${index} address ${mac} netns ${namespaceOf(vmid)}`,
-      ...(firewall
-        ? [
-            `link add name ${filter} type bridge`,
-            `link add name ${port} type veth peer name ${link}`,
-            `link set dev ${tap} master ${filter}`,
-            `link set dev ${link} master ${filter}`,
-            `link set dev ${link} up`,
-            `link set dev ${filter} up`,
-          ]
-        : []),
-      `link set dev ${port} master ${bridge}`,
-      `link set dev ${port} up`,
-      `link set dev ${tap} ${up ? "up" : "down"}`,
-    ),
-    configure(wire),
-  ];
+  return host(
+    `link add name ${tap} type veth peer name eth${index} address ${mac} netns ${namespaceOf(vmid)}`,
+    ...(firewall
+      ? [
+          `link add name ${filter} type bridge`,
+          `link add name ${port} type veth peer name ${link}`,
+          `link set dev ${tap} master ${filter}`,
+          `link set dev ${link} master ${filter}`,
+          `link set dev ${link} up`,
+          `link set dev ${filter} up`,
+        ]
+      : []),
+    `link set dev ${port} master ${bridge}`,
+    `link set dev ${port} up`,
+    `link set dev ${tap} ${up ? "up" : "down"}`,
+  );
 }
 
 /** The routes of one interface are added after those of the ones before it. */

@@ -25,6 +25,11 @@ export type WiredMachine = {
   readonly vmid: number;
   /** Another one after each start of the guest: manual settings are lost then. */
   readonly boot: string;
+  /**
+   * The machine's id of root in a guest that really boots, which configures its network itself; null for a
+   * simulated one.
+   */
+  readonly firstId: number | null;
   readonly wires: readonly Wire[];
 };
 
@@ -46,12 +51,15 @@ export function networkAtMs(vm: VmDocument, timeScale: number): number | null {
 export function wiredMachines(
   vms: readonly VmDocument[],
   now: { readonly nowMs: number; readonly timeScale: number },
+  firstIdOf: (vm: VmDocument) => number | null,
 ): WiredMachine[] {
   return vms.flatMap((vm) => {
     const upAtMs = networkAtMs(vm, now.timeScale);
     if (vm.process === null || upAtMs === null) return [];
     const boot = `${vm.process.startedAt}-${vm.process.guestBootAt}`;
-    return { vmid: vm.vmid, boot, wires: wiresOf(vm, now.nowMs >= upAtMs) };
+    const firstId = firstIdOf(vm);
+    const isConfigured = firstId === null && now.nowMs >= upAtMs;
+    return { vmid: vm.vmid, boot, firstId, wires: wiresOf(vm, isConfigured) };
   });
 }
 

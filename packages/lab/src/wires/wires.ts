@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { taskArguments } from "../console/network-task.ts";
+import { realImageOf } from "../real-guests/real-images.ts";
 import { clusterOf, type Region } from "../region.ts";
 import { firewallRules } from "./firewall-rules.ts";
 import { Holder } from "./holder.ts";
@@ -35,7 +36,8 @@ export async function probeWires(): Promise<string | undefined> {
  */
 export class Wires {
   readonly #region: Region;
-  readonly #holder: Holder;
+  /** The process whose namespaces have all bridges; real guests live inside it. */
+  readonly holder: Holder;
   #laid: readonly WiredMachine[] = [];
   #rules = "";
   /** The present or last update: the next one follows it. */
@@ -49,7 +51,7 @@ export class Wires {
 
   private constructor(region: Region, holder: Holder) {
     this.#region = region;
-    this.#holder = holder;
+    this.holder = holder;
   }
 
   /**
@@ -79,17 +81,17 @@ export class Wires {
 
   /** The prefix of a command that runs it in a running machine's network. */
   inMachine(vmid: number): readonly string[] {
-    return this.#holder.enter(namespaceOf(vmid));
+    return this.holder.enter(namespaceOf(vmid));
   }
 
   /** The prefix of a command that runs it somewhere beyond the region's public networks. */
   inInternet(): readonly string[] {
-    return this.#holder.enter(internetNamespace);
+    return this.holder.enter(internetNamespace);
   }
 
   /** The prefix of a command that runs it where the bridges of all nodes are: the place for an edge. */
   atBridges(): readonly string[] {
-    return this.#holder.enter();
+    return this.holder.enter();
   }
 
   /**
@@ -108,7 +110,7 @@ export class Wires {
     for (const cancel of this.#timers) cancel();
     await this.#work.catch(() => {});
     this.#web?.kill("SIGKILL");
-    await this.#holder.end();
+    await this.holder.end();
   }
 
   /** It ends when its standard input does, which is when the lab does. */
@@ -159,7 +161,9 @@ export class Wires {
   async #look(): Promise<void> {
     const { store, runtime } = this.#region;
     const nowMs = runtime.nowMs();
-    const wanted = wiredMachines(store.all("vm"), { nowMs, timeScale: runtime.timeScale });
+    const wanted = wiredMachines(store.all("vm"), { nowMs, timeScale: runtime.timeScale }, (vm) => {
+      return realImageOf(this.#region.realImages, vm)?.firstId ?? null;
+    });
     for (const vm of store.all("vm")) {
       const upAtMs = networkAtMs(vm, runtime.timeScale);
       if (upAtMs !== null && upAtMs > nowMs) this.#after(upAtMs - nowMs, () => this.#soon());
@@ -189,6 +193,6 @@ export class Wires {
   }
 
   async #run({ words, input }: WireCommand): Promise<void> {
-    await this.#holder.run(words, input);
+    await this.holder.run(words, input);
   }
 }
