@@ -40,6 +40,8 @@ export type WorldOptions = {
    * it. Needs what {@link probeWorldWires} checks for.
    */
   readonly hasWires?: boolean;
+  /** Folders of root file systems by the names of templates whose servers really boot. Needs wires. */
+  readonly realGuests?: Readonly<Record<string, string>>;
   /** An edge next to the lab: then it has none with wires of its own. */
   readonly edge?: LabEdge;
   /** `direct`: the worker drives the lab, and there is no agent. Default `agent`. */
@@ -185,6 +187,7 @@ export async function startRegionWorld(options: WorldOptions = {}): Promise<Regi
       KULE_LAB_TIME_SCALE: String(options.labTimeScale ?? 0),
       KULE_LAB_SIZE: String(options.labSize ?? 1),
       ...(options.hasWires ? { KULE_LAB_WIRES: "on", KULE_LAB_INTERNET: JSON.stringify(internet) } : {}),
+      ...(options.realGuests ? { KULE_LAB_REAL_GUESTS: JSON.stringify(options.realGuests) } : {}),
     });
     const mode = options.mode ?? "agent";
     const seeded = await seed(apiMain, mode, { ...workerEnv, KULE_OWNER_DATABASE_URL: database.ownerUrl });

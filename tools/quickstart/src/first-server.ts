@@ -12,6 +12,8 @@ interface FirstServerNote {
    * again.
    */
   idempotencyKey: string;
+  /** Absent in notes of before there was a choice. */
+  image?: string;
   jobId?: string;
   serverId?: string;
 }
@@ -24,7 +26,7 @@ export interface FirstServer {
   consolePassword?: string;
 }
 
-const firstServer = { name: "first-tower", image: "ubuntu-24.04", package: "s" } as const;
+const firstServer = { name: "first-tower", package: "s" } as const;
 
 /** A call that the API refused, with its text. */
 export class Refused extends Error {
@@ -41,17 +43,18 @@ export async function createFirstServer(
   home: string,
   onProgress: (job: Job) => void,
   onResume: () => void,
+  image = "ubuntu-24.04",
 ): Promise<FirstServer> {
   const file = join(home, "first-server.json");
   let note = readJsonFile<FirstServerNote>(file);
   if (note === undefined) {
-    note = { idempotencyKey: randomUUID() };
+    note = { idempotencyKey: randomUUID(), image };
     writePrivateFile(file, JSON.stringify(note));
   }
   let consolePassword: string | undefined;
   const resumes = note.jobId !== undefined;
   if (note.jobId === undefined) {
-    const asked = await askForServer(client, note.idempotencyKey);
+    const asked = await askForServer(client, note.idempotencyKey, note.image ?? "ubuntu-24.04");
     note = { ...note, serverId: asked.serverId, jobId: asked.jobId };
     writePrivateFile(file, JSON.stringify(note));
     consolePassword = asked.consolePassword;
@@ -82,10 +85,10 @@ async function describeOutcome(client: ApiClient, serverId: string, job: Job | u
   return `${name} is ${server.status}.`;
 }
 
-async function askForServer(client: ApiClient, idempotencyKey: string) {
+async function askForServer(client: ApiClient, idempotencyKey: string, image: string) {
   const { data, error } = await client.POST("/servers", {
     params: { header: { "Idempotency-Key": idempotencyKey } },
-    body: { ...firstServer },
+    body: { ...firstServer, image },
   });
   if (data !== undefined && "job" in data) {
     return {

@@ -2,6 +2,8 @@ import { chmodSync, mkdirSync } from "node:fs";
 import { join, relative } from "node:path";
 import { createApiClient } from "@kule/contract/client";
 import { UnknownMigrations } from "@kule/database/unknown-migrations";
+import { ImageBuildFailed } from "@kule/guest-images/build-root-file-system";
+import { NoImage } from "@kule/guest-images/image-cache";
 import { PostgresError } from "@kule/postgres/errors";
 import { createFirstServer, type FirstServer, Refused } from "./first-server.ts";
 import { appendToLog } from "./log-file.ts";
@@ -13,7 +15,16 @@ import { type Stack, StackRun } from "./stack.ts";
 import { ProcessFailed } from "./supervised-process.ts";
 
 /** Errors whose message is enough for the reader; any other is shown with its stack. */
-const explained = [SettingsError, AlreadyRunning, PostgresError, UnknownMigrations, ProcessFailed, Refused];
+const explained = [
+  SettingsError,
+  AlreadyRunning,
+  PostgresError,
+  UnknownMigrations,
+  ProcessFailed,
+  Refused,
+  NoImage,
+  ImageBuildFailed,
+];
 
 // A closed terminal must not end the product.
 for (const stream of [process.stdout, process.stderr]) stream.on("error", () => {});
@@ -71,6 +82,7 @@ async function main(): Promise<void> {
     (job) => progress.show(job),
     () =>
       log("an earlier run ended during its job; it continues when that agent's lease expires, within 20 s"),
+    settings.realGuests ? "debian-12" : undefined,
   );
   progress.end();
   console.log(describeResult(settings, stack, first));
@@ -116,6 +128,9 @@ function describeResult(settings: Settings, stack: Stack, first: FirstServer): s
     stack.withoutWires === undefined
       ? "Packets    real ones: `help` at a server's console; docs/products/networks.md has a tour"
       : `Packets    none, so no gateways and nothing to ping: ${stack.withoutWires}`,
+    settings.realGuests
+      ? "Guests     servers with the image debian-12 are Linux systems that really boot; others are simulated"
+      : "Guests     simulated; `npm start -- --real-guests` boots real ones",
     `Tokens     ${file}`,
     `Logs       ${shortPath(join(settings.home, "logs"))}`,
     "",

@@ -51,5 +51,7 @@ test("the lab is driven by an agent, or by the worker when --mode says so", () =
   expect(() => readSettings({}, "/", ["--mode", "magic"])).toThrow(
     /--mode must be agent or direct, not "magic"/,
   );
+  expect(readSettings({}, "/").realGuests).toBe(false);
+  expect(readSettings({}, "/", ["--real-guests"])).toMatchObject({ mode: "agent", realGuests: true });
   expect(() => readSettings({}, "/", ["--mood"])).toThrow(/--mood/);
 });

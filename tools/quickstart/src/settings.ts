@@ -19,6 +19,8 @@ export interface Settings {
   sourceMaps: boolean;
   /** How long a deleted server can be brought back. */
   removalBufferSeconds: number;
+  /** Whether servers with the image debian-12 really boot. */
+  realGuests: boolean;
   /** What drives the lab: an agent, or the control plane's worker. */
   mode: "agent" | "direct";
 }
@@ -29,7 +31,7 @@ export class SettingsError extends Error {
 }
 
 /**
- * Reads the settings of `npm start`. Relative paths count from `workingDir`; `options` are `--mode agent|direct`.
+ * Reads the settings of `npm start`. Relative paths count from `workingDir`; `options` are `--mode agent|direct` and `--real-guests`.
  *
  * @throws SettingsError naming every variable that is wrong.
  */
@@ -55,7 +57,7 @@ export function readSettings(
   const isPort = (value: number) => Number.isInteger(value) && value >= 1 && value <= 65535;
   const port = (name: string, fallback: number) => number(name, fallback, isPort, "a port from 1 to 65535");
   const settings: Settings = {
-    mode: readMode(options, faults),
+    ...readOptions(options, faults),
     home: resolve(workingDir, env.KULE_HOME || ".kule"),
     sourceMaps: env.KULE_SOURCE_MAPS === "1",
     apiPort: port("KULE_API_PORT", 8080),
@@ -80,16 +82,20 @@ export function readSettings(
   return settings;
 }
 
-function readMode(options: readonly string[], faults: string[]): Settings["mode"] {
+function readOptions(options: readonly string[], faults: string[]): Pick<Settings, "mode" | "realGuests"> {
   try {
     const { values } = parseArgs({
       args: [...options],
-      options: { mode: { type: "string", default: "agent" } },
+      options: {
+        mode: { type: "string", default: "agent" },
+        "real-guests": { type: "boolean", default: false },
+      },
     });
-    if (values.mode === "agent" || values.mode === "direct") return values.mode;
+    const realGuests = values["real-guests"];
+    if (values.mode === "agent" || values.mode === "direct") return { mode: values.mode, realGuests };
     faults.push(`--mode must be agent or direct, not ${JSON.stringify(values.mode)}`);
   } catch (error) {
     faults.push(error instanceof Error ? error.message : String(error));
   }
-  return "agent";
+  return { mode: "agent", realGuests: false };
 }

@@ -8,6 +8,7 @@ import { mailEnv } from "./mail-server.ts";
 import { readJsonFile, writePrivateFile } from "./private-file.ts";
 import { acceptsConnections, answersHttp, hasEdge, lacksNothing } from "./probes.ts";
 import { labInternet } from "./public-addresses.ts";
+import { realGuestSetting } from "./real-guests.ts";
 import { type LabDescription, writeRegionFile } from "./region-file.ts";
 import type { RunNotes } from "./run-record.ts";
 import { loadSecrets } from "./secrets.ts";
@@ -59,6 +60,7 @@ export class StackRun {
     const secrets = loadSecrets(home);
     const [database] = await Promise.all([this.#openDatabase(), this.#build()]);
 
+    const realGuests = this.#settings.realGuests ? await realGuestSetting(this.#log) : {};
     const labDir = join(home, "lab");
     // The description of an earlier lab must not be taken for this one's.
     rmSync(join(labDir, "lab.json"), { force: true });
@@ -73,6 +75,7 @@ export class StackRun {
       // The region file names it: a lab that is started again must be found where it was.
       KULE_LAB_EDGE_PORT: String(await findFreePort()),
       KULE_LAB_NODE_RULES: "infra/proxmox/kule-node-filter.nft",
+      ...realGuests,
     });
     await migrate(database.ownerUrl, {
       apiPassword: secrets.apiDatabasePassword,

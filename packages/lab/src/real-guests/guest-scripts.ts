@@ -162,23 +162,33 @@ Restart=always
 RestartSec=1
 UNIT
 ln -s ../qemu-guest-agent.service "$root/run/systemd/system/multi-user.target.wants/"
+# The program of this name in the guest becomes the script from the standard input, which has the original in /run.
+cover() {
+  name=$(basename "$1")
+  : > "$root/run/$name.original"
+  mount --bind "$root$1" "$root/run/$name.original"
+  cat > "$root/run/$name"
+  chmod 755 "$root/run/$name"
+  mount --bind "$root/run/$name" "$root$1"
+}
 # netplan finds a device by its permanent address, which a cable between namespaces has not: by its address.
-for each in /usr/libexec/netplan/generate /lib/netplan/generate /usr/lib/netplan/generate; do
-  if [ -f "$root$each" ] && [ ! -L "$root$each" ]; then
-    : > "$root/run/netplan-generate.original"
-    mount --bind "$root$each" "$root/run/netplan-generate.original"
-    cat > "$root/run/netplan-generate" <<'WRAPPER'
+if [ -f "$root/usr/libexec/netplan/generate" ]; then
+  cover /usr/libexec/netplan/generate <<'WRAPPER'
 #!/bin/sh
-/run/netplan-generate.original "$@" || exit $?
+/run/generate.original "$@" || exit $?
 for each in /run/systemd/network/*netplan*.network; do
   if [ -e "$each" ]; then sed -i 's/^PermanentMACAddress=/MACAddress=/' "$each"; fi
 done
 WRAPPER
-    chmod 755 "$root/run/netplan-generate"
-    mount --bind "$root/run/netplan-generate" "$root$each"
-    break
-  fi
-done
+fi
+# Devices are the machine's: there is no udev that could be asked to look at them again.
+if [ -f "$root/usr/bin/udevadm" ]; then
+  cover /usr/bin/udevadm <<'WRAPPER'
+#!/bin/sh
+case $1 in trigger | settle | control) exit 0 ;; esac
+exec /run/udevadm.original "$@"
+WRAPPER
+fi
 cd "$root"
 pivot_root . .
 umount -l .
