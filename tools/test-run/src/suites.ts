@@ -12,7 +12,7 @@ export const LONG_TASKS = ["test:system", "test:browser", "test:samples", "test:
 
 /** The test files of each long task, relative to the root; all others are the quick ones. */
 export const LONG_FILES: Readonly<Record<(typeof LONG_TASKS)[number], readonly string[]>> = {
-  "test:system": ["{packages/testing,apps/console}/src/system/**/*.test.ts"],
+  "test:system": ["{packages/testing,packages/battery,apps/console}/src/system/**/*.test.ts"],
   "test:browser": ["apps/console/src/*.browser.test.ts"],
   "test:samples": ["packages/battery/src/samples.test.ts"],
   "test:long": Object.keys(LONG_TESTS),

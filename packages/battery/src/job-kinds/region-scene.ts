@@ -20,14 +20,15 @@ const TIMEOUT_MILLISECONDS = 30_000;
 /** API, worker, lab and agents as processes of their own, which can be killed and stopped. */
 export class RegionScene implements JobScene {
   readonly region = "lab1";
-  readonly image = "ubuntu-24.04";
+  readonly image: string;
   readonly world: RegionWorld;
   readonly owner: pg.Pool;
   readonly operator: ApiCaller;
   readonly edge?: EdgeView;
 
-  private constructor(world: RegionWorld, testbed?: EdgeTestbed) {
+  private constructor(world: RegionWorld, image: string, testbed?: EdgeTestbed) {
     this.world = world;
+    this.image = image;
     if (testbed !== undefined) this.edge = viewOfEdge(testbed, this.region);
     this.owner = new pg.Pool({ connectionString: world.database.ownerUrl, max: 4 });
     this.owner.on("error", () => {});
@@ -41,13 +42,14 @@ export class RegionScene implements JobScene {
     options: WorldOptions,
     work: (scene: RegionScene) => Promise<T>,
     testbed?: EdgeTestbed,
+    image = "ubuntu-24.04",
   ): Promise<T> {
     const world = await startRegionWorld({
       removalBufferSeconds: 3600,
       ...options,
       ...(testbed === undefined ? {} : { edge: testbed.inRegionFile }),
     });
-    const scene = new RegionScene(world, testbed);
+    const scene = new RegionScene(world, image, testbed);
     try {
       return await work(scene);
     } finally {
