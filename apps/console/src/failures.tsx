@@ -1,10 +1,13 @@
-import { ApiAway, ApiRefused, SessionEnded } from "./api.ts";
+import { ApiAway, ApiRefused, type Problem, SessionEnded } from "./api.ts";
 import type { ConsoleContext } from "./console-context.ts";
 import { renderPage } from "./layout/document.tsx";
 import { ErrorPage } from "./layout/error-page.tsx";
+import { problemText, sentence } from "./problem-messages.ts";
 import { firstPage, safeReturnPath } from "./session.ts";
 
 const wrongAddress: ReadonlySet<number> = new Set([400, 422]);
+/** What no form of the panel sends, or for a reason that is newer than the panel: the API says which. */
+const refusals: ReadonlySet<number> = new Set([...wrongAddress, 409, 412]);
 
 /** The page for a failure, or null for an unexpected one. */
 export function answerFailure(error: Error, context: ConsoleContext): Response | Promise<Response> | null {
@@ -16,6 +19,8 @@ export function answerFailure(error: Error, context: ConsoleContext): Response |
     return notFound(context);
   if (error instanceof ApiRefused && error.problem.status === 403)
     return forbidden(context, error.problem.required ?? []);
+  if (error instanceof ApiRefused && refusals.has(error.problem.status))
+    return refused(context, error.problem);
   return null;
 }
 
@@ -89,6 +94,18 @@ const secretFields = new Set([
   "code",
   "response",
 ]);
+
+function refused(context: ConsoleContext, problem: Problem) {
+  const view = context.get("view");
+  const { messages } = view;
+  const hint = sentence(problemText(problem, messages), messages.locale);
+  return context.html(
+    renderPage(
+      <ErrorPage view={view} title={messages.errors.refused} hint={hint} formPage={formPage(context)} />,
+    ),
+    problem.status as 409,
+  );
+}
 
 function away(context: ConsoleContext) {
   const view = context.get("view");

@@ -761,6 +761,7 @@ export const en = {
     notFoundHint: "It does not exist, it was removed, or it belongs to another organisation.",
     forbidden: "Your role does not allow this",
     forbiddenHint: "Ask an owner or admin of your organisation.",
+    refused: "This could not be done",
     missing: (permissions: string) => `Missing: ${permissions}`,
     away: "The API does not answer",
     awayHint: "Your servers keep running. Nothing you did before is lost. Try again in a moment.",

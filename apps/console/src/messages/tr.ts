@@ -763,6 +763,7 @@ export const tr = {
     notFoundHint: "Hiç olmadı, kaldırıldı ya da başka bir kuruluşa ait.",
     forbidden: "Rolünüz buna izin vermiyor",
     forbiddenHint: "Kuruluşunuzun bir sahibine ya da yöneticisine danışın.",
+    refused: "Bu yapılamadı",
     missing: (permissions: string) => `Eksik: ${permissions}`,
     away: "API yanıt vermiyor",
     awayHint:

@@ -20,6 +20,8 @@ export type RecordedApi = {
   awayFor: RegExp | null;
   /** While set, every change whose body fits the contract is answered with 409. */
   refuses: boolean;
+  /** As `refuses`, for the calls that match, such as "POST /me/passkey-options". */
+  refusesFor: RegExp | null;
 };
 
 export type SentCall = {
@@ -57,6 +59,7 @@ export async function openApiPort(answering: Answering): Promise<ApiPort> {
     away: false,
     awayFor: null,
     refuses: false,
+    refusesFor: null,
   };
   return {
     api,
@@ -88,7 +91,10 @@ async function answer(
   }
   if (api.away || api.awayFor?.test(call) === true)
     return problem(503, "unavailable", "The database is away", path);
-  if (api.refuses && query.get("dry_run") !== "true" && isValidChange(method, path, body))
+  if (
+    api.refusesFor?.test(call) === true ||
+    (api.refuses && query.get("dry_run") !== "true" && isValidChange(method, path, body))
+  )
     return problem(409, "locked", "An operator has locked this", path);
   return answering(request, env);
 }

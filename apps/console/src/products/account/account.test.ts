@@ -93,3 +93,13 @@ test("personal secrets are on no page, also while the API does not answer", asyn
     expect(await away.text(), form).not.toMatch(/swordfish|246810/);
   }
 });
+
+test("a refusal that the panel does not know is a page with the API's reason, and no failure", async () => {
+  world.api.refusesFor = /^POST \/me\/passkey-options/;
+  onTestFinished(() => {
+    world.api.refusesFor = null;
+  });
+  const answer = await ada.get("/account/passkeys/new");
+  expect(answer.status).toBe(409);
+  expect(await answer.text()).toContain("An operator has locked this.");
+});

@@ -1,13 +1,12 @@
 import type { Hono } from "hono";
 import qrcode from "qrcode";
-import { ApiAway, attempt, conflictOf, type Outcome, read } from "../../api.ts";
+import { ApiAway, ApiRefused, attempt, conflictOf, type Outcome, read } from "../../api.ts";
 import type { ConsoleContext, ConsoleEnv, ConsoleServices } from "../../console-context.ts";
 import { renderPage } from "../../layout/document.tsx";
 import { type FieldProblems, noProblems } from "../../layout/fields.tsx";
 import { passkeyAnswer } from "../../layout/passkey-form.tsx";
 import type { PageBanner } from "../../page-banner.ts";
 import { postedKey } from "../../posted-form.ts";
-import { problemText, sentence } from "../../problem-messages.ts";
 import { listProviders } from "../sign-in/providers.ts";
 import { ProofPage } from "./prove-page.tsx";
 import { SetUpPage } from "./set-up-two-factor-page.tsx";
@@ -100,11 +99,10 @@ export function answerRefused(context: ConsoleContext, outcome: Refused): Respon
   if (outcome.kind === "refused" && outcome.problem.code === "proof_required")
     return context.redirect(proofPath, 303);
   const problem = conflictOf(outcome);
-  const { messages } = context.get("view");
   // A closed list of codes, so that an address cannot show any other text.
-  const known = problem.code in messages.account.refusals;
+  const known = problem.code in context.get("view").messages.account.refusals;
   if (known) return context.redirect(`${accountPath}?refused=${problem.code}`, 303);
-  throw new Error(sentence(problemText(problem, messages), messages.locale));
+  throw new ApiRefused(problem);
 }
 
 async function showSetUp(context: ConsoleContext, problems: FieldProblems, status: 200 | 422 | 429 = 200) {
