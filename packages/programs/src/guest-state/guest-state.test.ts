@@ -6,8 +6,8 @@ import { afterEach, describe, expect, test } from "vitest";
 import { Failed, RetryLater } from "../errors.ts";
 import { bring, isBrought, stateOf } from "../testing/killed-guest-state.ts";
 import { noEffect, StateGuest } from "../testing/state-guest.ts";
-import { type Bundle, bundleName, type GuestState, renderBundle } from "./bundle.ts";
-import { applyGuestState, observeGuestState, planGuestState, sendGuestState } from "./guest-state.ts";
+import { bundleName, renderBundle } from "./bundle.ts";
+import { applyGuestState, observeGuestState, planGuestState } from "./guest-state.ts";
 
 const guests: StateGuest[] = [];
 afterEach(() => {
