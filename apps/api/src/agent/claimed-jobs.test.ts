@@ -71,3 +71,18 @@ test("a step without a phase is one of the phase that the job is in", async () =
     await world.close();
   }
 });
+
+test("a job that the database has lost, as after a restored backup, is answered with 404", async () => {
+  const world = await ServerWorld.open();
+  try {
+    await world.create();
+    const job = await world.agent.take("ServerCreate");
+    await world.rows(
+      "set session_replication_role = replica; delete from job; reset session_replication_role",
+    );
+    expect((await world.agent.report(job, { phase: "apply" })).status).toBe(404);
+    expect((await world.agent.report(job, { phase: "apply" })).status).toBe(404);
+  } finally {
+    await world.close();
+  }
+});

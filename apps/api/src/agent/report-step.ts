@@ -8,7 +8,7 @@ import { sql } from "kysely";
 import type { ApiRequest } from "../platform/api-request.ts";
 import { committing } from "../platform/crash-points.ts";
 import type { Database, Tx } from "../platform/database.ts";
-import { Conflict, fieldError } from "../platform/errors.ts";
+import { Conflict, fieldError, NotFound } from "../platform/errors.ts";
 import { handlerOf, type JobHandlers } from "../platform/job-handler.ts";
 import type { JobIdentity, JobRow } from "../platform/jobs.ts";
 import { type Reply, reply } from "../platform/reply.ts";
@@ -61,6 +61,7 @@ export async function reportStep(
     if (job.status !== "running" && job.status !== "queued") claimed.forget(found.id);
     return acknowledge(job);
   } catch (error) {
+    if (error instanceof NotFound) claimed.forget(found.id);
     if (error instanceof StaleLease) throw leaseLost(found.id);
     throw error;
   }
@@ -168,15 +169,18 @@ function stateOf(job: JobRow, report: Report): ReportedState {
   };
 }
 
+/** @throws NotFound for a job that this process knows and the database does not: one that was restored from a backup */
 async function lockJob(tx: Tx, job: JobIdentity): Promise<JobRow & { isLeased: boolean }> {
-  return tx
+  const row = await tx
     .selectFrom("job")
     .selectAll()
     .select(sql<boolean>`job.status = 'running' and lease_until > clock_timestamp()`.as("isLeased"))
     .where("organisation_id", "=", job.organisation_id)
     .where("id", "=", job.id)
     .forUpdate()
-    .executeTakeFirstOrThrow();
+    .executeTakeFirst();
+  if (row === undefined) throw new NotFound();
+  return row;
 }
 
 function readOutcome(outcome: NonNullable<Report["outcome"]>): AttemptOutcome {
