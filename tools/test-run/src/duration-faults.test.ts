@@ -14,6 +14,16 @@ test("a test file of more than 20 s is refused unless it is listed", () => {
   ]);
 });
 
+test("on a slow machine, on which every file takes long, the share of a file decides", () => {
+  const others = Array.from({ length: 40 }, (_, at) => report(`other-${at}.test.ts`, 25));
+  const faults = durationFaults(
+    [report("a.test.ts", 60), report("b.test.ts", 45), ...others],
+    [],
+    () => true,
+  );
+  expect(faults).toEqual([expect.stringMatching(/^a\.test\.ts took 60 s/)]);
+});
+
 test("a listed file that does not exist is refused", () => {
   expect(durationFaults([], ["gone.test.ts"], () => false)).toEqual([
     expect.stringContaining("lists gone.test.ts, which does not exist"),

@@ -1,5 +1,13 @@
-import { LONGEST_UNLISTED_SECONDS } from "./long-tests.ts";
-import { slowestFiles, type VitestReport } from "./vitest-report.ts";
+import { LARGEST_UNLISTED_SHARE, LONGEST_UNLISTED_SECONDS } from "./long-tests.ts";
+import { type Slow, slowestFiles, type VitestReport } from "./vitest-report.ts";
+
+/** The test files that belong to the long tests by their duration and are not listed there, slowest first. */
+export function filesTooLong(report: VitestReport, isListed: (file: string) => boolean): Slow[] {
+  const files = slowestFiles(report, Number.POSITIVE_INFINITY);
+  const all = files.reduce((sum, { seconds }) => sum + seconds, 0);
+  const longest = Math.max(LONGEST_UNLISTED_SECONDS, LARGEST_UNLISTED_SHARE * all);
+  return files.filter(({ name, seconds }) => seconds > longest && !isListed(name));
+}
 
 /**
  * What is wrong with how long the tests of `npm test` take, with the fix.
@@ -13,13 +21,11 @@ export function durationFaults(
   exists: (file: string) => boolean,
 ): string[] {
   const merged = { testResults: reports.flatMap(({ testResults }) => testResults) };
-  const slow = slowestFiles(merged, Number.POSITIVE_INFINITY).filter(
-    ({ name, seconds }) => seconds > LONGEST_UNLISTED_SECONDS && !listed.includes(name),
-  );
+  const slow = filesTooLong(merged, (file) => listed.includes(file));
   return [
     ...slow.map(
       ({ name, seconds }) =>
-        `${name} took ${seconds.toFixed(0)} s in the last \`npm test\` (more than ${LONGEST_UNLISTED_SECONDS} s): make it quicker, or list it in tools/test-run/src/long-tests.ts with its reason. If the machine was busy, run \`npm test\` again.`,
+        `${name} took ${seconds.toFixed(0)} s in the last \`npm test\` (more than ${LONGEST_UNLISTED_SECONDS} s and ${LARGEST_UNLISTED_SHARE * 100} % of all files): make it quicker, or list it in tools/test-run/src/long-tests.ts with its reason.`,
     ),
     ...listed
       .filter((file) => !exists(file))

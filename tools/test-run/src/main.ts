@@ -7,7 +7,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { globSync, mkdirSync, readFileSync, rmSync } from "node:fs";
 import { join, relative, resolve } from "node:path";
-import { LONGEST_UNLISTED_SECONDS } from "./long-tests.ts";
+import { filesTooLong } from "./duration-faults.ts";
 import { machineParts } from "./machine-parts.ts";
 import { isLongFile, LONG_TASKS, QUICK_TASKS, RESULTS, testedPackages } from "./suites.ts";
 import { readTurboSummary, type TaskRun } from "./turbo-summary.ts";
@@ -118,11 +118,9 @@ function countRuns(runs: readonly TaskRun[]): void {
   total.failed += forgotten.length;
   list("The slowest files", slowestFiles(merged, SLOWEST));
   list("The slowest tests", slowestTests(merged, SLOWEST));
-  const tooLong = slowestFiles(merged, Number.POSITIVE_INFINITY).filter(
-    ({ name, seconds }) => seconds > LONGEST_UNLISTED_SECONDS && !isLongFile(name),
-  );
+  const tooLong = filesTooLong(merged, isLongFile);
   if (tooLong.length > 0)
-    list(`Longer than ${LONGEST_UNLISTED_SECONDS} s, and not in tools/test-run/src/long-tests.ts`, tooLong);
+    list("Too long for a file that is not in tools/test-run/src/long-tests.ts", tooLong);
   const cached = runs.filter(({ fromCache }) => fromCache);
   if (cached.length > 0) {
     heading("From the cache, since nothing that they depend on has changed");
