@@ -80,12 +80,18 @@ export class ConsoleParty {
     });
   }
 
-  /** Waits until it holds; the test's own time limit ends what never does. */
+  /**
+   * Waits until it holds; the test's own time limit ends what never does.
+   *
+   * @throws Error with the reason of the close, after which nothing comes
+   */
   async until(holds: (party: ConsoleParty) => boolean): Promise<void> {
-    while (!holds(this))
+    while (!holds(this)) {
+      if (this.closed !== null) throw new Error(`closed: ${this.closed.code} ${this.closed.reason}`);
       await new Promise<void>((resolve) => {
         this.#wake = resolve;
       });
+    }
   }
 
   /** Waits for the close and answers its reason. */
