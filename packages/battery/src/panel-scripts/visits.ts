@@ -133,12 +133,15 @@ async function signIn(watch: ScriptWatch, { email, password }: Spectator): Promi
 /** Content that scripts add to a page: notices of ended jobs, results of the palette, a console's texts. */
 async function showParts(watch: ScriptWatch, { ended, server, locked }: HostileOrganisation): Promise<void> {
   await watch.visit("/servers");
-  // After its first request: that answer would overwrite what is stored here.
-  await watch.page.waitForSelector("#activity .activity-link");
-  await watch.page.evaluate(`sessionStorage.setItem("kule-open-jobs", ${JSON.stringify(ended.join(" "))})`);
-  // It repeats the request within seconds, on this page: another page might load data that an earlier answer
-  // has overwritten.
-  await watch.page.waitForSelector(".toast");
+  // The page asks every few seconds, and the answer to a request that is under way overwrites what is stored here:
+  // it is stored again until a note is shown. Not on a new page, whose data an earlier answer may overwrite.
+  const stored = `sessionStorage.setItem("kule-open-jobs", ${JSON.stringify(ended.join(" "))})`;
+  for (let tries = 0; ; tries += 1) {
+    await watch.page.evaluate(stored);
+    const isShown = await watch.page.waitForSelector(".toast", { timeout: 2_000 }).catch(() => null);
+    if (isShown !== null) break;
+    if (tries === 30) throw new Error("no note of an ended job is shown within a minute");
+  }
   await watch.read();
   await watch.page.click("[data-palette]");
   // It shows pages and actions before a text is typed: results for the text are in the answer to the whole of
