@@ -235,6 +235,17 @@ describe("another region's agent", () => {
 });
 
 describe("a report", () => {
+  test("that only keeps the lease changes no progress, also when it ends the attempt", async () => {
+    const { job } = await world.create();
+    const claimed = await world.agent.take("ServerCreate");
+    const progress = async () => (await world.owned.get(`/jobs/${job.id}`)).body.progress;
+    await world.agent.report(claimed, { phase: "apply", progress: 8 });
+    await world.agent.report(claimed);
+    expect(await progress()).toBe(8);
+    await world.agent.report(claimed, { outcome: { status: "retry" } });
+    expect(await progress()).toBe(8);
+  });
+
   test("shows phases, progress and steps, and renews the lease", async () => {
     const { job } = await world.create();
     const claimed = await world.agent.take("ServerCreate");

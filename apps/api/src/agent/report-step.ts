@@ -161,10 +161,12 @@ async function decide(
 
 function stateOf(job: JobRow, report: Report): ReportedState {
   const phase = phaseOf(job, report);
+  // A report that names neither a phase nor a step is about none, as in progressQuery.
+  const isAboutPhase = report.phase !== undefined || report.step !== undefined;
   return {
     last_seq: report.seq,
     phase,
-    progress: nextProgress(job.progress, phase, report.progress ?? null),
+    progress: nextProgress(job.progress, isAboutPhase ? phase : null, report.progress ?? null),
     irreversible: job.irreversible || report.irreversible === true,
   };
 }

@@ -116,7 +116,7 @@ function closeSteps(job: ModelJob, status: "succeeded" | "failed"): void {
 const floorOf: { readonly [phase in Phase]: number } = { observe: 5, plan: 15, apply: 20, verify: 90 };
 
 /** What was reported, never less than before, and never all of it before the end. */
-export function advance(job: ModelJob, reported: number | null): void {
-  const floor = job.phase === null ? 0 : floorOf[job.phase];
+export function advance(job: ModelJob, phase: Phase | null, reported: number | null): void {
+  const floor = phase === null ? 0 : floorOf[phase];
   job.progress = Math.min(99, Math.max(job.progress, reported ?? floor, 0));
 }

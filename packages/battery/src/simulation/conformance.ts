@@ -44,13 +44,23 @@ export async function checkConformance(
     for (; done < sequences + SCRIPTS.length && violations.length < MOST_VIOLATIONS; done++) {
       const played = await playSequence(world, done, new Dice(seed + done));
       calls += played.calls;
-      violations.push(...played.differences.map((text) => `model and API differ: sequence ${done}: ${text}`));
+      violations.push(...played.differences.map((text) => `model and API differ: sequence ${done} of ${seed}: ${text}`));
       if (done % 20 === 19) progress(`${done + 1} sequences played to the API and to the model`);
     }
   } finally {
     await world.close();
   }
   return { sequences: done, calls, violations };
+}
+
+/** One sequence of a run of checkConformance with that seed; what differs. */
+export async function replaySequence(seed: number, number: number): Promise<readonly string[]> {
+  const world = await ServerWorld.open({ leaseSeconds: LONG_SECONDS, removalBufferSeconds: LONG_SECONDS });
+  try {
+    return (await playSequence(world, number, new Dice(seed + number))).differences;
+  } finally {
+    await world.close();
+  }
 }
 
 async function playSequence(

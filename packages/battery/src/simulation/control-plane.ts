@@ -114,7 +114,8 @@ export class ControlPlaneModel {
     if (!isLeased) return stale;
     job.lastSeq = report.seq;
     job.phase = report.phase ?? job.phase;
-    advance(job, report.progress ?? null);
+    const isAboutPhase = report.phase !== undefined || report.step !== undefined;
+    advance(job, isAboutPhase ? job.phase : null, report.progress ?? null);
     job.isIrreversible ||= report.irreversible === true;
     job.leaseUntil = state.now() + state.settings.leaseSeconds * 1000;
     for (const { phase, ...step } of report.earlier_steps ?? []) writeStep(job, step, phase);

@@ -79,7 +79,8 @@ function carry(simulation: Simulation, agent: SimulatedAgent, call: HttpExchange
         if (isChange) {
           simulation.mark(`pve ${agent.name}`, `${call.method} ${call.url.pathname.slice(10)} ${fate}`);
           if (run !== null) {
-            const arrival = { isCopy: arrivals > 1, isAwaited: arrivals === 1 && !isOver };
+            const digest = new URLSearchParams(call.body ?? "").get("digest");
+            const arrival = { isCopy: arrivals > 1, isAwaited: arrivals === 1 && !isOver, digest };
             simulation.witness.changeArrives(run, call.url.pathname, arrival);
           }
         } else {

@@ -3,19 +3,29 @@
  *
  *   node_modules/.bin/node packages/battery/src/simulation/replay.ts 4711
  *   node_modules/.bin/node packages/battery/src/simulation/replay.ts 4711 --count 200   that many seeds from it on, violations only
+ *   node_modules/.bin/node packages/battery/src/simulation/replay.ts 4711 --sequence 151   a sequence that is played to the API and to the model
  */
 import { parseArgs } from "node:util";
+import { startDatabaseBroker } from "@kule/testing/database-broker";
+import { replaySequence } from "./conformance.ts";
 import { Simulation } from "./simulation.ts";
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
-  options: { count: { type: "string", default: "1" } },
+  options: { count: { type: "string", default: "1" }, sequence: { type: "string" } },
 });
 const first = Number(positionals[0]);
 const count = Number(values.count);
 if (!Number.isSafeInteger(first) || !Number.isSafeInteger(count)) {
-  console.error("replay.ts <seed> [--count n]");
+  console.error("replay.ts <seed> [--count n] [--sequence n]");
   process.exit(2);
+}
+if (values.sequence !== undefined) {
+  const broker = await startDatabaseBroker(async () => (await import("@kule/database/migrate")).migrate);
+  const differences = await replaySequence(first, Number(values.sequence));
+  await broker.stop();
+  console.log(differences.length === 0 ? "the model and the API are the same" : differences.join("\n"));
+  process.exit(differences.length === 0 ? 0 : 1);
 }
 const trace = count === 1 ? console.log : null;
 let failed = 0;

@@ -28,8 +28,8 @@ export class Witness {
    */
   readonly latePower = new Map<number, number>();
   /**
-   * VMs whose config such a request may have changed. Not a copy of one that has arrived: what that one has written is in
-   * the digest, and its copy is refused.
+   * VMs whose config such a request may have changed. Not a copy of one that has arrived and was carried out: what that
+   * one has written is in the digest, and its copy is refused.
    */
   readonly lateConfigs = new Set<number>();
   /** Jobs that found a guest off that such a request may have switched off. */
@@ -156,12 +156,13 @@ export class Witness {
 
   /**
    * @param run of the job that has sent it
-   * @param arrival the first one, or of a copy; awaited while its sender still waits for the answer
+   * @param arrival the first one, or of a copy; awaited while its sender still waits for the answer; with the digest of
+   *   the config that it is for, if it names one
    */
   changeArrives(
     { vmid, ...run }: SeenRun,
     path: string,
-    arrival: { readonly isCopy: boolean; readonly isAwaited: boolean },
+    arrival: { readonly isCopy: boolean; readonly isAwaited: boolean; readonly digest: string | null },
   ): void {
     const now = this.#simulation.clock.now();
     const held = this.#held.get(run.jobId);
@@ -169,7 +170,13 @@ export class Witness {
     if (isHeld && arrival.isAwaited) return;
     this.#simulation.counts.lateChanges += 1;
     if (/\/status\/\w+$/.test(path)) this.latePower.set(vmid, now);
-    else if (!arrival.isCopy) this.lateConfigs.add(vmid);
+    else if (!arrival.isCopy || this.#isOfPresentConfig(vmid, arrival.digest)) this.lateConfigs.add(vmid);
+  }
+
+  /** The config is still the one that a request is for: the task of its first arrival has failed. */
+  #isOfPresentConfig(vmid: number, digest: string | null): boolean {
+    const vm = this.#simulation.region.vm(vmid);
+    return vm !== undefined && digest === configDigest(vm);
   }
 
   /** A request to destroy a VM arrives when its sender no longer waits for the result. */

@@ -5910,6 +5910,10 @@ export interface components {
             /** @description Counts up from 1 within an epoch */
             seq: number;
             phase?: components["schemas"]["JobPhase"];
+            /**
+             * @description Never decreases. A report that names a phase or a step without it means the least of that phase; one that
+             *     names neither leaves it as it was.
+             */
             progress?: number;
             step?: components["schemas"]["ReportedStep"];
             /**
