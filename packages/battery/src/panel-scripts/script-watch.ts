@@ -145,6 +145,22 @@ export class ScriptWatch {
     }
   }
 
+  /** Does something on the open page; false when a text has led the browser to another one, which is noted. */
+  async act(step: (isLeft: () => boolean) => Promise<unknown>): Promise<boolean> {
+    const url = this.page.url();
+    const hasLeft = () => this.page.url() !== url;
+    let isDestroyed = false;
+    try {
+      await step(hasLeft);
+    } catch (error) {
+      isDestroyed = isLeft(error);
+      if (!isDestroyed && !hasLeft()) throw error;
+    }
+    if (!isDestroyed && !hasLeft()) return true;
+    this.#note("a text has become markup", LEFT);
+    return false;
+  }
+
   /** Sends a form of the open page, and reads the page of the answer. */
   async submit(send: () => Promise<unknown>): Promise<void> {
     await Promise.all([this.page.waitForEvent("load"), send()]);

@@ -136,23 +136,15 @@ async function showParts(watch: ScriptWatch, { ended, server, locked }: HostileO
   // The page asks every few seconds, and the answer to a request that is under way overwrites what is stored here:
   // it is stored again until a note is shown. Not on a new page, whose data an earlier answer may overwrite.
   const stored = `sessionStorage.setItem("kule-open-jobs", ${JSON.stringify(ended.join(" "))})`;
-  for (let tries = 0; ; tries += 1) {
-    await watch.page.evaluate(stored);
-    const isShown = await watch.page.waitForSelector(".toast", { timeout: 2_000 }).catch(() => null);
-    if (isShown !== null) break;
-    if (tries === 30) throw new Error("no note of an ended job is shown within a minute");
-  }
-  await watch.read();
-  await watch.page.click("[data-palette]");
-  // It shows pages and actions before a text is typed: results for the text are in the answer to the whole of
-  // it.
-  const found = watch.page.waitForResponse(
-    (answer) => new URL(answer.url()).searchParams.get("q") === "mark",
-  );
-  await watch.page.keyboard.type("mark");
-  await (await found).finished();
-  await watch.page.waitForTimeout(300);
-  await watch.read();
+  const isThere = await watch.act(async (isLeft) => {
+    for (let tries = 0; !isLeft(); tries += 1) {
+      await watch.page.evaluate(stored);
+      const shown = await watch.page.waitForSelector(".toast", { timeout: 2_000 }).catch(() => null);
+      if (shown !== null) return;
+      if (tries === 30) throw new Error("no note of an ended job is shown within a minute");
+    }
+  });
+  if (isThere) await watch.act(() => searchMarks(watch));
   await watch.page.emulateMedia({ media: "print" });
   await watch.visit(`/servers/${server}`);
   await watch.page.emulateMedia({ media: null });
@@ -167,5 +159,20 @@ async function showParts(watch: ScriptWatch, { ended, server, locked }: HostileO
   // There is no console, and the page shows the API's text.
   await watch.visit(`/servers/${locked}/console?type=serial`);
   await watch.page.waitForSelector("#console-state[data-state=closed]");
+  await watch.read();
+}
+
+/** The note that is shown, and the palette's results. */
+async function searchMarks(watch: ScriptWatch): Promise<void> {
+  await watch.read();
+  await watch.page.click("[data-palette]");
+  // It shows pages and actions before a text is typed: results for the text are in the answer to the whole of
+  // it.
+  const found = watch.page.waitForResponse(
+    (answer) => new URL(answer.url()).searchParams.get("q") === "mark",
+  );
+  await watch.page.keyboard.type("mark");
+  await (await found).finished();
+  await watch.page.waitForTimeout(300);
   await watch.read();
 }
