@@ -7,6 +7,9 @@ import { ServerWorld } from "./server-world.ts";
 
 type Body = Answer["body"];
 
+/** Longer than any check of a process, and shorter than a test may take: what does not come is named. */
+const patienceMs = 60_000;
+
 /** Two processes of the API that serve consoles, a running server, and both ends of a session to play. */
 export class ConsoleWorld {
   readonly servers: ServerWorld;
@@ -94,17 +97,25 @@ export class ConsoleWorld {
   }
 
   async untilClosed(sessionId: string): Promise<void> {
-    while ((await this.rowOf(sessionId)).state !== "closed");
+    const deadline = performance.now() + patienceMs;
+    for (;;) {
+      const row = await this.rowOf(sessionId);
+      if (row.state === "closed") return;
+      if (performance.now() > deadline) throw new Error(`not closed: ${JSON.stringify(row)}`);
+    }
   }
 
   /** What the audit trail records of a session beyond its ticket, in its order. */
   async auditOf(sessionId: string, entries: number): Promise<Body[]> {
+    const deadline = performance.now() + patienceMs;
     for (;;) {
       const rows = await this.servers.rows(
         "select action, actor_id, details from audit where details->>'session' = $1 and action <> 'server.console' order by at",
         [sessionId],
       );
       if (rows.length >= entries) return rows;
+      if (performance.now() > deadline)
+        throw new Error(`${rows.length} of ${entries} entries are in the audit trail: ${JSON.stringify(rows)}`);
     }
   }
 
