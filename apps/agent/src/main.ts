@@ -1,5 +1,6 @@
 #!/usr/bin/env node
 import { parseArgs } from "node:util";
+import { ProxmoxError } from "@kule/proxmox/errors";
 import { loadRegionFile } from "@kule/region-config/load-region-file";
 import type { RegionFile } from "@kule/region-config/region-file";
 import { RegionFileError } from "@kule/region-config/region-file-error";
@@ -10,8 +11,10 @@ import { conformance } from "./conformance.ts";
 import { conformancePlan } from "./conformance-settings.ts";
 import { ControlPlane } from "./control-plane.ts";
 import { findingsTable, isReady } from "./findings-table.ts";
+import { hasAllImages, imagesTable, regionImages } from "./images.ts";
 import { type Logger, makeLog } from "./log.ts";
 import { WrongRegion } from "./own-region.ts";
+import { hypervisorClient } from "./region.ts";
 import { agentRuntime } from "./runtime.ts";
 import { StateUnusable } from "./sealing-key.ts";
 import { type AgentSettings, agentSettings, SettingsError } from "./settings.ts";
@@ -21,6 +24,7 @@ const HELP = `kule-agent ${AGENT_VERSION}: drives one region for the Kule contro
 
   kule-agent run <region.yaml>     take jobs and run them until SIGTERM
   kule-agent check <region.yaml>   look at everything the region file names, print what is wrong and how to fix it
+  kule-agent images <region.yaml>  list the templates that the region file names, and how to make those that are missing
   kule-agent conformance [region.yaml]
                                    try every call of the driver on a TEST cluster, print where the answers differ
   kule-agent --version
@@ -41,7 +45,7 @@ Environment
   NODE_EXTRA_CA_CERTS         PEM file with the certificate authority of a private control plane
 
 Exit status
-  0  done, or everything is in order    1  check or conformance found something wrong, or the agent broke
+  0  done, or everything is in order    1  check, images or conformance found something wrong, or the agent broke
   2  not called as above                78 the configuration cannot be used
 `;
 
@@ -66,11 +70,11 @@ async function main(args: readonly string[]): Promise<number> {
     if (call.command === "conformance") return await tryConformance(call.path);
     const file = loadRegionFile(call.path, process.env);
     const configuration = { file, settings: agentSettings(file, process.env) };
-    return await (call.command === "run" ? run(configuration) : check(configuration));
+    return await { run, check, images }[call.command](configuration);
   } catch (error) {
     if (!isConfigurationError(error)) throw error;
     process.stderr.write(`${error.message}\n`);
-    return call.command === "check" ? EXIT_WRONG : EXIT_CONFIG;
+    return call.command === "run" ? EXIT_CONFIG : EXIT_WRONG;
   }
 }
 
@@ -79,7 +83,7 @@ function isConfigurationError(error: unknown): error is Error {
 }
 
 type Call =
-  | { readonly command: "run" | "check"; readonly path: string }
+  | { readonly command: "run" | "check" | "images"; readonly path: string }
   | { readonly command: "conformance"; readonly path: string | null };
 
 function parse(args: readonly string[]): Call | number {
@@ -98,7 +102,11 @@ function parse(args: readonly string[]): Call | number {
       return 0;
     }
     const [command, path, ...more] = positionals;
-    if ((command === "run" || command === "check") && path !== undefined && more.length === 0)
+    if (
+      (command === "run" || command === "check" || command === "images") &&
+      path !== undefined &&
+      more.length === 0
+    )
       return { command, path };
     if (command === "conformance" && more.length === 0) return { command, path: path ?? null };
   } catch (error) {
@@ -163,6 +171,23 @@ async function check({ file, settings }: Configuration): Promise<number> {
   const findings = await checkRegion(file, settings.stateDirectory, controlPlane, agentRuntime);
   process.stdout.write(`${findingsTable(findings)}\n`);
   return isReady(findings) ? 0 : EXIT_WRONG;
+}
+
+async function images({ file }: Configuration): Promise<number> {
+  const client = hypervisorClient(file);
+  try {
+    const found = await regionImages(file, client);
+    process.stdout.write(`${imagesTable(found, file.storage)}\n`);
+    return hasAllImages(found) ? 0 : EXIT_WRONG;
+  } catch (error) {
+    if (!(error instanceof ProxmoxError)) throw error;
+    process.stderr.write(
+      `hypervisor: ${error.message}\n${error.facts.fix === null ? "" : `fix: ${error.facts.fix}\n`}`,
+    );
+    return EXIT_WRONG;
+  } finally {
+    client.close();
+  }
 }
 
 process.exit(await main(process.argv.slice(2)));

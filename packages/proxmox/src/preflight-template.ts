@@ -1,11 +1,12 @@
 // Is a template fit to be cloned into servers?
 
 import type { ProxmoxClient } from "./client.ts";
+import { clusterGuests } from "./cluster-guests.ts";
 import { agentEnabled } from "./config-difference.ts";
 import { bootDiskOf, disksOf } from "./disks.ts";
 import { bridgePath, grantCommands } from "./driver-calls/grants.ts";
 import { type Finding, failed, passed } from "./finding.ts";
-import { readBoolean, readNumber } from "./lenient.ts";
+import { readBoolean } from "./lenient.ts";
 import { privilegesHeld } from "./preflight-privileges.ts";
 import { parseNetDevice, parsePropertyString } from "./property-string.ts";
 import { renderSize } from "./sizes.ts";
@@ -14,9 +15,8 @@ import { normalConfig } from "./vm-observation.ts";
 /** Checks for defects that every clone would inherit. */
 export async function checkTemplate(client: ProxmoxClient, slug: string, vmid: number): Promise<Finding[]> {
   const check = `template ${slug} (${vmid})`;
-  const rows = await client.call("GET /cluster/resources", { type: "vm" });
-  const node = rows.find((row) => readNumber(row.vmid) === vmid)?.node;
-  if (!node)
+  const node = (await clusterGuests(client)).find((guest) => guest.vmid === vmid)?.node;
+  if (node === undefined)
     return [
       failed(
         check,
