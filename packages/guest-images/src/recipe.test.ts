@@ -15,12 +15,38 @@ function write(name: string, files: Readonly<Record<string, string>>): void {
 const system = { suite: "bookworm", mirrors: ["deb http://mirror.example bookworm main"] };
 
 describe("A recipe", () => {
-  test("of the tree names a release, its mirrors, and the guest agent among its packages", () => {
-    const recipe = readRecipe("debian-12");
-    expect(recipe).toMatchObject({ name: "debian-12", suite: "bookworm" });
+  test.each([
+    ["debian-12", "bookworm"],
+    ["debian-13", "trixie"],
+    ["ubuntu-24.04", "noble"],
+    ["kule-lb", "bookworm"],
+  ])("of the tree: %s has the guest agent, cloud-init, no ifupdown, and what a disk needs", (name, suite) => {
+    const recipe = readRecipe(name);
+    expect(recipe).toMatchObject({ name, suite });
     expect(recipe.packages).toEqual(expect.arrayContaining(["cloud-init", "qemu-guest-agent", "systemd"]));
     expect(recipe.packages).not.toContain("ifupdown");
-    expect(recipe.mirrors.join("\n")).toContain("bookworm-security");
+    expect(recipe.diskPackages).toEqual(expect.arrayContaining(["cloud-guest-utils", "grub-pc"]));
+    expect(recipe.diskPackages).toContainEqual(expect.stringMatching(/^linux-image-/));
+  });
+
+  test("of an appliance contains the script that applies its states", () => {
+    expect(readRecipe("kule-lb").files).toEqual([
+      {
+        from: expect.stringMatching(/infra\/images\/guest-state\/kule-state$/),
+        to: "/usr/local/sbin/kule-state",
+        mode: "0755",
+      },
+    ]);
+  });
+
+  test("has another hash when a file changes that it copies", () => {
+    writeFileSync(join(folder, "script"), "one");
+    const files = [{ from: "../script", to: "/usr/local/sbin/script", mode: "0755" }];
+    write("appliance", { "recipe.json": JSON.stringify({ ...system, files }) });
+    const first = readRecipe("appliance", folder);
+    expect(first.files).toEqual([{ ...files[0], from: join(folder, "script") }]);
+    writeFileSync(join(folder, "script"), "two");
+    expect(readRecipe("appliance", folder).hash).not.toBe(first.hash);
   });
 
   test("has the packages and scripts of its base first, and what it does not say itself", () => {
@@ -70,6 +96,21 @@ describe("A recipe", () => {
       "out",
       { "recipe.json": '{"base":"../out"}' },
       "there is no recipe",
+    ],
+    [
+      "that copies a file that is not there",
+      "no-file",
+      { "recipe.json": JSON.stringify({ ...system, files: [{ from: "x", to: "/x", mode: "0644" }] }) },
+      "no-file/x does not exist",
+    ],
+    [
+      "that copies to a place that is none",
+      "no-place",
+      {
+        "recipe.json": JSON.stringify({ ...system, files: [{ from: "x", to: "../x", mode: "0644" }] }),
+        x: "x",
+      },
+      '"to" is an absolute path',
     ],
   ])("%s is refused with its name", (_, name, files, text) => {
     if (Object.keys(files).length > 0) write(name, files);

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { existsSync, readFileSync } from "node:fs";
-import { join, resolve } from "node:path";
+import { join, relative, resolve } from "node:path";
 
 const RECIPES = resolve(import.meta.dirname, "../../../infra/images");
 /** Part of every hash: a new number when the same recipe gives another root file system. */
@@ -13,11 +13,18 @@ export type Recipe = {
   /** Lines of sources.list. */
   readonly mirrors: readonly string[];
   readonly packages: readonly string[];
+  /** What else a disk needs to boot: kernel, boot loader, initramfs. None: it becomes no disk image. */
+  readonly diskPackages: readonly string[];
+  /** Copied into the system before the scripts run. */
+  readonly files: readonly RecipeCopy[];
   /** Files of shell scripts, in their order. */
   readonly scripts: readonly string[];
   /** Changes with every byte that the result depends on. */
   readonly hash: string;
 };
+
+/** A file of the tree, and where it is in the system. */
+export type RecipeCopy = { readonly from: string; readonly to: string; readonly mode: string };
 
 /** There is no such recipe, or its files are wrong; the message names the file. */
 export class RecipeFault extends Error {
@@ -28,6 +35,8 @@ type RecipeFile = {
   readonly suite?: string;
   readonly mirrors?: readonly string[];
   readonly base?: string;
+  readonly disk_packages?: readonly string[];
+  readonly files?: readonly RecipeCopy[];
 };
 
 /**
@@ -39,6 +48,7 @@ export function readRecipe(name: string, folder = RECIPES): Recipe {
   const hash = createHash("sha256").update(`format ${FORMAT}\n`);
   const files: RecipeFile[] = [];
   const packages: string[] = [];
+  const copies: RecipeCopy[] = [];
   const scripts: string[] = [];
   for (const each of withBases(name, folder)) {
     const place = join(folder, each);
@@ -47,7 +57,18 @@ export function readRecipe(name: string, folder = RECIPES): Recipe {
       hash.update(`${each}/${file} ${Buffer.byteLength(text)}\n${text}`);
       return text;
     };
-    files.push(JSON.parse(read("recipe.json")) as RecipeFile);
+    const file = JSON.parse(read("recipe.json")) as RecipeFile;
+    files.push(file);
+    for (const { from, to, mode } of file.files ?? []) {
+      const path = relative(place, resolve(place, from));
+      if (read(path) === "")
+        throw new RecipeFault(`${join(place, "recipe.json")}: the file ${join(place, path)} does not exist`);
+      if (!/^(\/[A-Za-z0-9._-]+)+$/.test(to) || !/^0[0-7]{3}$/.test(mode))
+        throw new RecipeFault(
+          `${join(place, "recipe.json")}: "to" is an absolute path and "mode" four octal digits, such as "0755"`,
+        );
+      copies.push({ from: join(place, path), to, mode });
+    }
     packages.push(...packagesIn(read("packages.txt")));
     if (read("customize.sh") !== "") scripts.push(join(place, "customize.sh"));
   }
@@ -62,6 +83,8 @@ export function readRecipe(name: string, folder = RECIPES): Recipe {
     suite,
     mirrors,
     packages: [...new Set(packages)],
+    diskPackages: files.findLast((file) => file.disk_packages !== undefined)?.disk_packages ?? [],
+    files: copies,
     scripts,
     hash: hash.digest("hex").slice(0, 12),
   };

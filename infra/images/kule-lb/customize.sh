@@ -1,0 +1,12 @@
+#!/bin/sh
+# Runs in the new system, as root, after its packages have been installed.
+set -eu
+
+# A state enables what it needs. An appliance is changed by its guest agent alone.
+systemctl -q disable haproxy.service keepalived.service ssh.service
+systemctl -q mask ssh.service ssh.socket
+
+# Of two load balancers the one without the address has to be able to listen on it.
+echo net.ipv4.ip_nonlocal_bind=1 > /etc/sysctl.d/90-kule-lb.conf
+
+install -d -m 0700 /var/lib/kule-state
