@@ -58,6 +58,8 @@ export type Row = {
     readonly part: string;
     readonly probe: () => string | undefined | Promise<string | undefined>;
   };
+  /** Why `npm test -- --all` does not run a sample of it; those of most rows are part of it. */
+  readonly notInSamples?: string;
   /** At least one. */
   readonly mutants: readonly Mutant[];
   run(run: RowRun): Promise<RowResult>;
