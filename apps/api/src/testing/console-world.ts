@@ -115,7 +115,9 @@ export class ConsoleWorld {
       );
       if (rows.length >= entries) return rows;
       if (performance.now() > deadline)
-        throw new Error(`${rows.length} of ${entries} entries are in the audit trail: ${JSON.stringify(rows)}`);
+        throw new Error(
+          `${rows.length} of ${entries} entries are in the audit trail: ${JSON.stringify(rows)}`,
+        );
     }
   }
 
