@@ -44,7 +44,9 @@ export async function checkConformance(
     for (; done < sequences + SCRIPTS.length && violations.length < MOST_VIOLATIONS; done++) {
       const played = await playSequence(world, done, new Dice(seed + done));
       calls += played.calls;
-      violations.push(...played.differences.map((text) => `model and API differ: sequence ${done} of ${seed}: ${text}`));
+      violations.push(
+        ...played.differences.map((text) => `model and API differ: sequence ${done} of ${seed}: ${text}`),
+      );
       if (done % 20 === 19) progress(`${done + 1} sequences played to the API and to the model`);
     }
   } finally {
