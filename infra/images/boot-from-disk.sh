@@ -1,5 +1,5 @@
 #!/bin/sh
-# Runs in a system that has been unpacked onto the disk /dev/sda, whose second partition is its root: makes it boot.
+# Runs in a system that has been unpacked onto a partition of a disk with a partition for the boot loader: makes it boot.
 set -eu
 
 cat > /etc/fstab <<'TABLE'
@@ -14,5 +14,6 @@ CFG
 # The name that the disk has on a hypervisor is not the one here.
 echo 'GRUB_DISABLE_LINUX_PARTUUID=true' >> /etc/default/grub.d/90-kule.cfg
 
-grub-install --target=i386-pc --modules="part_gpt ext2 biosdisk" /dev/sda
+# libguestfs has a disk of its own beside this one, and either may be /dev/sda.
+grub-install --target=i386-pc "$(grub-probe --target=disk /)"
 update-grub
