@@ -18,7 +18,11 @@ export async function buildArchive(
 ): Promise<void> {
   const temporary = join(folder, "tmp");
   mkdirSync(temporary, { recursive: true, mode: 0o755 });
-  const sources = mirror === undefined ? recipe.mirrors : [`deb ${mirror} ${recipe.suite} main`];
+  // Another mirror has the components of the first one, and is verified with the same key.
+  const sources =
+    mirror === undefined
+      ? recipe.mirrors
+      : recipe.mirrors.slice(0, 1).map((line) => line.replace(/https?:\S+/, mirror));
   const words = [
     "--mode=root",
     "--variant=minbase",

@@ -12,7 +12,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeEach, describe, expect, test } from "vitest";
 import { builtRoot, imageSettings, rootFileSystem } from "./image-cache.ts";
-import { cannotBuild } from "./missing-tools.ts";
+import { cannotBuild, cannotBuildDisks } from "./missing-tools.ts";
 import { readRecipe } from "./recipe.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "kule-images-"));
@@ -83,6 +83,9 @@ describe.skipIf(!isRoot)("The image of a recipe", { timeout: 20_000 }, () => {
 test("A machine without the programs is told what to install", async () => {
   if (!isRoot) return expect(await cannotBuild()).toBe("it needs root");
   expect(await cannotBuild({ PATH: programs })).toContain("apt-get install mmdebstrap tar util-linux");
+  expect(await cannotBuildDisks({ PATH: programs })).toContain(
+    "apt-get install mmdebstrap libguestfs-tools qemu-utils qemu-system-x86",
+  );
 });
 
 test("Images are kept in the cache of the person, or where a setting says", () => {

@@ -21,7 +21,7 @@ const NEEDED_FOR_DISKS = [
 
 /** Why this machine cannot make disk images, without a full stop; undefined when it can. */
 export async function cannotBuildDisks(env: NodeJS.ProcessEnv = process.env): Promise<string | undefined> {
-  const missing = await missingOf(NEEDED_FOR_DISKS, env);
+  const missing = cannotHere() ?? (await missingPrograms(NEEDED_FOR_DISKS, env));
   if (missing !== undefined) return missing;
   const isKernelThere = (await readdir("/boot").catch(() => [])).some((name) => name.startsWith("vmlinuz-"));
   return isKernelThere
@@ -31,14 +31,18 @@ export async function cannotBuildDisks(env: NodeJS.ProcessEnv = process.env): Pr
 
 /** Why this machine cannot make images, without a full stop; undefined when it can. */
 export async function cannotBuild(env: NodeJS.ProcessEnv = process.env): Promise<string | undefined> {
-  if (process.platform !== "linux") return "it needs Linux";
-  if (process.getuid?.() !== 0) return "it needs root";
-  return await missingOf(NEEDED, env);
+  return cannotHere() ?? (await missingPrograms(NEEDED, env));
 }
 
-async function missingOf(
+function cannotHere(): string | undefined {
+  if (process.platform !== "linux") return "it needs Linux";
+  return process.getuid?.() === 0 ? undefined : "it needs root";
+}
+
+/** Which of the programs are not installed, and how to install them; undefined when all are. */
+export async function missingPrograms(
   needed: readonly { readonly program: string; readonly package: string }[],
-  env: NodeJS.ProcessEnv,
+  env: NodeJS.ProcessEnv = process.env,
 ): Promise<string | undefined> {
   const folders = (env.PATH ?? "").split(delimiter);
   const isThere = async (program: string): Promise<boolean> => {

@@ -1,4 +1,4 @@
-import { cannotBuildDisks } from "@kule/guest-images/missing-tools";
+import { cannotBuildDisks, missingPrograms } from "@kule/guest-images/missing-tools";
 import { bootImage } from "../disk-images/boot-image.ts";
 import type { Row } from "../row.ts";
 
@@ -10,7 +10,12 @@ export const row: Row = {
   title:
     "The disk image of a recipe boots as a virtual machine, which reads the same drive as the lab's guest of that recipe",
   minutes: 8,
-  needs: { part: "disk images", probe: () => cannotBuildDisks() },
+  needs: {
+    part: "disk images",
+    probe: async () =>
+      (await cannotBuildDisks()) ??
+      (await missingPrograms([{ program: "genisoimage", package: "genisoimage" }])),
+  },
   notInSamples: "A virtual machine without KVM boots in minutes, and its image is made in minutes.",
   mutants: [
     {
