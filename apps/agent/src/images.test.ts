@@ -62,4 +62,10 @@ describe("kule-agent images", () => {
     expect(output).toMatch(/^hypervisor: .*401.*\n.+/);
     expect(code).toBe(1);
   });
+
+  it("ends with the status of an unusable configuration, as the other commands do", async () => {
+    const { code, output } = await images("  debian-12: { vmid: many }\n");
+    expect(output).toMatch(/region\.yaml.*:\d+.*vmid/s);
+    expect(code).toBe(78);
+  });
 });

@@ -74,7 +74,7 @@ async function main(args: readonly string[]): Promise<number> {
   } catch (error) {
     if (!isConfigurationError(error)) throw error;
     process.stderr.write(`${error.message}\n`);
-    return call.command === "run" ? EXIT_CONFIG : EXIT_WRONG;
+    return call.command === "check" ? EXIT_WRONG : EXIT_CONFIG;
   }
 }
 
