@@ -171,7 +171,8 @@ async function searchMarks(watch: ScriptWatch): Promise<void> {
   const found = watch.page.waitForResponse(
     (answer) => new URL(answer.url()).searchParams.get("q") === "mark",
   );
-  await watch.page.keyboard.type("mark");
+  // Not by single keys: on a busy machine one may come before the field has the focus.
+  await watch.page.fill("#palette input[type=search]", "mark");
   await (await found).finished();
   await watch.page.waitForTimeout(300);
   await watch.read();
