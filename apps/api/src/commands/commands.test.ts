@@ -67,6 +67,17 @@ describe("what is wrong with the environment", () => {
     ]);
   });
 
+  test.each([
+    [{ KULE_KEEP_JOB_STEPS_DAYS: "29" }, "a whole number from 30 to 36500 is needed"],
+    [{ KULE_KEEP_AUDIT_DAYS: "89" }, "a whole number from 90 to 36500 is needed"],
+    [{ KULE_KEEP_AUDIT_DAYS: "90" }, "KULE_KEEP_AUDIT_DAYS needs KULE_AUDIT_KEYS"],
+  ])("a retention that would lose too much, or cannot be verified, is refused: %j", async (given, said) => {
+    const { code, output } = await run(["worker"], given);
+    expect(output).toContain(said);
+    expect(output).not.toMatch(/\n {4}at /);
+    expect(code).toBe(1);
+  });
+
   test("a busy port is named", async () => {
     const holder = createServer().listen(0, "127.0.0.1");
     await new Promise((resolve) => holder.once("listening", resolve));

@@ -3250,6 +3250,11 @@ export interface components {
             stale: boolean;
             /**
              * Format: date-time
+             * @description Older entries were removed, because the installation keeps them for a limited time. Null when none were
+             */
+            kept_from: string | null;
+            /**
+             * Format: date-time
              * @description Entries until then were checked
              */
             up_to: string | null;

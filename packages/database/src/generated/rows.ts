@@ -121,6 +121,7 @@ export interface AuditSealStart {
 
 export interface AuditVerification {
   checked_at: Timestamp;
+  kept_from: Timestamp | null;
   sealed_rows: Int8;
   singleton: Generated<boolean>;
   up_to: Timestamp | null;

@@ -20,7 +20,7 @@ async function viewVerification(
 ): Promise<Schemas["AuditVerification"]> {
   const last = await db
     .selectFrom("audit_verification")
-    .select(["checked_at", "up_to"])
+    .select(["checked_at", "kept_from", "up_to"])
     .select(
       sql<boolean>`checked_at < clock_timestamp() - make_interval(secs => ${sql.lit(staleAfterSeconds)})`.as(
         "stale",
@@ -28,7 +28,15 @@ async function viewVerification(
     )
     .executeTakeFirst();
   if (last === undefined)
-    return { whole: null, checked_at: null, stale: true, up_to: null, first_break: null, breaks: 0 };
+    return {
+      whole: null,
+      checked_at: null,
+      stale: true,
+      kept_from: null,
+      up_to: null,
+      first_break: null,
+      breaks: 0,
+    };
   let found = systemQuery(db, "what is wrong with the seals themselves is of no organisation")
     .selectFrom("audit_break")
     .select(["reason", "position", "audit_id", "at"]);
@@ -42,6 +50,7 @@ async function viewVerification(
     whole: breaks.length === 0,
     checked_at: last.checked_at.toISOString(),
     stale: last.stale,
+    kept_from: last.kept_from?.toISOString() ?? null,
     up_to: last.up_to?.toISOString() ?? null,
     first_break:
       first === undefined

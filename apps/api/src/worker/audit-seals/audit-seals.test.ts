@@ -84,6 +84,7 @@ test("an unchanged trail is intact, up to its last sealed entry", async () => {
       whole: true,
       checked_at: expect.any(String),
       stale: false,
+      kept_from: null,
       up_to: rows[0].last.toISOString(),
       first_break: null,
       breaks: 0,

@@ -56,10 +56,10 @@ async function store(owner: ClientBase, checkedAt: string, found: Verification):
   try {
     await owner.query("lock table audit_verification in share row exclusive mode");
     await owner.query(
-      `insert into audit_verification (checked_at, up_to, sealed_rows) values ($1, $2, $3)
-       on conflict (singleton) do update set checked_at = excluded.checked_at, up_to = excluded.up_to,
-         sealed_rows = excluded.sealed_rows`,
-      [checkedAt, found.upTo, found.sealedRows],
+      `insert into audit_verification (checked_at, kept_from, up_to, sealed_rows) values ($1, $2, $3, $4)
+       on conflict (singleton) do update set checked_at = excluded.checked_at, kept_from = excluded.kept_from,
+         up_to = excluded.up_to, sealed_rows = excluded.sealed_rows`,
+      [checkedAt, found.keptFrom, found.upTo, found.sealedRows],
     );
     await owner.query("delete from audit_break");
     await owner.query(

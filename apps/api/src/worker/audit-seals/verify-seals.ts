@@ -22,6 +22,8 @@ export type AuditBreak = {
 };
 
 export type Verification = {
+  /** Older rows were removed by retention, which has signed it; null when none were. */
+  readonly keptFrom: string | null;
   /** Rows until then were verified; null before the first seal. */
   readonly upTo: string | null;
   readonly sealedRows: string;
@@ -105,7 +107,12 @@ export async function verifySeals(owner: ClientBase, keys: AuditKeys): Promise<V
   if (breaks.length < breaksKept && (last < BigInt(end) || (head === undefined && last > 0n)))
     breaks.push(cut(head === undefined ? null : String(last + 1n)));
   if (breaks.length < breaksKept) breaks.push(...(await addedRows(owner)));
-  return { upTo: head?.up_to ?? null, sealedRows: String(last), breaks: breaks.slice(0, breaksKept) };
+  return {
+    keptFrom: removedBefore === "" ? null : removedBefore,
+    upTo: head?.up_to ?? null,
+    sealedRows: String(last),
+    breaks: breaks.slice(0, breaksKept),
+  };
 }
 
 const cut = (position: string | null): AuditBreak => ({

@@ -285,6 +285,11 @@ describe("the audit trail", () => {
     expect(await positions()).toEqual([2, 3, 4]);
     expect(await found()).toEqual([]);
     const { items } = (await world.world.operator.get("/audit?action=audit.remove")).body;
+    for (const caller of [world.world.operator, world.owned])
+      expect((await caller.get("/audit/verify")).body).toMatchObject({
+        whole: true,
+        kept_from: `${(await monthName(-4)).replace("_", "-")}-01T00:00:00.000Z`,
+      });
     expect(items).toMatchObject([
       { actor: { type: "system", name: "retention" }, details: { after_position: 1 } },
     ]);

@@ -86,6 +86,8 @@ create table audit_verification (
   -- There is one row.
   singleton boolean primary key default true check (singleton),
   checked_at timestamptz not null,
+  -- Retention has removed what is older; null when it has removed nothing.
+  kept_from timestamptz,
   up_to timestamptz,
   sealed_rows bigint not null
 );
