@@ -13,10 +13,11 @@ import type { Host, Job, Observed, Program, Step, StepEvent, World } from "./pro
 const MAX_ROUNDS = 10;
 /**
  * How often the same plan is applied before its repetition means that the region does not do as it says.
- * Three times: late copies of the requests of one try may undo what the next try did, and only the hypervisor
- * has seen them arrive. With two, one of 2,400 simulated seeds failed a job in a region that was in order.
+ * Four times: late copies of the requests of one try may undo what the next try did, and only the hypervisor
+ * has seen them arrive. With two, one of 2,400 simulated seeds failed a job in a region that was in order; with
+ * three, one of 200,000.
  */
-const TRIES_OF_A_PLAN = 3;
+const TRIES_OF_A_PLAN = 4;
 /** No effect is begun in the last third of a lease: a slow call must end while the job is still ours. */
 const LEASE_FRACTION_FOR_EFFECTS = 1 / 3;
 /** While something takes long, the lease is renewed when this much of it is left. */
