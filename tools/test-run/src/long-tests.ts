@@ -26,6 +26,7 @@ export const LONG_TESTS: Readonly<Record<string, string>> = {
     "waits for rounds of the hypervisor's firewall at each point where an agent can be killed",
   "packages/programs/src/firewalls/under-traffic.test.ts":
     "real flows through a firewall while its rules change",
+  "packages/programs/src/guest-state/real-guest.test.ts": "boots a Linux system and resets it",
   "packages/programs/src/public-ips/unfiltered-moment.test.ts":
     "waits for rounds of the hypervisor's firewall",
   "packages/programs/src/servers/operations.test.ts":

@@ -2,6 +2,7 @@ import { RetryLater } from "../errors.ts";
 import { type Bundle, bundleName, type GuestState, renderBundle } from "../guest-state/bundle.ts";
 import {
   applyGuestState,
+  type GuestOf,
   observeGuestState,
   planGuestState,
   sendGuestState,
@@ -23,13 +24,13 @@ export function stateOf(generation: number, more: Partial<GuestState> = {}): Gue
 }
 
 /** What a program does: look, plan, apply, look again. */
-export async function bring(guest: StateGuest, bundle: Bundle): Promise<void> {
+export async function bring(guest: GuestOf, bundle: Bundle): Promise<void> {
   for (const step of planGuestState(bundle, await observeGuestState(guest, noEffect)))
     if (step === "send-state") await sendGuestState(guest, bundle, noEffect);
     else await applyGuestState(guest, bundle, noEffect);
 }
 
-export async function isBrought(guest: StateGuest, bundle: Bundle): Promise<boolean> {
+export async function isBrought(guest: GuestOf, bundle: Bundle): Promise<boolean> {
   return planGuestState(bundle, await observeGuestState(guest, noEffect)).length === 0;
 }
 
