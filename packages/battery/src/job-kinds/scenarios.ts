@@ -205,7 +205,7 @@ async function adopt(scene: JobScene, subject: Subject): Promise<void> {
   // As if the last scan of the region were long ago: it found no such VM, and the import would be refused by
   // it.
   await scene.owner.query(
-    "update region_inventory set complete_began_at = complete_began_at - interval '1 hour' where region = $1",
+    "update region_inventory set complete_began_at = complete_began_at - interval '1 year' where region = $1",
     [scene.region],
   );
   const answer = await subject.api.post("/servers/import", {
