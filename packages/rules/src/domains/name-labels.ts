@@ -12,8 +12,8 @@ export type LabelKind = "host" | "domain" | "record";
 /** Of a name as text without its final dot: 255 octets on the wire. */
 export const maxNameLength = 253;
 const maxLabelLength = 63;
-/** No text of more UTF-16 units is converted; punycode takes the square of a label's length. */
-const maxTypedLength = 1_000;
+/** Of a text that is converted: punycode takes the square of the length, and no longer text has a name that fits. */
+const maxTypedLength = 300;
 
 const labelForms: { readonly [Kind in LabelKind]: RegExp } = {
   host: /^[a-z0-9]([a-z0-9-]*[a-z0-9])?$/,

@@ -114,6 +114,7 @@ describe("what is wrong in a zone file is told with its line", () => {
     ["  A 192.0.2.1\n  A 192.0.2.2", ["1 name: no_owner"]],
     ["a..b A 192.0.2.1\n  A 192.0.2.2", ["1 name: empty_label"]],
     ['a TXT "x\nb A 192.0.2.1', ["1 line: unclosed_quote"]],
+    ['a TXT "x\n  A 192.0.2.1', ["1 line: unclosed_quote"]],
     ["a A ( 192.0.2.1", ["1 line: unclosed_parenthesis"]],
     ["a A 192.0.2.1 )", ["1 line: stray_parenthesis"]],
     ["a A 192.0.2.1\na CNAME b", ["2 type: cname_beside_others"]],

@@ -1,15 +1,7 @@
 import { nameFlaw, toAscii } from "./name-labels.ts";
 import { type Flaw, inField, type Problem, ProblemList, type Problems, shown } from "./problem.ts";
 import { apexName, type RecordNameRule, readRecordName } from "./record-name.ts";
-import {
-  maxValues,
-  mergedProblems,
-  type RecordSet,
-  recordSetKey,
-  ttlProblems,
-  type ValuesRule,
-  type Zone,
-} from "./record-set.ts";
+import type { RecordSet, ValuesRule, Zone } from "./record-set.ts";
 import { type RecordTypeRule, readRecordType } from "./record-types.ts";
 import { readValue, type ValueRule } from "./record-value.ts";
 import { type Entry, zoneFileEntries } from "./zone-file.ts";
@@ -23,7 +15,8 @@ import {
   valueText,
   withOrigin,
 } from "./zone-file-line.ts";
-import { type ZoneRule, zoneProblems } from "./zone-rules.ts";
+import { FileRecordSets } from "./zone-file-sets.ts";
+import type { ZoneRule } from "./zone-rules.ts";
 
 export type ZoneFileRule =
   | RecordLineRule
@@ -80,17 +73,10 @@ export function readZoneFile(text: string, zone: Zone): ZoneFileReading {
   return file.result();
 }
 
-/** A record set while its records are read. */
-type Growing = {
-  readonly line: number;
-  readonly base: Omit<RecordSet, "values">;
-  readonly values: Set<string>;
-};
-
 class FileReader {
   readonly #zone: Zone;
   readonly #problems = new ProblemList<ZoneFileProblem>();
-  readonly #sets = new Map<string, Growing>();
+  readonly #sets = new FileRecordSets();
   readonly #leftOut: LeftOut[] = [];
   #records = 0;
   /** Without its final dot; empty: the root. */
@@ -138,17 +124,8 @@ class FileReader {
 
   #setOrigin(line: number, text: string): void {
     const absolute = withOrigin(text, this.#origin);
-    const origin = toAscii(absolute)?.slice(0, -1);
-    const flaw: Flaw<ZoneFileRule> | null =
-      origin === undefined
-        ? {
-            rule: "origin",
-            message: `${shown(text)} is not a name`,
-            fix: "Enter a name such as example.com.",
-          }
-        : origin === ""
-          ? null
-          : nameFlaw(origin, "record");
+    const origin = toAscii(absolute)?.slice(0, -1) ?? null;
+    const flaw = originFlaw(text, origin);
     if (flaw !== null) this.#refuse(line, inField("line", flaw));
     else this.#origin = origin ?? "";
   }
@@ -196,46 +173,18 @@ class FileReader {
       return;
     }
     const value = readValue(type.value, valueText(type.value, data, this.#origin), this.#zone.name);
-    if (value.ok) this.#add(line, { name, type: type.value, ttl }, value.value);
-    else this.#refuse(line, inField("values", value.flaw), name, typeWord);
-  }
-
-  #add(line: number, base: Omit<RecordSet, "values">, value: string): void {
-    const known = this.#sets.get(recordSetKey(base));
-    const refuse = (problem: Problem<ZoneFileRule>) => this.#refuse(line, problem, base.name, base.type);
-    if (known === undefined) {
-      for (const problem of ttlProblems(base.ttl)) refuse(problem);
-      this.#sets.set(recordSetKey(base), { line, base, values: new Set([value]) });
+    if (!value.ok) {
+      this.#refuse(line, inField("values", value.flaw), name, typeWord);
       return;
     }
-    if (known.base.ttl !== base.ttl)
-      refuse({
-        rule: "ttl_differs",
-        field: "ttl",
-        message: `The TTL is ${base.ttl} s; the first ${base.type} record of ${base.name}, in line ${known.line}, has ${known.base.ttl} s`,
-        fix: "Use one TTL for all records of one name and type",
-      });
-    // One more than is allowed is enough to be refused.
-    if (known.values.size <= maxValues) known.values.add(value);
+    for (const problem of this.#sets.add(line, { name, type: type.value, ttl, value: value.value }))
+      this.#refuse(line, problem, name, typeWord);
   }
 
   result(): ZoneFileReading {
-    const sets = [...this.#sets.values()].map(({ line, base, values }) => ({
-      line,
-      recordSet: { ...base, values: [...values] },
-    }));
-    for (const { line, recordSet } of sets)
-      for (const problem of mergedProblems(recordSet))
-        this.#refuse(line, problem, recordSet.name, recordSet.type);
-    const recordSets = sets.map(({ recordSet }) => recordSet);
-    const names = new Set(recordSets.map(({ name }) => name));
-    for (const problem of zoneProblems(recordSets, names, this.#zone.name)) {
-      const line = this.#sets.get(recordSetKey(problem))?.line ?? 1;
-      this.#problems.add({ ...problem, line });
-    }
-    return this.#problems.isEmpty
-      ? { ok: true, recordSets, leftOut: this.#leftOut }
-      : this.#problems.refusal();
+    this.#problems.add(...this.#sets.problems(this.#zone.name));
+    if (!this.#problems.isEmpty) return this.#problems.refusal();
+    return { ok: true, recordSets: this.#sets.recordSets(), leftOut: this.#leftOut };
   }
 
   refuseWhole(flaw: Flaw<ZoneFileRule>): ZoneFileReading {
@@ -251,4 +200,15 @@ class FileReader {
   ) {
     this.#problems.add({ ...problem, line, name, type });
   }
+}
+
+/** @param origin without its final dot; empty: the root; null: the text has no form in ASCII */
+function originFlaw(text: string, origin: string | null): Flaw<ZoneFileRule> | null {
+  if (origin === null)
+    return {
+      rule: "origin",
+      message: `${shown(text)} is not a name`,
+      fix: "Enter a name such as example.com.",
+    };
+  return origin === "" ? null : nameFlaw(origin, "record");
 }

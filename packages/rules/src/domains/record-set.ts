@@ -146,9 +146,8 @@ function referenceProblems(values: readonly string[]): Problem<ValuesRule>[] {
 }
 
 /** What is wrong with the values of a record set that was merged from two: their number and what is beside what. */
-export function mergedProblems({ type, values }: RecordSet): Problem<ValuesRule>[] {
-  const references = type === "A" || type === "AAAA" ? referenceProblems(values) : [];
-  return [...tooManyProblems(values), ...references];
+export function mergedProblems({ values }: RecordSet): Problem<ValuesRule>[] {
+  return [...tooManyProblems(values), ...referenceProblems(values)];
 }
 
 /** True if the two say the same; the order of values has no meaning. */

@@ -2,10 +2,8 @@ import { type Flaw, flawed, type Reading, readAs, shown } from "./problem.ts";
 import type { RecordType } from "./record-types.ts";
 import type { Entry, EntryDefect, Token } from "./zone-file.ts";
 
-/** The parts of a record's line. */
+/** The parts of a record's line after its owner. */
 export type RecordLine = {
-  /** Null: the owner of the record before it. */
-  readonly owner: string | null;
   /** In seconds; null: not given. */
   readonly ttl: number | null;
   /** As written. */
@@ -56,8 +54,7 @@ export function readRecordLine({ tokens, inheritsOwner }: Entry): Reading<Record
   }
   const type = wordAt(tokens, at);
   if (type === "") return flawed("no_type", "The line has no type of record", "Enter name, type and value");
-  const owner = inheritsOwner ? null : (tokens[0]?.text ?? "");
-  return readAs({ owner, ttl, type, data: tokens.slice(at + 1) });
+  return readAs({ ttl, type, data: tokens.slice(at + 1) });
 }
 
 /** Empty when there is none, or a quoted string. */

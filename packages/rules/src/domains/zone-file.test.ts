@@ -20,7 +20,7 @@ test("lines are entries; blank lines and comments are none", () => {
   ]);
 });
 
-test("parentheses join lines, with comments inside; the line is that of the first token", () => {
+test("parentheses join lines, with comments inside; the line is that in which they begin", () => {
   expect(entries("\n@ SOA a. b. ( 1 ; serial\n 2 3\n\t4 5 )\nx A 192.0.2.1")).toEqual([
     "2 @ SOA a. b. 1 2 3 4 5",
     "5 x A 192.0.2.1",

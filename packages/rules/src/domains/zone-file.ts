@@ -3,7 +3,7 @@ export type Token = { readonly text: string; readonly isQuoted: boolean };
 
 /** A record or directive: one line, or several in parentheses. */
 export type Entry = {
-  /** Of its first token, from 1. */
+  /** In which it begins, from 1. */
   readonly line: number;
   /** It begins with a blank: it has the owner of the record before it. */
   readonly inheritsOwner: boolean;
@@ -46,7 +46,7 @@ class Scanner {
   nextEntry(): Entry {
     const inheritsOwner = isBlank(this.#text[this.#at]);
     const tokens: Token[] = [];
-    let line = this.#line;
+    const line = this.#line;
     let depth = 0;
     let defect: EntryDefect | null = null;
     while (!this.isAtEnd) {
@@ -59,11 +59,9 @@ class Scanner {
       else if (character === ";") this.#skipComment();
       else if (character === "(" || character === ")") {
         this.#at += 1;
-        if (depth === 0 && tokens.length === 0) line = this.#line;
         depth += character === "(" ? 1 : -1;
         if (depth < 0) [depth, defect] = [0, defect ?? "stray_parenthesis"];
       } else {
-        if (depth === 0 && tokens.length === 0) line = this.#line;
         const token = character === '"' ? this.#quotedToken() : this.#plainToken();
         if (token === null) defect ??= "unclosed_quote";
         else if (tokens.length < maxTokens) tokens.push(token);

@@ -1,10 +1,10 @@
 import fc from "fast-check";
 import { formatIp } from "../../public-ips/addresses.ts";
-import { type RecordSet, recordSetKey, type Zone } from "../record-set.ts";
+import { defaultTtlSeconds, type RecordSet, recordSetKey, type Zone } from "../record-set.ts";
 import { type RecordType, recordTypes } from "../record-types.ts";
 import { readValue } from "../record-value.ts";
 
-export const exampleZone: Zone = { name: "example.com", defaultTtlSeconds: 3_600 };
+export const exampleZone: Zone = { name: "example.com", defaultTtlSeconds };
 
 const letters = "abcdefghijklmnopqrstuvwxyz0123456789";
 const plainLabel = fc.string({ unit: fc.constantFrom(...letters), minLength: 1, maxLength: 8 });
