@@ -4,6 +4,7 @@ import { leaveTheDisk, writeTheFilter } from "@kule/rules/jobs/actions";
 import type { ServerOwner } from "@kule/rules/servers/owner";
 import { type Selectable, type SelectQueryBuilder, sql } from "kysely";
 import type { Database, Tx } from "../../platform/database.ts";
+import { fixedRead } from "../../platform/fixed-read.ts";
 import type { JobRow } from "../../platform/jobs.ts";
 import { fetchPage, newestFirst, type Page } from "../../platform/pagination.ts";
 import { ownerOf } from "../../platform/server-owner.ts";
@@ -117,12 +118,13 @@ export async function findJob(
   organisationId: string,
   id: string,
 ): Promise<JobWithSteps | null> {
-  const row = await jobDetails(db, organisationId)
-    .select(steps.as("steps"))
-    .where("job.id", "=", id)
-    .executeTakeFirst();
+  const [row] = await readJob(db, { organisationId, id });
   return row ?? null;
 }
+
+const readJob = fixedRead(["organisationId", "id"], (db, { organisationId, id }) =>
+  jobDetails(db, organisationId).select(steps.as("steps")).where("job.id", "=", id),
+);
 
 export async function listJobs(
   db: Database,

@@ -2,6 +2,7 @@ import type { RequestQuery } from "@kule/contract/schemas";
 import type { DB } from "@kule/database/generated/rows";
 import { type Selectable, type SelectQueryBuilder, sql } from "kysely";
 import type { Database, Tx } from "../../platform/database.ts";
+import { fixedRead } from "../../platform/fixed-read.ts";
 import { labelCondition } from "../../platform/label-filter.ts";
 import { fetchPage, inOrder, type Page } from "../../platform/pagination.ts";
 import { searchCondition } from "../../platform/search-condition.ts";
@@ -152,9 +153,13 @@ export async function findServer(
   organisationId: string,
   id: string,
 ): Promise<ServerDetails | null> {
-  const row = await serverDetails(db, organisationId).where("server.id", "=", id).executeTakeFirst();
+  const [row] = await readServer(db, { organisationId, id });
   return row ?? null;
 }
+
+const readServer = fixedRead(["organisationId", "id"], (db, { organisationId, id }) =>
+  serverDetails(db, organisationId).where("server.id", "=", id),
+);
 
 /** The server's row under its lock, a removed one included; null when it never was. */
 export async function lockServer(tx: Tx, organisationId: string, id: string): Promise<ServerRow | null> {
