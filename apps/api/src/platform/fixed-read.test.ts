@@ -43,10 +43,3 @@ test("a fixed read without the organisation's condition is refused, as any other
   await expect(read(open.db, { id: "srv_x" })).rejects.toBeInstanceOf(UnguardedQuery);
   await expect(read(open.db, { id: "srv_x" })).rejects.toBeInstanceOf(UnguardedQuery);
 });
-
-test("a parameter that the query does not have is a mistake in the code", async () => {
-  const read = fixedRead(["id", "name"], (db, { id }) =>
-    db.selectNoFrom((is) => is.val(id).as("id")).$castTo<{ id: string }>(),
-  );
-  await expect(read(open.db, { id: "a", name: "b" })).rejects.toThrow("no value name");
-});

@@ -36,9 +36,9 @@ export const row: Row = {
         },
         {
           file: "apps/api/src/products/servers/store.ts",
-          find: 'const row = await serverDetails(db, organisationId).where("server.id", "=", id).executeTakeFirst();\n  return row ?? null;',
+          find: "const [row] = await readServer(db, { organisationId, id });\n  return row ?? null;",
           replace:
-            'const row = await serverDetails(db, organisationId).where("server.id", "=", id).executeTakeFirst();\n  return row?.organisation_id === organisationId ? row : null;',
+            "const [row] = await readServer(db, { organisationId, id });\n  return row?.organisation_id === organisationId ? row : null;",
         },
         withoutTenantGuard,
       ],
