@@ -10,6 +10,7 @@ const mayUse: Record<string, readonly string[]> = {
   "@kule/contract": [],
   "@kule/sealed-secret": [],
   "@kule/proxmox": [],
+  "@kule/dns": [],
   "@kule/edge": ["@kule/rules"],
   "@kule/region-config": [],
   "@kule/lab": [],
