@@ -15,7 +15,11 @@ afterEach(async () => {
   server = undefined;
 });
 
-async function askScripted(script: Script, name = "www.example.", milliseconds = 400): Promise<NameServerAnswer> {
+async function askScripted(
+  script: Script,
+  name = "www.example.",
+  milliseconds = 400,
+): Promise<NameServerAnswer> {
   server = await startScriptedServer(script);
   return askNameServer(server, { name, type: "A" }, { deadlineMilliseconds: milliseconds });
 }
@@ -65,7 +69,11 @@ describe("an honest name server", () => {
     const answer = await askScripted((query) =>
       query.readUInt16BE(10) > 0 ? [replyTo(query, { flags: 1 })] : [replyTo(query, { answers: [A] })],
     );
-    expect(answer).toMatchObject({ outcome: "answered", code: "NOERROR", answers: [{ content: "192.0.2.1" }] });
+    expect(answer).toMatchObject({
+      outcome: "answered",
+      code: "NOERROR",
+      answers: [{ content: "192.0.2.1" }],
+    });
   });
 
   test("that truncates is asked over TCP", async () => {
@@ -108,7 +116,7 @@ describe("no answer", () => {
     "a\\.b.example",
     "",
   ])("the name %j is not asked for", async (name) => {
-    expect(await askScripted((query) => [replyTo(query, {})], name === "" ? "..": name)).toEqual({
+    expect(await askScripted((query) => [replyTo(query, {})], name === "" ? ".." : name)).toEqual({
       outcome: "not-answered",
       reason: "bad-question",
     });
@@ -135,26 +143,86 @@ describe("a hostile name server", () => {
       const wrongQuestion = Buffer.from(replyTo(query, { answers: [{ ...A, data: "192.0.2.66" }] }));
       wrongQuestion.write("xxx", 13);
       const noResponse = Buffer.from(query);
-      return [wrongId, wrongQuestion, noResponse, Buffer.from("x"), randomBytes(300), replyTo(query, { answers: [A] })];
+      return [
+        wrongId,
+        wrongQuestion,
+        noResponse,
+        Buffer.from("x"),
+        randomBytes(300),
+        replyTo(query, { answers: [A] }),
+      ];
     });
     expect(answer).toMatchObject({ answers: [{ content: "192.0.2.1" }] });
   });
 
   test.each<[string, (query: Buffer) => Buffer]>([
-    ["a name that points to itself", (query) => raw(query, Buffer.concat([Buffer.from([0xc0, query.indexOf(0, 12) + 5]), record(1, Buffer.alloc(4))]))],
-    ["a name that points forwards", (query) => raw(query, Buffer.concat([Buffer.from([0xff, 0xff]), record(1, Buffer.alloc(4))]))],
+    [
+      "a name that points to itself",
+      (query) =>
+        raw(
+          query,
+          Buffer.concat([Buffer.from([0xc0, query.indexOf(0, 12) + 5]), record(1, Buffer.alloc(4))]),
+        ),
+    ],
+    [
+      "a name that points forwards",
+      (query) => raw(query, Buffer.concat([Buffer.from([0xff, 0xff]), record(1, Buffer.alloc(4))])),
+    ],
     ["a label that is cut off", (query) => raw(query, Buffer.from([63, 65]))],
-    ["a reserved label", (query) => raw(query, Buffer.concat([Buffer.from([0x80, 0]), record(1, Buffer.alloc(4))]))],
-    ["more data than there is", (query) => raw(query, Buffer.concat([Buffer.from([0xc0, 12]), record(1, Buffer.alloc(4)).subarray(0, 12)]))],
+    [
+      "a reserved label",
+      (query) => raw(query, Buffer.concat([Buffer.from([0x80, 0]), record(1, Buffer.alloc(4))])),
+    ],
+    [
+      "more data than there is",
+      (query) =>
+        raw(query, Buffer.concat([Buffer.from([0xc0, 12]), record(1, Buffer.alloc(4)).subarray(0, 12)])),
+    ],
     ["10,000 records that are not there", (query) => raw(query, Buffer.alloc(0), 10_000)],
-    ["2,500 records", (query) => raw(query, Buffer.concat(Array.from({ length: 300 }, () => Buffer.concat([Buffer.from([0]), record(10, Buffer.alloc(0))]))), 2_500)],
-    ["a dot inside of a label", (query) => raw(query, Buffer.concat([Buffer.from([3, 0x61, 0x2e, 0x62, 0]), record(1, Buffer.alloc(4))]))],
-    ["a name that is not ASCII", (query) => raw(query, Buffer.concat([Buffer.from([2, 0xc3, 0xb6, 0]), record(1, Buffer.alloc(4))]))],
-    ["an alias that points to itself", (query) => raw(query, Buffer.concat([Buffer.from([0xc0, 12]), record(5, Buffer.from([0xc0, query.indexOf(0, 12) + 5 + 12]))]))],
-    ["a TXT whose string is longer than its data", (query) => raw(query, Buffer.concat([Buffer.from([0xc0, 12]), record(16, Buffer.from([200, 65]))]))],
-    ["a datagram of 60,000 bytes", (query) => Buffer.concat([replyTo(query, { answers: [A] }), Buffer.alloc(60_000)])],
+    [
+      "2,500 records",
+      (query) =>
+        raw(
+          query,
+          Buffer.concat(
+            Array.from({ length: 300 }, () => Buffer.concat([Buffer.from([0]), record(10, Buffer.alloc(0))])),
+          ),
+          2_500,
+        ),
+    ],
+    [
+      "a dot inside of a label",
+      (query) =>
+        raw(query, Buffer.concat([Buffer.from([3, 0x61, 0x2e, 0x62, 0]), record(1, Buffer.alloc(4))])),
+    ],
+    [
+      "a name that is not ASCII",
+      (query) => raw(query, Buffer.concat([Buffer.from([2, 0xc3, 0xb6, 0]), record(1, Buffer.alloc(4))])),
+    ],
+    [
+      "an alias that points to itself",
+      (query) =>
+        raw(
+          query,
+          Buffer.concat([
+            Buffer.from([0xc0, 12]),
+            record(5, Buffer.from([0xc0, query.indexOf(0, 12) + 5 + 12])),
+          ]),
+        ),
+    ],
+    [
+      "a TXT whose string is longer than its data",
+      (query) => raw(query, Buffer.concat([Buffer.from([0xc0, 12]), record(16, Buffer.from([200, 65]))])),
+    ],
+    [
+      "a datagram of 60,000 bytes",
+      (query) => Buffer.concat([replyTo(query, { answers: [A] }), Buffer.alloc(60_000)]),
+    ],
   ])("gets nowhere with %s", async (_title, make) => {
-    expect(await askScripted((query) => [make(query)])).toEqual({ outcome: "not-answered", reason: "malformed" });
+    expect(await askScripted((query) => [make(query)])).toEqual({
+      outcome: "not-answered",
+      reason: "malformed",
+    });
   });
 
   test("gets nowhere with a chain of 1,000 pointers, and quickly", async () => {
@@ -164,7 +232,10 @@ describe("a hostile name server", () => {
       for (let index = 0; index < 1_000; index += 1)
         pointers.writeUInt16BE(0xc000 | (index === 0 ? 12 : start + (index - 1) * 2), index * 2);
       const chain = Buffer.concat([Buffer.from([0]), record(10, pointers)]);
-      const last = Buffer.concat([Buffer.from([0xc0 | ((start + 1_998) >> 8), (start + 1_998) & 255]), record(1, Buffer.alloc(4))]);
+      const last = Buffer.concat([
+        Buffer.from([0xc0 | ((start + 1_998) >> 8), (start + 1_998) & 255]),
+        record(1, Buffer.alloc(4)),
+      ]);
       return [raw(query, Buffer.concat([chain, last]), 2)];
     });
     expect(answer).toEqual({ outcome: "not-answered", reason: "malformed" });
@@ -174,13 +245,20 @@ describe("a hostile name server", () => {
     server = await startScriptedServer((query, overTcp) => [
       overTcp ? Buffer.alloc(40) : replyTo(query, { flags: TRUNCATED }),
     ]);
-    const answer = await askNameServer(server, { name: "www.example", type: "A" }, { deadlineMilliseconds: 400 });
+    const answer = await askNameServer(
+      server,
+      { name: "www.example", type: "A" },
+      { deadlineMilliseconds: 400 },
+    );
     expect(answer).toEqual({ outcome: "not-answered", reason: "truncated" });
   });
 });
 
 test("no bytes make the reading of a message throw", () => {
-  const query = Buffer.from("00078400000100010000000003777777076578616d706c650000010001c00c000100010000003c0004c0000201", "hex");
+  const query = Buffer.from(
+    "00078400000100010000000003777777076578616d706c650000010001c00c000100010000003c0004c0000201",
+    "hex",
+  );
   expect(decodeMessage(query)).not.toBeNull();
   for (let round = 0; round < 20_000; round += 1) {
     const bytes = Buffer.from(query);

@@ -84,7 +84,9 @@ export async function askNameServer(
       message = await askOverUdp(server, query(false), end);
     if (typeof message === "string" || !message.flag_tc) return toAnswer(message, false);
     const whole = await askOverTcp(server, query(true), end);
-    return typeof whole === "string" ? { outcome: "not-answered", reason: "truncated" } : toAnswer(whole, true);
+    return typeof whole === "string"
+      ? { outcome: "not-answered", reason: "truncated" }
+      : toAnswer(whole, true);
   } catch {
     // Sockets throw at once for what is no address or port.
     return { outcome: "not-answered", reason: "bad-question" };
@@ -187,4 +189,3 @@ function toRecords(records: readonly Answer[] | undefined): DnsRecord[] {
       : [{ name: absoluteName(record.name), type: record.type, ttlSeconds: record.ttl ?? 0, content }];
   });
 }
-

@@ -77,7 +77,11 @@ function delegatedTo(delegation: Delegation): string[] | null {
   return delegation.outcome === "delegated" ? delegation.nameServers.map((server) => server.name) : [];
 }
 
-async function checkAddress(address: string, zone: string, settings: ResolveSettings): Promise<CheckedAddress> {
+async function checkAddress(
+  address: string,
+  zone: string,
+  settings: ResolveSettings,
+): Promise<CheckedAddress> {
   const server = { address, port: settings.port ?? 53 };
   const options = { deadlineMilliseconds: settings.questionMilliseconds ?? 2_000 };
   const [soa, ns] = await Promise.all([

@@ -3,7 +3,23 @@
 import { type DecodedPacket, decode, encode, type RecordType } from "dns-packet";
 
 /** What Kule asks for. */
-export type QuestionType = "A" | "AAAA" | "CAA" | "CNAME" | "DNSKEY" | "DS" | "MX" | "NS" | "PTR" | "SOA" | "SRV" | "SSHFP" | "TLSA" | "TXT" | "ANY" | "AXFR";
+export type QuestionType =
+  | "A"
+  | "AAAA"
+  | "CAA"
+  | "CNAME"
+  | "DNSKEY"
+  | "DS"
+  | "MX"
+  | "NS"
+  | "PTR"
+  | "SOA"
+  | "SRV"
+  | "SSHFP"
+  | "TLSA"
+  | "TXT"
+  | "ANY"
+  | "AXFR";
 
 export interface Question {
   /** Absolute. */

@@ -85,7 +85,11 @@ export function openPowerDns(settings: PowerDnsSettings): PowerDnsExchange {
       return { status, text };
     }
     if (status === 401 || status === 403)
-      throw new DnsUnavailable("unauthorized", label, `${status} ${messageOf(text)}: the API key is not accepted`);
+      throw new DnsUnavailable(
+        "unauthorized",
+        label,
+        `${status} ${messageOf(text)}: the API key is not accepted`,
+      );
     if (status >= 500 || status === 429)
       throw new DnsUnavailable("server-error", label, `${status} ${messageOf(text)}`);
     if (status < 400)
@@ -106,7 +110,12 @@ export function openPowerDns(settings: PowerDnsSettings): PowerDnsExchange {
 function messageOf(text: string): string {
   try {
     const parsed: unknown = JSON.parse(text);
-    if (parsed !== null && typeof parsed === "object" && "error" in parsed && typeof parsed.error === "string")
+    if (
+      parsed !== null &&
+      typeof parsed === "object" &&
+      "error" in parsed &&
+      typeof parsed.error === "string"
+    )
       return parsed.error;
   } catch {
     // Plain text.
@@ -123,7 +132,8 @@ async function readBounded(response: Response, label: string, call: PowerDnsCall
   for await (const chunk of response.body ?? []) {
     bytes += chunk.length;
     // Leaving the loop cancels the rest of the answer.
-    if (bytes > limit) throw new DnsUnavailable("bad-answer", label, `the answer is larger than ${limit} bytes`);
+    if (bytes > limit)
+      throw new DnsUnavailable("bad-answer", label, `the answer is larger than ${limit} bytes`);
     if (!drop) chunks.push(chunk);
   }
   return Buffer.concat(chunks).toString("utf8");

@@ -70,7 +70,8 @@ export function powerDnsProvider(settings: PowerDnsSettings): DnsProvider {
 
     enableDnssec: async (name, signal) => {
       const keys = await fetchKeys(exchange, name, signal);
-      if (keys === null) throw new DnsRefused(404, `GET ${zonePath(name)}/cryptokeys`, "the zone does not exist");
+      if (keys === null)
+        throw new DnsRefused(404, `GET ${zonePath(name)}/cryptokeys`, "the zone does not exist");
       const spare = keys.find((key) => key.ds.length > 0);
       if (spare === undefined) {
         await exchange({
@@ -92,14 +93,23 @@ export function powerDnsProvider(settings: PowerDnsSettings): DnsProvider {
       await exchange({ method: "PUT", path: `${zonePath(name)}/rectify`, signal });
       const ds = dsOf((await fetchKeys(exchange, name, signal)) ?? []);
       if (ds.length === 0)
-        throw new DnsUnavailable("bad-answer", `POST ${zonePath(name)}/cryptokeys`, "no key is active afterwards");
+        throw new DnsUnavailable(
+          "bad-answer",
+          `POST ${zonePath(name)}/cryptokeys`,
+          "no key is active afterwards",
+        );
       return ds;
     },
 
     disableDnssec: async (name, signal) => {
       // One by one: PUT {dnssec: false} leaves a key that is not active.
       for (const { id } of (await fetchKeys(exchange, name, signal)) ?? [])
-        await exchange({ method: "DELETE", path: `${zonePath(name)}/cryptokeys/${id}`, expected: [404], signal });
+        await exchange({
+          method: "DELETE",
+          path: `${zonePath(name)}/cryptokeys/${id}`,
+          expected: [404],
+          signal,
+        });
     },
   };
 }
@@ -143,13 +153,13 @@ async function completeZone(
   signal: AbortSignal | undefined,
 ): Promise<void> {
   const zone = await fetchZone(exchange, name, signal);
-  if (zone === null) throw new DnsUnavailable("bad-answer", "POST /zones", "409 for a zone that does not exist");
+  if (zone === null)
+    throw new DnsUnavailable("bad-answer", "POST /zones", "409 for a zone that does not exist");
   if (zone.kind !== ZONE_SETTINGS.kind)
     throw new DnsRefused(409, "POST /zones", `the zone exists as ${zone.kind}, which Kule does not change`);
   if (!zone.hasSettings) await exchange({ method: "PUT", path: zonePath(name), body: ZONE_SETTINGS, signal });
   const missing = apex.filter(
-    ({ type }) =>
-      !zone.recordSets.some((each) => each.type === type && each.name === absoluteName(name)),
+    ({ type }) => !zone.recordSets.some((each) => each.type === type && each.name === absoluteName(name)),
   );
   if (missing.length === 0) return;
   await exchange({
@@ -190,7 +200,12 @@ async function fetchZone(exchange: PowerDnsExchange, name: string, signal: Abort
 function toRecordSet(value: unknown): RecordSet | null {
   if (!isObject(value)) return null;
   const { name, type, ttl, records } = value;
-  if (typeof name !== "string" || typeof type !== "string" || typeof ttl !== "number" || !Array.isArray(records))
+  if (
+    typeof name !== "string" ||
+    typeof type !== "string" ||
+    typeof ttl !== "number" ||
+    !Array.isArray(records)
+  )
     return null;
   const contents: string[] = [];
   for (const record of records) {
@@ -235,7 +250,8 @@ function parseAnswer<T>(path: string, text: string, read: (value: unknown) => T 
     value = null;
   }
   const answer = read(value);
-  if (answer === null) throw new DnsUnavailable("bad-answer", `GET ${path}`, "not an answer of PowerDNS' API");
+  if (answer === null)
+    throw new DnsUnavailable("bad-answer", `GET ${path}`, "not an answer of PowerDNS' API");
   return answer;
 }
 

@@ -7,7 +7,13 @@ import { decode, encode } from "dns-packet";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { type Answered, askNameServer } from "./ask-name-server.ts";
 import { checkZone } from "./check-zone.ts";
-import { DnsRefused, DnsUnavailable, type DnsProvider, type RecordSet, type RecordSetChange } from "./dns-provider.ts";
+import {
+  type DnsProvider,
+  DnsRefused,
+  DnsUnavailable,
+  type RecordSet,
+  type RecordSetChange,
+} from "./dns-provider.ts";
 import type { QuestionType } from "./message.ts";
 import { powerDnsProvider } from "./powerdns.ts";
 import { type ApiProxy, startApiProxy } from "./testing/api-proxy.ts";
@@ -28,10 +34,18 @@ const elevenTypes: readonly { type: QuestionType; name: string; values: readonly
   { type: "AAAA", name: "www.@", values: ["2001:db8::1", "2001:db8:0:1::"] },
   { type: "CNAME", name: "alias.@", values: ["host.other.test."] },
   { type: "MX", name: "@", values: ["10 mail.@", "20 mx.other.test.", "0 ."] },
-  { type: "TXT", name: "_acme-challenge.@", values: ['"v=spf1 -all"', '"a\\"b\\\\c;" "\\195\\182\\000"', '""'] },
+  {
+    type: "TXT",
+    name: "_acme-challenge.@",
+    values: ['"v=spf1 -all"', '"a\\"b\\\\c;" "\\195\\182\\000"', '""'],
+  },
   { type: "NS", name: "sub.@", values: ["ns1.other.test.", "ns2.other.test."] },
   { type: "SRV", name: "_sip._tcp.@", values: ["10 20 5060 sip.@", "0 0 0 ."] },
-  { type: "CAA", name: "@", values: ['0 issue "letsencrypt.org; validationmethods=dns-01"', '128 iodef "mailto:a@b.test"'] },
+  {
+    type: "CAA",
+    name: "@",
+    values: ['0 issue "letsencrypt.org; validationmethods=dns-01"', '128 iodef "mailto:a@b.test"'],
+  },
   { type: "PTR", name: "5.@", values: ["host_1.other.test."] },
   { type: "TLSA", name: "_443._tcp.@", values: [`3 1 1 ${"ab".repeat(32)}`] },
   { type: "SSHFP", name: "host.@", values: [`4 2 ${"cd".repeat(32)}`, `1 1 ${"ef".repeat(20)}`] },
@@ -105,7 +119,11 @@ const refusals: readonly { what: string; changes: readonly RecordSetChange[]; te
     changes: [put("a.*.@", "A", ["192.0.2.1"])],
     text: "Name 'a.*.@' contains unsupported characters",
   },
-  { what: "an empty label", changes: [put("a..@", "A", ["192.0.2.1"])], text: "Unable to parse DNS Name 'a..@'" },
+  {
+    what: "an empty label",
+    changes: [put("a..@", "A", ["192.0.2.1"])],
+    text: "Unable to parse DNS Name 'a..@'",
+  },
   {
     what: "a label of 64",
     changes: [put(`${"a".repeat(64)}.@`, "A", ["192.0.2.1"])],
@@ -150,7 +168,7 @@ const refusals: readonly { what: string; changes: readonly RecordSetChange[]; te
       ["SRV", "1 2 3", `${PARSING} missing field at the end of record content '1 2 3'`],
       ["TXT", "hello", "Not in expected format (parsed as '\"hello\"')"],
       ["TXT", '"abc', `${PARSING} Data field in DNS should end on a quote (") in '"abc'`],
-      ["TXT", '"a"  "b"', "Not in expected format (parsed as '\"a\" \"b\"')"],
+      ["TXT", '"a"  "b"', 'Not in expected format (parsed as \'"a" "b"\')'],
       [
         "CAA",
         "0 issue letsencrypt.org",
@@ -199,7 +217,10 @@ for (const { title, missing, start } of servers) {
       count += 1;
       const name = `zone${count}.example`;
       await provider.createZone(name, NAME_SERVERS);
-      await provider.changeZone(name, changes.map((each) => within(each, name)));
+      await provider.changeZone(
+        name,
+        changes.map((each) => within(each, name)),
+      );
       proxy.calls.length = 0;
       return name;
     }
@@ -211,7 +232,10 @@ for (const { title, missing, start } of servers) {
       return put(full(recordSet.name), recordSet.type, recordSet.contents.map(full), recordSet.ttlSeconds);
     }
     const change = (zone: string, ...changes: RecordSetChange[]): Promise<void> =>
-      provider.changeZone(zone, changes.map((each) => within(each, zone)));
+      provider.changeZone(
+        zone,
+        changes.map((each) => within(each, zone)),
+      );
 
     async function ask(name: string, type: QuestionType, overTcp = false): Promise<Answered> {
       const answer = await askNameServer(
@@ -243,7 +267,9 @@ for (const { title, missing, start } of servers) {
         expect((await setOf(zone, `${zone}.`, "NS"))?.contents.toSorted()).toEqual(NAME_SERVERS);
         const soa = await ask(zone, "SOA");
         expect(soa).toMatchObject({ code: "NOERROR", authoritative: true });
-        expect(soa.answers[0]?.content).toMatch(/^ns1\.kule\.test\. hostmaster\.kule\.test\. \d+ 10800 3600 604800 300$/);
+        expect(soa.answers[0]?.content).toMatch(
+          /^ns1\.kule\.test\. hostmaster\.kule\.test\. \d+ 10800 3600 604800 300$/,
+        );
         expect(contents(await ask(zone, "NS"))).toEqual(NAME_SERVERS);
       });
 
@@ -265,7 +291,12 @@ for (const { title, missing, start } of servers) {
       });
 
       test("a zone of another kind is left alone", async () => {
-        const body = JSON.stringify({ name: "theirs.example.", kind: "Slave", masters: ["192.0.2.1"], nameservers: [] });
+        const body = JSON.stringify({
+          name: "theirs.example.",
+          kind: "Slave",
+          masters: ["192.0.2.1"],
+          nameservers: [],
+        });
         await fetch(`${dns.url}/api/v1/servers/localhost/zones`, {
           method: "POST",
           headers: { "X-API-Key": API_KEY, "Content-Type": "application/json" },
@@ -334,7 +365,12 @@ for (const { title, missing, start } of servers) {
       test("one bad record leaves the zone and its serial as they were", async () => {
         const zone = await zoneWith(put("www.@", "A", ["192.0.2.1"]));
         const before = await provider.readZone(zone);
-        const bad = change(zone, remove("www.@", "A"), put("ok.@", "A", ["192.0.2.2"]), put("bad.@", "A", ["foo"]));
+        const bad = change(
+          zone,
+          remove("www.@", "A"),
+          put("ok.@", "A", ["192.0.2.2"]),
+          put("bad.@", "A", ["foo"]),
+        );
         await expect(bad).rejects.toBeInstanceOf(DnsRefused);
         const after = await provider.readZone(zone);
         expect(after?.serial).toBe(before?.serial);
@@ -342,7 +378,9 @@ for (const { title, missing, start } of servers) {
       });
 
       test("changing a zone that does not exist is refused as 404", async () => {
-        const absent = provider.changeZone("absent.example", [put("www.absent.example.", "A", ["192.0.2.1"])]);
+        const absent = provider.changeZone("absent.example", [
+          put("www.absent.example.", "A", ["192.0.2.1"]),
+        ]);
         await expect(absent).rejects.toMatchObject({ name: "DnsRefused", status: 404, text: "Not Found" });
       });
 
@@ -375,6 +413,16 @@ for (const { title, missing, start } of servers) {
         expect(message.replaceAll(`${zone}.`, "@")).toBe(text);
       });
 
+      test("a change that is larger than PowerDNS takes names the setting that allows it", async () => {
+        const zone = await zoneWith();
+        const values = Array.from({ length: 600 }, (_, index) => `"${index}${"x".repeat(4_000)}"`);
+        await expect(change(zone, put("big.@", "TXT", values))).rejects.toMatchObject({
+          name: "DnsRefused",
+          status: 400,
+          text: expect.stringContaining("webserver-max-bodysize"),
+        });
+      });
+
       test("texts are cut to 300 characters", async () => {
         const zone = await zoneWith();
         const refused = change(zone, put("www.@", "A", ["x".repeat(2_000)]));
@@ -386,25 +434,30 @@ for (const { title, missing, start } of servers) {
     });
 
     describe("answers", () => {
-      test.each(elevenTypes)("$type is answered as it was set, over UDP and TCP", async ({ type, name, values }) => {
-        const zone = await zoneWith(put(name, type, values, 1_234));
-        const expected = values.map((each) => each.replaceAll("@", `${zone}.`)).sort();
-        const at = name.replaceAll("@", `${zone}.`);
-        expect((await setOf(zone, at, type))?.contents.toSorted()).toEqual(expected);
-        for (const overTcp of [false, true]) {
-          const answer = await ask(at, type, overTcp);
-          // NS below the apex are a delegation: told, but not answered with authority.
-          const delegated = type === "NS";
-          const records = delegated ? answer.authorities : answer.answers;
-          expect(answer).toMatchObject({ code: "NOERROR", overTcp, authoritative: !delegated });
-          expect(records.map((each) => each.content).sort()).toEqual(expected);
-          expect(new Set(records.map((each) => each.ttlSeconds))).toEqual(new Set([1_234]));
-        }
-      });
+      test.each(elevenTypes)(
+        "$type is answered as it was set, over UDP and TCP",
+        async ({ type, name, values }) => {
+          const zone = await zoneWith(put(name, type, values, 1_234));
+          const expected = values.map((each) => each.replaceAll("@", `${zone}.`)).sort();
+          const at = name.replaceAll("@", `${zone}.`);
+          expect((await setOf(zone, at, type))?.contents.toSorted()).toEqual(expected);
+          for (const overTcp of [false, true]) {
+            const answer = await ask(at, type, overTcp);
+            // NS below the apex are a delegation: told, but not answered with authority.
+            const delegated = type === "NS";
+            const records = delegated ? answer.authorities : answer.answers;
+            expect(answer).toMatchObject({ code: "NOERROR", overTcp, authoritative: !delegated });
+            expect(records.map((each) => each.content).sort()).toEqual(expected);
+            expect(new Set(records.map((each) => each.ttlSeconds))).toEqual(new Set([1_234]));
+          }
+        },
+      );
 
       test("a TXT of more than 255 bytes that is not split is answered in strings of 255", async () => {
         const zone = await zoneWith(put("long.@", "TXT", [`"${"y".repeat(300)}"`]));
-        expect(contents(await ask(`long.${zone}`, "TXT"))).toEqual([`"${"y".repeat(255)}" "${"y".repeat(45)}"`]);
+        expect(contents(await ask(`long.${zone}`, "TXT"))).toEqual([
+          `"${"y".repeat(255)}" "${"y".repeat(45)}"`,
+        ]);
       });
 
       test("an answer that does not fit into a datagram comes over TCP", async () => {
@@ -416,7 +469,8 @@ for (const { title, missing, start } of servers) {
       });
 
       test("without EDNS 512 bytes are the limit, and 1,232 with it, whatever is asked for", async () => {
-        const values = (count: number) => Array.from({ length: count }, (_, index) => `"${index}${"x".repeat(90)}"`);
+        const values = (count: number) =>
+          Array.from({ length: count }, (_, index) => `"${index}${"x".repeat(90)}"`);
         const zone = await zoneWith(put("mid.@", "TXT", values(8)), put("big.@", "TXT", values(20)));
         const sizes: readonly [string, number | null, boolean][] = [
           ["mid", null, true],
@@ -471,9 +525,16 @@ for (const { title, missing, start } of servers) {
           put("left.@", "CNAME", ["right.@"]),
           put("right.@", "CNAME", ["left.@"]),
         );
-        expect(contents(await ask(`one.${zone}`, "A"))).toEqual(["192.0.2.1", `two.${zone}.`, `www.${zone}.`]);
+        expect(contents(await ask(`one.${zone}`, "A"))).toEqual([
+          "192.0.2.1",
+          `two.${zone}.`,
+          `www.${zone}.`,
+        ]);
         expect(contents(await ask(`one.${zone}`, "CNAME"))).toEqual([`two.${zone}.`]);
-        expect(await ask(`one.${zone}`, "AAAA")).toMatchObject({ code: "NOERROR", authorities: [{ type: "SOA" }] });
+        expect(await ask(`one.${zone}`, "AAAA")).toMatchObject({
+          code: "NOERROR",
+          authorities: [{ type: "SOA" }],
+        });
         expect(contents(await ask(`away.${zone}`, "A"))).toEqual(["www.elsewhere.test."]);
         expect(contents(await ask(`other.${zone}`, "A"))).toEqual(["192.0.2.77", `www.${other}.`]);
         expect(await ask(`void.${zone}`, "A")).toMatchObject({ code: "NXDOMAIN", authoritative: true });
@@ -506,10 +567,16 @@ for (const { title, missing, start } of servers) {
         for (const name of ["www.sub", "sub", "ns1.sub"]) {
           const answer = await ask(`${name}.${zone}`, "A");
           expect(answer).toMatchObject({ code: "NOERROR", authoritative: false, answers: [] });
-          expect(answer.authorities.map((each) => each.content).sort()).toEqual(["ns.other.test.", `ns1.sub.${zone}.`]);
+          expect(answer.authorities.map((each) => each.content).sort()).toEqual([
+            "ns.other.test.",
+            `ns1.sub.${zone}.`,
+          ]);
           expect(answer.additionals.map((each) => each.content)).toEqual(["192.0.2.53"]);
         }
-        expect(await ask(`sub.${zone}`, "DS")).toMatchObject({ authoritative: true, authorities: [{ type: "SOA" }] });
+        expect(await ask(`sub.${zone}`, "DS")).toMatchObject({
+          authoritative: true,
+          authorities: [{ type: "SOA" }],
+        });
         expect(await ask(`into.${zone}`, "A")).toMatchObject({
           answers: [{ content: `www.sub.${zone}.` }],
           authorities: [{ type: "NS" }, { type: "NS" }],
@@ -619,17 +686,24 @@ for (const { title, missing, start } of servers) {
               },
             ],
           },
-          { name: "ns2.kule.test.", addresses: [{ address: closed, answers: false, problem: "unreachable" }] },
+          {
+            name: "ns2.kule.test.",
+            addresses: [{ address: closed, answers: false, problem: "unreachable" }],
+          },
         ]);
         expect(check.delegation).toMatchObject({ outcome: "delegated", saidBy: "zone-itself" });
         expect({ missing: check.missing, foreign: check.foreign }).toEqual({ missing: [], foreign: [] });
       });
 
       test("tells of a server that does not have the zone why it is not authoritative", async () => {
-        const check = await checkZone("absent.example", [{ name: "ns1.kule.test", addresses: [dns.address] }], {
-          start: { kind: "roots", addresses: [dns.address] },
-          port: dns.dnsPort,
-        });
+        const check = await checkZone(
+          "absent.example",
+          [{ name: "ns1.kule.test", addresses: [dns.address] }],
+          {
+            start: { kind: "roots", addresses: [dns.address] },
+            port: dns.dnsPort,
+          },
+        );
         expect(check.nameServers[0]?.addresses[0]).toMatchObject({
           authoritative: false,
           code: "REFUSED",
@@ -693,7 +767,13 @@ for (const { title, missing, start } of servers) {
         await expect(provider.readZone("any.example")).rejects.toMatchObject({ reason: "bad-answer" });
         proxy.fail("DELETE", 404, html);
         await expect(provider.deleteZone("any.example")).rejects.toMatchObject({ reason: "bad-answer" });
-        for (const body of ["<h1>Hello</h1>", "[]", '{"rrsets":[]}', '{"rrsets":[{"name":1}],"serial":1}', "null"]) {
+        for (const body of [
+          "<h1>Hello</h1>",
+          "[]",
+          '{"rrsets":[]}',
+          '{"rrsets":[{"name":1}],"serial":1}',
+          "null",
+        ]) {
           proxy.fail("GET", 200, { body });
           await expect(provider.readZone("any.example")).rejects.toMatchObject({ reason: "bad-answer" });
         }
@@ -749,7 +829,9 @@ describe("settings", () => {
   test("a URL or key that cannot be used is refused at once, without telling the key", () => {
     for (const url of ["ftp://127.0.0.1", "http://user:word@127.0.0.1", "127.0.0.1"])
       expect(() => powerDnsProvider({ url, apiKey: API_KEY })).toThrow();
-    expect(() => powerDnsProvider({ url: "http://127.0.0.1", apiKey: "two\nlines" })).toThrow(/^PowerDNS' API key must/);
+    expect(() => powerDnsProvider({ url: "http://127.0.0.1", apiKey: "two\nlines" })).toThrow(
+      /^PowerDNS' API key must/,
+    );
   });
 });
 
@@ -762,16 +844,29 @@ function sorted(sets: readonly RecordSet[] | undefined): RecordSet[] {
 /** RFC 4034 5.1.4 with SHA-256, from a DNSKEY's content. */
 function dsOf(zone: string, dnskey: string): string {
   const [flags = "", , algorithm = "", key = ""] = dnskey.split(" ");
-  const rdata = Buffer.concat([Buffer.from([Number(flags) >> 8, Number(flags) & 255, 3, Number(algorithm)]), Buffer.from(key, "base64")]);
-  const labels = zone.split(".").map((label) => Buffer.concat([Buffer.from([label.length]), Buffer.from(label)]));
+  const rdata = Buffer.concat([
+    Buffer.from([Number(flags) >> 8, Number(flags) & 255, 3, Number(algorithm)]),
+    Buffer.from(key, "base64"),
+  ]);
+  const labels = zone
+    .split(".")
+    .map((label) => Buffer.concat([Buffer.from([label.length]), Buffer.from(label)]));
   let tag = 0;
   for (const [index, byte] of rdata.entries()) tag += index % 2 === 0 ? byte << 8 : byte;
   tag = (tag + (tag >> 16)) & 0xffff;
-  const digest = createHash("sha256").update(Buffer.concat([...labels, rdata])).digest("hex");
+  const digest = createHash("sha256")
+    .update(Buffer.concat([...labels, rdata]))
+    .digest("hex");
   return `${tag} ${algorithm} 2 ${digest}`;
 }
 
-function exchangeUdp(dns: RunningDns, name: string, type: string, edns: number | null, dnssec = false): Promise<Buffer> {
+function exchangeUdp(
+  dns: RunningDns,
+  name: string,
+  type: string,
+  edns: number | null,
+  dnssec = false,
+): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const socket = createSocket("udp4");
     const deadline = setTimeout(() => {

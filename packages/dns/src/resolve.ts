@@ -1,8 +1,8 @@
 // What ownership and checks need to know of a name, asked of the servers that decide: what its parent says of its name
 // servers, and its TXT records at its own. Nothing is cached, since the question is what is so now.
 
+import { type Answered, askNameServer, type DnsRecord } from "./ask-name-server.ts";
 import { absoluteName, isAskableName, isWithin, parentName } from "./dns-name.ts";
-import { askNameServer, type Answered, type DnsRecord } from "./ask-name-server.ts";
 import type { QuestionType } from "./message.ts";
 import { isPublicAddress } from "./public-address.ts";
 import { txtValue } from "./record-text.ts";
@@ -58,7 +58,11 @@ export type TxtAnswer =
       readonly zone: string;
       /** What any of the zone's servers has, each value once, the strings of a record joined; at most 100. */
       readonly values: readonly string[];
-      readonly servers: readonly { readonly name: string; readonly address: string; readonly answered: boolean }[];
+      readonly servers: readonly {
+        readonly name: string;
+        readonly address: string;
+        readonly answered: boolean;
+      }[];
     }
   | Unresolved;
 
@@ -76,7 +80,8 @@ const MAX_NAME_SERVERS_TOLD = 20;
 export async function findDelegation(name: string, settings: ResolveSettings): Promise<Delegation> {
   const asked = absoluteName(name);
   const parent = parentName(asked);
-  if (!isAskableName(asked) || parent === null) return { outcome: "unresolved", reason: "bad-name", zone: "." };
+  if (!isAskableName(asked) || parent === null)
+    return { outcome: "unresolved", reason: "bad-name", zone: "." };
   const session = openSession(settings);
   const from = await firstZone(session, parent);
   if ("outcome" in from) return from;
@@ -252,13 +257,16 @@ function inTurns(servers: readonly NamedServer[]): string[] {
 function referralOf(answer: Answered, zone: string, name: string): string | null {
   if (answer.authoritative || answer.code !== "NOERROR" || answer.answers.length > 0) return null;
   const cut = answer.authorities.find(
-    (each) => each.type === "NS" && each.name !== zone && isWithin(each.name, zone) && isWithin(name, each.name),
+    (each) =>
+      each.type === "NS" && each.name !== zone && isWithin(each.name, zone) && isWithin(name, each.name),
   );
   return cut?.name ?? null;
 }
 
 function nameServersOf(records: readonly DnsRecord[], owner: string): string[] {
-  const targets = records.filter((each) => each.type === "NS" && each.name === owner).map((each) => each.content);
+  const targets = records
+    .filter((each) => each.type === "NS" && each.name === owner)
+    .map((each) => each.content);
   return [...new Set(targets)].filter(isAskableName).sort();
 }
 
@@ -299,7 +307,9 @@ async function lookUp(session: Session, name: string, nested: number): Promise<s
     if (addresses.length > 0) break;
     if (session.settings.start.kind === "resolvers") {
       const answer = await askResolvers(session, name, type);
-      addresses.push(...(answer?.answers ?? []).filter((each) => each.type === type).map((each) => each.content));
+      addresses.push(
+        ...(answer?.answers ?? []).filter((each) => each.type === type).map((each) => each.content),
+      );
       continue;
     }
     // Servers of a zone that are named in zones which are served by it, and so on, have no end.
@@ -327,7 +337,9 @@ function aliasTarget(answer: Answered, name: string, zone: string): string | nul
 /** Every server of the zone is asked: one that has not the newest copy must not hide a record that was just made. */
 async function readFromAll(session: Session, found: Found, name: string): Promise<TxtAnswer> {
   const valuesOf = (answer: Answered): string[] =>
-    answer.answers.filter((each) => each.type === "TXT" && each.name === name).map((each) => txtValue(each.content));
+    answer.answers
+      .filter((each) => each.type === "TXT" && each.name === name)
+      .map((each) => txtValue(each.content));
   const isStart = found.zone.name === "." && session.settings.start.kind === "roots";
   const servers = found.zone.servers.flatMap(({ name: server, addresses }) => {
     const address = addresses.includes(found.address)
@@ -337,7 +349,8 @@ async function readFromAll(session: Session, found: Found, name: string): Promis
   });
   const answers = await Promise.all(
     servers.map(async (server) => {
-      const answer = server.address === found.address ? found.answer : await session.ask(server.address, name, "TXT");
+      const answer =
+        server.address === found.address ? found.answer : await session.ask(server.address, name, "TXT");
       return { ...server, answer: answer?.authoritative === true ? answer : null };
     }),
   );

@@ -40,17 +40,23 @@ export async function startApiProxy(target: string): Promise<ApiProxy> {
     const chunks: Buffer[] = [];
     for await (const chunk of request) chunks.push(chunk as Buffer);
     const body = Buffer.concat(chunks);
-    const onward = httpRequest(new URL(path, target), { method, headers: request.headers, agent: false }, (answer) => {
-      const parts: Buffer[] = [];
-      answer.on("data", (part: Buffer) => parts.push(part));
-      answer.on("end", () => {
-        const whole = Buffer.concat(parts);
-        calls.push({ method, path, requestBytes: body.length, answer: whole.toString("utf8") });
-        if (found?.fault === "lost-reply") return void request.socket.destroy();
-        const type = answer.headers["content-type"];
-        response.writeHead(answer.statusCode ?? 500, type === undefined ? {} : { "content-type": type }).end(whole);
-      });
-    });
+    const onward = httpRequest(
+      new URL(path, target),
+      { method, headers: request.headers, agent: false },
+      (answer) => {
+        const parts: Buffer[] = [];
+        answer.on("data", (part: Buffer) => parts.push(part));
+        answer.on("end", () => {
+          const whole = Buffer.concat(parts);
+          calls.push({ method, path, requestBytes: body.length, answer: whole.toString("utf8") });
+          if (found?.fault === "lost-reply") return void request.socket.destroy();
+          const type = answer.headers["content-type"];
+          response
+            .writeHead(answer.statusCode ?? 500, type === undefined ? {} : { "content-type": type })
+            .end(whole);
+        });
+      },
+    );
     onward.on("error", () => request.socket.destroy());
     onward.end(body);
   });
@@ -58,7 +64,8 @@ export async function startApiProxy(target: string): Promise<ApiProxy> {
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     calls,
-    fail: (method, fault, { headers = {}, body = "" } = {}) => void faults.push({ method, fault, headers, body }),
+    fail: (method, fault, { headers = {}, body = "" } = {}) =>
+      void faults.push({ method, fault, headers, body }),
     pendingFaults: () => faults.length,
     close: async () => {
       server.closeAllConnections();

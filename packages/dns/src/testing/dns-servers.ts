@@ -20,9 +20,7 @@ export interface RunningDns {
 
 /** `dnsPort` for several on different addresses of this machine. */
 export function startStandIn(at: { address?: string; dnsPort?: number } = {}): Promise<RunningDns> {
-  return keptRunning(async (dataDir, ports) =>
-    startDnsLab({ dataDir, apiKey: API_KEY, ...at, ...ports }),
-  );
+  return keptRunning(async (dataDir, ports) => startDnsLab({ dataDir, apiKey: API_KEY, ...at, ...ports }));
 }
 
 export async function startRealPowerDns(): Promise<RunningDns> {

@@ -36,8 +36,7 @@ export function answerQuestion(zones: ReadonlyMap<string, Zone>, name: string, t
     const cut = delegationOf(zone, at, type);
     if (cut !== null) return referral(zone, cut, answers);
     const types = setsAt(zone, at);
-    if (types === null)
-      return { ...whole(answers), code: "NXDOMAIN", authorities: negative(zone) };
+    if (types === null) return { ...whole(answers), code: "NXDOMAIN", authorities: negative(zone) };
     const sets = type === "ANY" ? [...types.values()] : [types.get(type)].filter((set) => set !== undefined);
     if (type === "DNSKEY" && at === zone.name)
       for (const key of zone.keys.filter((each) => each.active))

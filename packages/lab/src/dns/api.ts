@@ -1,7 +1,7 @@
 // The calls of PowerDNS 4.7's HTTP API that Kule makes, with its statuses and texts.
 
 import { canonicalName, changedZone, Refusal } from "./change-zone.ts";
-import { serialOf, type StoredZone, withNextSerial, type Zone } from "./zone.ts";
+import { type StoredZone, serialOf, withNextSerial, type Zone } from "./zone.ts";
 import type { ZoneFiles } from "./zone-files.ts";
 import { keyView, newKey, privateKeyText } from "./zone-keys.ts";
 
@@ -77,7 +77,9 @@ function answerZones(files: ZoneFiles, method: string, body: Record<string, unkn
     if (!each.endsWith(".")) throw new Refusal(`Nameserver is not canonical: '${each}'`);
   const given = Array.isArray(body.rrsets) ? (body.rrsets as Record<string, unknown>[]) : [];
   const defaults = [
-    recordSet(name, "SOA", [`a.misconfigured.dns.server.invalid. hostmaster.${name} 0 10800 3600 604800 3600`]),
+    recordSet(name, "SOA", [
+      `a.misconfigured.dns.server.invalid. hostmaster.${name} 0 10800 3600 604800 3600`,
+    ]),
     recordSet(name, "NS", nameServers),
   ].filter(({ type }) => !given.some((set) => set.type === type && set.name === name));
   const sets = [...defaults, ...given].map((set) => ({ ...set, changetype: "REPLACE" }));
@@ -127,7 +129,8 @@ function answerKeys(
     if (method === "GET") return { status: 200, body: zone.keys.map((key) => keyView(zone.name, key)) };
     if (method !== "POST") return NOT_ALLOWED;
     if (body.keytype !== "csk") throw new Refusal(`Invalid keytype ${String(body.keytype)}`);
-    if (body.algorithm !== "ECDSAP256SHA256") throw new Refusal(`Unknown algorithm: ${String(body.algorithm)}`);
+    if (body.algorithm !== "ECDSAP256SHA256")
+      throw new Refusal(`Unknown algorithm: ${String(body.algorithm)}`);
     const key = newKey(zone.nextKeyId, body.active === true);
     files.put({ ...zone, keys: [...zone.keys, key], nextKeyId: zone.nextKeyId + 1 });
     return { status: 201, body: { ...keyView(zone.name, key), privatekey: privateKeyText(key) } };
@@ -151,7 +154,10 @@ function answerKeys(
 
 function zoneView(zone: StoredZone, withSets: boolean) {
   return {
-    id: zone.name.replace(/[^a-z0-9.-]/g, (character) => `=${character.charCodeAt(0).toString(16).toUpperCase()}`),
+    id: zone.name.replace(
+      /[^a-z0-9.-]/g,
+      (character) => `=${character.charCodeAt(0).toString(16).toUpperCase()}`,
+    ),
     name: zone.name,
     kind: zone.kind,
     dnssec: zone.keys.some((key) => key.active),

@@ -64,7 +64,8 @@ function readSet(zone: string, name: string, type: string, rrset: Record<string,
   const records = rrset.records.map((record) => readRecord(name, type, asObject(record)));
   const seen = new Set<string>();
   for (const { content } of records) {
-    if (hasOddTarget(type, content)) throw new Refusal(`RRset ${name} IN ${type} non-hostname content ${content}`);
+    if (hasOddTarget(type, content))
+      throw new Refusal(`RRset ${name} IN ${type} non-hostname content ${content}`);
     if (seen.has(content))
       throw new Refusal(`Duplicate record in RRset ${name} IN ${type} with content "${content}"`);
     seen.add(content);
@@ -99,8 +100,7 @@ function keyOf(name: string, type: string): string {
 }
 
 function asObject(value: unknown): Record<string, unknown> {
-  if (value === null || typeof value !== "object" || Array.isArray(value))
-    throw new Refusal("not an object");
+  if (value === null || typeof value !== "object" || Array.isArray(value)) throw new Refusal("not an object");
   return value as Record<string, unknown>;
 }
 

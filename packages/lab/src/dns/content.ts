@@ -76,7 +76,10 @@ const readers: Readonly<Record<string, (reader: Reader) => Parsed>> = {
   TXT: (reader) => {
     const parts = reader.texts();
     const strings = parts.flatMap(unescaped);
-    return { canonical: parts.map((part) => `"${part}"`).join(" "), data: strings.length > 0 ? strings : [""] };
+    return {
+      canonical: parts.map((part) => `"${part}"`).join(" "),
+      data: strings.length > 0 ? strings : [""],
+    };
   },
   CAA: (reader) => {
     const flags = reader.integer(8);
@@ -125,7 +128,9 @@ function nameOnly(reader: Reader): Parsed {
 function unescaped(text: string): Buffer[] {
   const bytes: Buffer[] = [];
   for (const [, decimal, escaped, plain = ""] of text.matchAll(/\\(\d{3})|\\(.)|([^\\]+)/gs))
-    bytes.push(decimal === undefined ? Buffer.from(escaped ?? plain, "utf8") : Buffer.from([Number(decimal) & 255]));
+    bytes.push(
+      decimal === undefined ? Buffer.from(escaped ?? plain, "utf8") : Buffer.from([Number(decimal) & 255]),
+    );
   const all = Buffer.concat(bytes);
   const strings: Buffer[] = [all.subarray(0, 255)];
   for (let at = 255; at < all.length; at += 255) strings.push(all.subarray(at, at + 255));
@@ -192,7 +197,8 @@ class Reader {
     if (name === ".") return name;
     if (name.startsWith(".") || name.includes(".."))
       throw new ContentError(`Found . in wrong position in DNSName ${name}`);
-    if (name.split(".").some((label) => label.length > 63)) throw new ContentError("label too long to append");
+    if (name.split(".").some((label) => label.length > 63))
+      throw new ContentError("label too long to append");
     return name.endsWith(".") ? name : `${name}.`;
   }
 

@@ -12,7 +12,13 @@ export interface DnsSockets {
   close(): Promise<void>;
 }
 
-const CODES: Readonly<Record<AnswerCode, number>> = { NOERROR: 0, SERVFAIL: 2, NXDOMAIN: 3, REFUSED: 5, NOTAUTH: 9 };
+const CODES: Readonly<Record<AnswerCode, number>> = {
+  NOERROR: 0,
+  SERVFAIL: 2,
+  NXDOMAIN: 3,
+  REFUSED: 5,
+  NOTAUTH: 9,
+};
 const NOTIMP = 4;
 const AUTHORITATIVE = 1 << 10;
 const TRUNCATED = 1 << 9;
@@ -131,7 +137,8 @@ function replyTo(zones: ReadonlyMap<string, Zone>, bytes: Buffer, overUdp: boole
     encode({
       type: "response",
       id: query.id,
-      flags: flags | (query.flag_rd ? RECURSION_DESIRED : 0) | (answer.authoritative ? AUTHORITATIVE : 0) | code,
+      flags:
+        flags | (query.flag_rd ? RECURSION_DESIRED : 0) | (answer.authoritative ? AUTHORITATIVE : 0) | code,
       questions: [question],
       answers: body.answers as Answer[],
       authorities: body.authorities as Answer[],
@@ -156,12 +163,11 @@ function replyTo(zones: ReadonlyMap<string, Zone>, bytes: Buffer, overUdp: boole
   const nothing = { ...answer, answers: [], authorities: [], additionals: [] };
   if (question.class !== "IN") return reply(nothing, 0);
   // ANY is a means of amplification: over UDP it is answered by "ask over TCP" (RFC 8482 lets a server choose).
-  if ((question.type as string) === "ANY" && overUdp && answer.code === "NOERROR") return reply(nothing, TRUNCATED);
+  if ((question.type as string) === "ANY" && overUdp && answer.code === "NOERROR")
+    return reply(nothing, TRUNCATED);
   const whole = reply(answer, 0);
   const asked = edns !== undefined && "udpPayloadSize" in edns ? edns.udpPayloadSize : SMALLEST_PAYLOAD_BYTES;
-  const limit = overUdp
-    ? Math.min(Math.max(asked, SMALLEST_PAYLOAD_BYTES), LARGEST_PAYLOAD_BYTES)
-    : 0xffff;
+  const limit = overUdp ? Math.min(Math.max(asked, SMALLEST_PAYLOAD_BYTES), LARGEST_PAYLOAD_BYTES) : 0xffff;
   return whole.length > limit ? reply(nothing, TRUNCATED) : whole;
 }
 

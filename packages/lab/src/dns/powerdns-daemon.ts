@@ -40,7 +40,14 @@ export function probePowerDns(): string | undefined {
 
 /** Resolves when its API answers. @throws Error with what it printed, when it ends or is not ready within 30 s */
 export async function startPowerDns(settings: PowerDnsSettings): Promise<PowerDns> {
-  const { dataDir, apiKey, address = "127.0.0.1", apiPort, dnsPort, runtime = systemRuntime(1, 1) } = settings;
+  const {
+    dataDir,
+    apiKey,
+    address = "127.0.0.1",
+    apiPort,
+    dnsPort,
+    runtime = systemRuntime(1, 1),
+  } = settings;
   const program = findProgram();
   if (program === undefined) throw new Error("pdns_server is not installed");
   mkdirSync(dataDir, { recursive: true, mode: 0o700 });
@@ -50,9 +57,13 @@ export async function startPowerDns(settings: PowerDnsSettings): Promise<PowerDn
     sqlite.exec(readFileSync(SCHEMA, "utf8"));
     sqlite.close();
   }
-  writeFileSync(join(dataDir, "pdns.conf"), configuration({ dataDir, database, apiKey, address, apiPort, dnsPort }), {
-    mode: 0o600,
-  });
+  writeFileSync(
+    join(dataDir, "pdns.conf"),
+    configuration({ dataDir, database, apiKey, address, apiPort, dnsPort }),
+    {
+      mode: 0o600,
+    },
+  );
   const child = spawn(program, [`--config-dir=${dataDir}`], { stdio: ["ignore", "pipe", "pipe"] });
   const endWithUs = (): void => void child.kill("SIGKILL");
   process.once("exit", endWithUs);
@@ -63,7 +74,8 @@ export async function startPowerDns(settings: PowerDnsSettings): Promise<PowerDn
   child.stdout.on("data", keep);
   child.stderr.on("data", keep);
   child.once("error", (error) => keep(Buffer.from(error.message)));
-  const running = (): boolean => child.pid !== undefined && child.exitCode === null && child.signalCode === null;
+  const running = (): boolean =>
+    child.pid !== undefined && child.exitCode === null && child.signalCode === null;
   const ended = new Promise<void>((resolve) => child.once("exit", () => resolve()));
   const close = async (): Promise<void> => {
     process.removeListener("exit", endWithUs);
