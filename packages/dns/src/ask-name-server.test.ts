@@ -100,6 +100,18 @@ describe("no answer", () => {
       });
   });
 
+  test("an address that cannot be reached is told as that", async () => {
+    // The broadcast address of the loopback: the kernel refuses to connect to it.
+    for (const overTcp of [false, true])
+      expect(
+        await askNameServer(
+          { address: "127.255.255.255", port: 53 },
+          { name: "a.example", type: "A" },
+          { overTcp },
+        ),
+      ).toEqual({ outcome: "not-answered", reason: "unreachable" });
+  });
+
   test("truncation without TCP is told as that", async () => {
     expect(await askScripted((query, tcp) => (tcp ? [] : [replyTo(query, { flags: TRUNCATED })]))).toEqual({
       outcome: "not-answered",
@@ -128,9 +140,10 @@ describe("no answer", () => {
       { address: "127.0.0.1", port: 0 },
       { address: "127.0.0.1", port: 70_000 },
       { address: "999.1.1.1", port: 53 },
+      { address: "localhost", port: 53 },
     ]) {
       const answer = await askNameServer(to, { name: "a.example", type: "A" }, { deadlineMilliseconds: 500 });
-      expect(answer.outcome).toBe("not-answered");
+      expect(answer).toEqual({ outcome: "not-answered", reason: "bad-question" });
     }
   });
 });

@@ -2,7 +2,7 @@
 
 import { randomInt } from "node:crypto";
 import { createSocket } from "node:dgram";
-import { connect, isIPv6 } from "node:net";
+import { connect, isIP, isIPv6 } from "node:net";
 import type { Answer, DecodedPacket } from "dns-packet";
 import { absoluteName, isAskableName } from "./dns-name.ts";
 import { answersQuery, decodeMessage, encodeQuery, type Question } from "./message.ts";
@@ -71,32 +71,29 @@ export async function askNameServer(
   options: AskOptions = {},
 ): Promise<NameServerAnswer> {
   const name = absoluteName(question.name);
-  if (!isAskableName(name)) return { outcome: "not-answered", reason: "bad-question" };
+  // A socket would take anything else for a host's name, and ask the machine's resolver for it.
+  const isAddress = isIP(server.address) !== 0 && server.port > 0 && server.port <= 0xffff;
+  if (!isAskableName(name) || !isAddress) return { outcome: "not-answered", reason: "bad-question" };
   const asked = { name, type: question.type };
   const end = performance.now() + (options.deadlineMilliseconds ?? DEFAULT_DEADLINE_MILLISECONDS);
   const query = (edns: boolean): Buffer =>
     encodeQuery(randomInt(0x1_0000), asked, { recursionDesired: options.recursionDesired ?? false, edns });
-  try {
-    if (options.overTcp) return toAnswer(await askOverTcp(server, query(true), end), true);
-    let message = await askOverUdp(server, query(true), end);
-    // Servers from before EDNS know no OPT record, and say so.
-    if (typeof message !== "string" && rcodeOf(message) === "FORMERR")
-      message = await askOverUdp(server, query(false), end);
-    if (typeof message === "string" || !message.flag_tc) return toAnswer(message, false);
-    const whole = await askOverTcp(server, query(true), end);
-    return typeof whole === "string"
-      ? { outcome: "not-answered", reason: "truncated" }
-      : toAnswer(whole, true);
-  } catch {
-    // Sockets throw at once for what is no address or port.
-    return { outcome: "not-answered", reason: "bad-question" };
-  }
+  if (options.overTcp) return toAnswer(await askOverTcp(server, query(true), end), true);
+  let message = await askOverUdp(server, query(true), end);
+  // Servers from before EDNS know no OPT record, and say so.
+  if (typeof message !== "string" && rcodeOf(message) === "FORMERR")
+    message = await askOverUdp(server, query(false), end);
+  if (typeof message === "string" || !message.flag_tc) return toAnswer(message, false);
+  const whole = await askOverTcp(server, query(true), end);
+  return typeof whole === "string"
+    ? { outcome: "not-answered", reason: "truncated" }
+    : toAnswer(whole, true);
 }
 
 type Failure = Exclude<NotAnswered["reason"], "truncated" | "bad-question">;
 
 function askOverUdp(server: ServerAddress, query: Buffer, end: number): Promise<DecodedPacket | Failure> {
-  return new Promise((resolve, reject) => {
+  return new Promise((resolve) => {
     const socket = createSocket(isIPv6(server.address) ? "udp6" : "udp4");
     const milliseconds = Math.max(1, end - performance.now());
     let ignored = 0;
@@ -110,7 +107,8 @@ function askOverUdp(server: ServerAddress, query: Buffer, end: number): Promise<
       resolve(result);
     };
     const deadline = setTimeout(() => finish(ignored > 0 ? "malformed" : "timeout"), milliseconds);
-    const repeat = setTimeout(() => socket.send(query, () => {}), milliseconds * REPEAT_AFTER_SHARE);
+    const send = (): void => socket.send(query, (error) => error && finish("unreachable"));
+    let repeat: NodeJS.Timeout | undefined;
     socket.on("error", () => finish("unreachable"));
     socket.on("message", (bytes) => {
       const message =
@@ -120,13 +118,13 @@ function askOverUdp(server: ServerAddress, query: Buffer, end: number): Promise<
       ignored += 1;
       if (ignored > MAX_IGNORED_DATAGRAMS) finish("malformed");
     });
-    try {
-      // A connected socket has a port of the kernel's choice, takes datagrams of this peer only, and hears of a closed port.
-      socket.connect(server.port, server.address, () => socket.send(query, () => {}));
-    } catch (error) {
-      finish("unreachable");
-      reject(error);
-    }
+    socket.once("connect", () => {
+      send();
+      repeat = setTimeout(send, milliseconds * REPEAT_AFTER_SHARE);
+    });
+    // A connected socket has a port of the kernel's choice, takes datagrams of this peer only, and hears of a closed port.
+    // Without a callback, which would be called for an address without a route too, as if it were connected.
+    socket.connect(server.port, server.address);
   });
 }
 
