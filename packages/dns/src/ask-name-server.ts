@@ -85,9 +85,7 @@ export async function askNameServer(
     message = await askOverUdp(server, query(false), end);
   if (typeof message === "string" || !message.flag_tc) return toAnswer(message, false);
   const whole = await askOverTcp(server, query(true), end);
-  return typeof whole === "string"
-    ? { outcome: "not-answered", reason: "truncated" }
-    : toAnswer(whole, true);
+  return typeof whole === "string" ? { outcome: "not-answered", reason: "truncated" } : toAnswer(whole, true);
 }
 
 type Failure = Exclude<NotAnswered["reason"], "truncated" | "bad-question">;

@@ -75,7 +75,7 @@ export function openPowerDns(settings: PowerDnsSettings): PowerDnsExchange {
       if (call.signal?.aborted) throw call.signal.reason;
       if (deadline.aborted)
         throw new DnsUnavailable("timeout", label, `no whole answer in ${deadlineMilliseconds} ms`);
-      throw new DnsUnavailable("unreachable", label, causeOf(error));
+      throw new DnsUnavailable("unreachable", label, `${causeOf(error)}${sizeHint(body)}`);
     }
     const { status } = response;
     if ((status >= 200 && status < 300) || call.expected?.includes(status)) {
@@ -94,16 +94,15 @@ export function openPowerDns(settings: PowerDnsSettings): PowerDnsExchange {
       throw new DnsUnavailable("server-error", label, `${status} ${messageOf(text)}`);
     if (status < 400)
       throw new DnsUnavailable("bad-answer", label, `${status}, which is not an answer of PowerDNS' API`);
-    const bytes = body === null ? 0 : Buffer.byteLength(body);
-    const tooLarge = status === 400 && bytes > DEFAULT_MAX_REQUEST_BYTES;
-    throw new DnsRefused(
-      status,
-      label,
-      tooLarge
-        ? `${messageOf(text)}: the request has ${bytes} bytes; set webserver-max-bodysize higher than ${Math.ceil(bytes / 1024 / 1024)} (MB)`
-        : messageOf(text),
-    );
+    throw new DnsRefused(status, label, `${messageOf(text)}${status === 400 ? sizeHint(body) : ""}`);
   };
+}
+
+/** PowerDNS answers what is too large by 400, or closes the connection while it is being sent; neither says why. */
+function sizeHint(body: string | null): string {
+  const bytes = body === null ? 0 : Buffer.byteLength(body);
+  if (bytes <= DEFAULT_MAX_REQUEST_BYTES) return "";
+  return `: the request has ${bytes} bytes; set webserver-max-bodysize to more than ${Math.ceil(bytes / 1024 / 1024)} (MB)`;
 }
 
 /** PowerDNS' own text: `{"error": "…"}`, and plain text for the statuses that its web server answers by itself. */

@@ -416,11 +416,8 @@ for (const { title, missing, start } of servers) {
       test("a change that is larger than PowerDNS takes names the setting that allows it", async () => {
         const zone = await zoneWith();
         const values = Array.from({ length: 600 }, (_, index) => `"${index}${"x".repeat(4_000)}"`);
-        await expect(change(zone, put("big.@", "TXT", values))).rejects.toMatchObject({
-          name: "DnsRefused",
-          status: 400,
-          text: expect.stringContaining("webserver-max-bodysize"),
-        });
+        // PowerDNS answers 400, or closes the connection before it has everything.
+        await expect(change(zone, put("big.@", "TXT", values))).rejects.toThrow("webserver-max-bodysize");
       });
 
       test("texts are cut to 300 characters", async () => {

@@ -5,7 +5,13 @@ import { checkZone } from "./check-zone.ts";
 import { powerDnsProvider } from "./powerdns.ts";
 import { findDelegation, type ResolveSettings, readTxt } from "./resolve.ts";
 import { API_KEY, type RunningDns, startStandIn } from "./testing/dns-servers.ts";
-import { replyTo, type Script, type ScriptedServer, startScriptedServer } from "./testing/scripted-server.ts";
+import {
+  often,
+  replyTo,
+  type Script,
+  type ScriptedServer,
+  startScriptedServer,
+} from "./testing/scripted-server.ts";
 
 const PARENT = "127.0.0.2";
 const KID = "127.0.0.3";
@@ -37,7 +43,13 @@ describe("names in a tree of name servers", () => {
 
   beforeAll(async () => {
     port = await findFreePort();
-    roots = { start: { kind: "roots", addresses: [PARENT] }, port, mayAsk, questionMilliseconds: 300 };
+    roots = {
+      start: { kind: "roots", addresses: [PARENT] },
+      port,
+      mayAsk,
+      questionMilliseconds: 10_000,
+      deadlineMilliseconds: 40_000,
+    };
     await serve(PARENT, "test", {
       "ns1.test. A": [PARENT],
       "kid.test. NS": ["ns1.kid.test.", "ns.other.test."],
@@ -224,8 +236,8 @@ describe("a hostile tree", () => {
         start: { kind: "roots", addresses: [server.address] },
         port: server.port,
         mayAsk,
-        questionMilliseconds: 200,
-        deadlineMilliseconds: 3_000,
+        questionMilliseconds: 10_000,
+        deadlineMilliseconds: 40_000,
       },
     };
   }
@@ -282,7 +294,7 @@ describe("a hostile tree", () => {
   test("an alias to a name that cannot be asked is given up", async () => {
     const { settings } = await start((query) => {
       const name = decode(query).questions?.[0]?.name ?? "";
-      return [replyTo(query, { answers: [{ name, type: "CNAME", ttl: 60, data: "a b.com" }] })];
+      return often(replyTo(query, { answers: [{ name, type: "CNAME", ttl: 60, data: "a b.com" }] }));
     });
     expect((await readTxt("www.example.com", settings)).outcome).toBe("unresolved");
   });
@@ -321,7 +333,7 @@ describe("a hostile tree", () => {
       outcome: "unresolved",
       reason: "timeout",
     });
-    expect(performance.now() - before).toBeLessThan(3_000);
+    expect(performance.now() - before).toBeLessThan(20_000);
   });
 
   test("addresses that a zone gives for servers of others are not used", async () => {
@@ -363,7 +375,13 @@ describe("a hostile tree", () => {
       { address: "127.0.0.12", port },
     );
     open.push(root, com, victim);
-    const settings: ResolveSettings = { start: { kind: "roots", addresses: ["127.0.0.10"] }, port, mayAsk };
+    const settings: ResolveSettings = {
+      start: { kind: "roots", addresses: ["127.0.0.10"] },
+      port,
+      mayAsk,
+      questionMilliseconds: 10_000,
+      deadlineMilliseconds: 40_000,
+    };
     expect(await readTxt("www.example.com", settings)).toMatchObject({
       zone: "example.com.",
       values: ["true"],
