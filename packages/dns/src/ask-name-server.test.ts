@@ -212,17 +212,6 @@ describe("a hostile name server", () => {
     ],
     ["10,000 records that are not there", (query) => raw(query, Buffer.alloc(0), 10_000)],
     [
-      "2,500 records",
-      (query) =>
-        raw(
-          query,
-          Buffer.concat(
-            Array.from({ length: 300 }, () => Buffer.concat([Buffer.from([0]), record(10, Buffer.alloc(0))])),
-          ),
-          2_500,
-        ),
-    ],
-    [
       "a dot inside of a label",
       (query) =>
         raw(query, Buffer.concat([Buffer.from([3, 0x61, 0x2e, 0x62, 0]), record(1, Buffer.alloc(4))])),
@@ -271,6 +260,23 @@ describe("a hostile name server", () => {
       return often(raw(query, Buffer.concat([chain, last]), 2));
     });
     expect(answer).toEqual({ outcome: "not-answered", reason: "malformed" });
+  });
+
+  test("gets nowhere with 2,500 whole records", async () => {
+    const one = Buffer.concat([Buffer.from([0]), record(10, Buffer.alloc(0))]);
+    const many =
+      (count: number): Script =>
+      (query) => [raw(query, Buffer.concat(Array.from({ length: count }, () => one)), count)];
+    for (const [count, outcome] of [
+      [1_900, "answered"],
+      [2_500, "not-answered"],
+    ] as const) {
+      server = await startScriptedServer(many(count));
+      const answer = await askNameServer(server, { name: "www.example", type: "A" }, { overTcp: true });
+      expect([count, answer.outcome]).toEqual([count, outcome]);
+      await server.close();
+    }
+    server = undefined;
   });
 
   test("cannot hold a TCP question open with half an answer", async () => {

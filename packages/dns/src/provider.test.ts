@@ -777,7 +777,7 @@ for (const { title, missing, start } of servers) {
       });
 
       test("an answer of more than 16 MiB is not read to its end", async () => {
-        proxy.fail("GET", 200, { body: " ".repeat(17 * 1024 * 1024) });
+        proxy.fail("GET", 200, { body: `{"rrsets":[],"serial":1}${" ".repeat(17 * 1024 * 1024)}` });
         await expect(provider.readZone("any.example")).rejects.toMatchObject({ reason: "bad-answer" });
       });
 
