@@ -98,6 +98,21 @@ test("from nothing to a running first server, and a script that uses only the sp
     expect(taken).toMatchObject({ status: 201, body: { version, attached_to: null } });
   }
   expect((await fetch(quickstart.file().console_url, { redirect: "manual" })).status).toBeLessThan(400);
+
+  // The URL of the tables' owner is for what migrates and seeds, and that has ended.
+  const environments = new Map(
+    ["api", "worker", "console", "agent", "lab"].map((name) => [
+      name,
+      readFileSync(`/proc/${quickstart.pidOf(name)}/environ`, "utf8"),
+    ]),
+  );
+  const rolesIn = (environment: string) =>
+    [...environment.matchAll(/postgres(?:ql)?:\/\/([^:@/]+)/g)].map(([, role]) => role);
+  expect(environments.get("api")).toContain("KULE_DATABASE_URL=");
+  for (const [name, environment] of environments) {
+    expect(environment, name).not.toContain("OWNER_DATABASE_URL");
+    for (const role of rolesIn(environment)) expect(["kule_api", "kule_worker"], name).toContain(role);
+  }
 });
 
 test("a file of providers that is wrong ends the start with its line and a fix, and leaves nothing running", async () => {
