@@ -175,7 +175,8 @@ export async function insertLargeInstallation(
     "reset session_replication_role",
     "select kule_recount_quotas(id) from organisation",
     "select kule_recount_public_addresses(id) from ip_pool",
-    "insert into ssh_key_use select * from ssh_key_use_due",
+    // Those of servers that were there before are noted already.
+    "insert into ssh_key_use select * from ssh_key_use_due on conflict do nothing",
     "vacuum analyze",
   ];
   for (const statement of statements) await owner.query(statement);
