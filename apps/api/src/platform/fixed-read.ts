@@ -7,8 +7,9 @@ const markerOf = (name: string) => `\u0000${name}`;
 type Fixed = { readonly query: CompiledQuery; readonly names: readonly (string | null)[] };
 
 /**
- * A read whose text is the same whatever its parameters are. It is built and compiled at its first use: for a query
- * of many columns that takes longer than all else that the API does for such a request.
+ * A read whose text is the same whatever its parameters are. It is built and compiled at its first use: for one server
+ * that was a tenth of what the API computes for a request. The tenant guard checks it then, so its first use must be on
+ * a database with the guard, which a `systemQuery` has not.
  *
  * @param names of the parameters, which the query has as values
  * @param build the query with these parameters; called once
