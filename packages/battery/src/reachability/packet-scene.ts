@@ -8,6 +8,7 @@ import type { EdgeNetwork, EdgeWiring } from "@kule/edge/edge-network";
 import { LinuxEdge } from "@kule/edge/linux-edge";
 import type { Runner } from "@kule/edge/runner";
 import { SshRunner } from "@kule/edge/ssh-runner";
+import { makeBridge } from "@kule/lab/wires/plan-wires";
 import type { Wires } from "@kule/lab/wires/wires";
 import { type LabRegion, startLabRegion } from "@kule/programs/testing/lab-region";
 import { nodeFilter } from "@kule/proxmox/node-filter";
@@ -114,9 +115,8 @@ export class PacketScene {
   /** A machine in a VLAN that is no VM of Kule's, with no firewall before it; it is called `eth0` there. */
   async plugIn(namespace: string, vlan: number): Promise<void> {
     const [bridge, port] = [`${wiring.trunk.interface}v${vlan}`, `rogue${vlan}`];
-    const make = `ip link show dev ${bridge} >/dev/null 2>&1 || ip link add name ${bridge} type bridge; ip link set dev ${bridge} up`;
     for (const words of [
-      ["sh", "-ec", make],
+      makeBridge(bridge).words,
       ["ip", "netns", "add", namespace],
       ["ip", "link", "add", "name", port, "type", "veth", "peer", "name", "eth0", "netns", namespace],
       ["ip", "link", "set", "dev", port, "master", bridge],

@@ -62,12 +62,17 @@ function bridges(laid: readonly WiredMachine[], wanted: readonly WiredMachine[])
   return [...names(wanted).difference(names(laid))].map(makeBridge);
 }
 
-/** It exists already when something else is attached to it, or was. */
+/**
+ * It exists already when something else is attached to it, or was; two machines that start together may both
+ * make it.
+ */
 export const makeBridge = (name: string): WireCommand => ({
   words: [
     "sh",
     "-ec",
-    `ip link show dev ${name} >/dev/null 2>&1 || ip link add name ${name} type bridge; ip link set dev ${name} up`,
+    `exists() { ip link show dev ${name} >/dev/null 2>&1; }
+exists || ip link add name ${name} type bridge || exists
+ip link set dev ${name} up`,
   ],
 });
 

@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { runOnNetwork } from "@kule/lab/console/network-run";
 import { systemRuntime } from "@kule/lab/runtime";
+import { makeBridge } from "@kule/lab/wires/plan-wires";
 import { probeWires } from "@kule/lab/wires/wires";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { requirePart } from "../parts.ts";
@@ -41,6 +42,13 @@ describe.skipIf(part.missing)("wires of the lab", { timeout: 30_000 }, () => {
     expect(await other.send("icmp", "10.0.1.6", silent)).toBe("silent");
     expect(await other.send("tcp", "10.0.1.7")).toEqual({ seenAs: "10.0.1.5" });
     expect(lab.inside(31001, "ip", "route")).toContain("default via 10.0.1.1 dev eth0");
+  });
+
+  test("share a bridge that an edge makes at the same moment", async () => {
+    const [, , make = ""] = makeBridge("vmbr1v309").words;
+    const together = `for each in 1 2 3 4 5 6 7 8; do sh -ec "$0" & all="$all $!"; done
+      for each in $all; do wait "$each"; done; ip link del dev vmbr1v309`;
+    for (let round = 0; round < 20; round += 1) await lab.wires.holder.run(["sh", "-ec", together, make]);
   });
 
   test("are never blamed for what a machine could not even send", async () => {
