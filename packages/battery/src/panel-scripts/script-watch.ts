@@ -51,6 +51,10 @@ const isLeft = (error: unknown) =>
 
 const settleMilliseconds = 60_000;
 
+/** An address of the machine came or went while the page was loaded: the browser ends all its connections then. */
+const isInterrupted = (error: unknown) => String(error).includes("net::ERR_NETWORK_CHANGED");
+const mostLoads = 5;
+
 /** A browser that notices whatever a text does beyond being read. */
 export class ScriptWatch {
   readonly page: Page;
@@ -127,11 +131,20 @@ export class ScriptWatch {
     );
   }
 
+  async #load(address: string) {
+    for (let loads = 1; ; loads += 1)
+      try {
+        return await this.page.goto(address, { waitUntil: "load" });
+      } catch (error) {
+        if (!isInterrupted(error) || loads === mostLoads) throw error;
+      }
+  }
+
   /** Opens a path of the panel and reads the page. Null when there is none, such as for a file. */
   async visit(path: string): Promise<{ readonly status: number; readonly links: readonly string[] } | null> {
     [this.#place = path] = path.split("?");
     try {
-      const answer = await this.page.goto(`${this.#url}${path}`, { waitUntil: "load" });
+      const answer = await this.#load(`${this.#url}${path}`);
       this.visited += 1;
       const { links } = await this.read();
       const status = answer?.status() ?? 0;
