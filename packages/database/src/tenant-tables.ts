@@ -26,4 +26,6 @@ export const tenantTables = [
   "invitation",
   "quota_count",
   "ssh_key_use",
+  "domain",
+  "record_set",
 ] as const;

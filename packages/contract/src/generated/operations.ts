@@ -159,6 +159,24 @@ export type OperationId =
   | "deletePublicIp"
   | "attachPublicIp"
   | "detachPublicIp"
+  | "listDomains"
+  | "createDomain"
+  | "getDomain"
+  | "updateDomain"
+  | "deleteDomain"
+  | "cancelDomainDeletion"
+  | "verifyDomain"
+  | "checkDomain"
+  | "applyDomain"
+  | "setDomainDnssec"
+  | "exportZoneFile"
+  | "importZoneFile"
+  | "listRecordSets"
+  | "getRecordSet"
+  | "setRecordSet"
+  | "deleteRecordSet"
+  | "changeRecordValues"
+  | "changeRecordSets"
   | "listServers"
   | "createServer"
   | "importServer"
@@ -204,6 +222,18 @@ export type AuditAction =
   | "agent_token.create"
   | "agent_token.revoke"
   | "agent_token.rotate"
+  | "domain.apply"
+  | "domain.cancel_deletion"
+  | "domain.change_records"
+  | "domain.create"
+  | "domain.delete"
+  | "domain.import"
+  | "domain.set_dnssec"
+  | "domain.update"
+  | "domain.verify"
+  | "domain_record.change_values"
+  | "domain_record.delete"
+  | "domain_record.set"
   | "firewall.apply"
   | "firewall.attach"
   | "firewall.create"
@@ -437,6 +467,24 @@ export const operations: { readonly [id in OperationId]: OperationInfo } = {
   deletePublicIp: {"id":"deletePublicIp","method":"delete","path":"/public-ips/{public_ip_id}","tag":"public-ips","permission":"public_ip:delete","audit":"public_ip.delete","pathParameters":["public_ip_id"],"queryParameters":[],"headerParameters":["Kule-Organisation","Idempotency-Key","If-Match"],"body":null,"statuses":[204,401,403,404,409,412,422,429,503]},
   attachPublicIp: {"id":"attachPublicIp","method":"post","path":"/public-ips/{public_ip_id}/attach","tag":"public-ips","permission":"public_ip:update","audit":"public_ip.attach","pathParameters":["public_ip_id"],"queryParameters":["dry_run"],"headerParameters":["Kule-Organisation","Idempotency-Key","If-Match"],"body":"required","statuses":[200,202,400,401,403,404,409,412,422,429,503]},
   detachPublicIp: {"id":"detachPublicIp","method":"post","path":"/public-ips/{public_ip_id}/detach","tag":"public-ips","permission":"public_ip:update","audit":"public_ip.detach","pathParameters":["public_ip_id"],"queryParameters":["dry_run"],"headerParameters":["Kule-Organisation","Idempotency-Key","If-Match"],"body":null,"statuses":[200,202,401,403,404,409,412,422,429,503]},
+  listDomains: {"id":"listDomains","method":"get","path":"/domains","tag":"domains","permission":"domain:read","audit":null,"pathParameters":[],"queryParameters":["limit","cursor","name","q","label_selector","sort"],"headerParameters":["Kule-Organisation"],"body":null,"statuses":[200,401,403,422,429,503]},
+  createDomain: {"id":"createDomain","method":"post","path":"/domains","tag":"domains","permission":"domain:create","audit":"domain.create","pathParameters":[],"queryParameters":[],"headerParameters":["Idempotency-Key","Kule-Organisation"],"body":"required","statuses":[201,202,400,401,403,409,422,429,503]},
+  getDomain: {"id":"getDomain","method":"get","path":"/domains/{domain_id}","tag":"domains","permission":"domain:read","audit":null,"pathParameters":["domain_id"],"queryParameters":[],"headerParameters":["Kule-Organisation"],"body":null,"statuses":[200,401,403,404,422,429,503]},
+  updateDomain: {"id":"updateDomain","method":"patch","path":"/domains/{domain_id}","tag":"domains","permission":"domain:update","audit":"domain.update","pathParameters":["domain_id"],"queryParameters":[],"headerParameters":["Kule-Organisation","Idempotency-Key","If-Match"],"body":"required","statuses":[200,400,401,403,404,409,412,422,429,503]},
+  deleteDomain: {"id":"deleteDomain","method":"delete","path":"/domains/{domain_id}","tag":"domains","permission":"domain:delete","audit":"domain.delete","pathParameters":["domain_id"],"queryParameters":["purge"],"headerParameters":["Kule-Organisation","Idempotency-Key","If-Match"],"body":null,"statuses":[202,204,401,403,404,409,412,422,429,503]},
+  cancelDomainDeletion: {"id":"cancelDomainDeletion","method":"post","path":"/domains/{domain_id}/cancel-deletion","tag":"domains","permission":"domain:delete","audit":"domain.cancel_deletion","pathParameters":["domain_id"],"queryParameters":[],"headerParameters":["Kule-Organisation","Idempotency-Key"],"body":null,"statuses":[200,401,403,404,409,422,429,503]},
+  verifyDomain: {"id":"verifyDomain","method":"post","path":"/domains/{domain_id}/verify","tag":"domains","permission":"domain:update","audit":"domain.verify","pathParameters":["domain_id"],"queryParameters":[],"headerParameters":["Kule-Organisation","Idempotency-Key"],"body":null,"statuses":[200,202,401,403,404,409,422,429,503]},
+  checkDomain: {"id":"checkDomain","method":"get","path":"/domains/{domain_id}/check","tag":"domains","permission":"domain:read","audit":null,"pathParameters":["domain_id"],"queryParameters":[],"headerParameters":["Kule-Organisation"],"body":null,"statuses":[200,401,403,404,409,422,429,503]},
+  applyDomain: {"id":"applyDomain","method":"post","path":"/domains/{domain_id}/apply","tag":"domains","permission":"domain:update","audit":"domain.apply","pathParameters":["domain_id"],"queryParameters":[],"headerParameters":["Kule-Organisation","Idempotency-Key"],"body":null,"statuses":[202,401,403,404,409,422,429,503]},
+  setDomainDnssec: {"id":"setDomainDnssec","method":"put","path":"/domains/{domain_id}/dnssec","tag":"domains","permission":"domain:update","audit":"domain.set_dnssec","pathParameters":["domain_id"],"queryParameters":[],"headerParameters":["Kule-Organisation","Idempotency-Key","If-Match"],"body":"required","statuses":[200,202,400,401,403,404,409,412,422,429,503]},
+  exportZoneFile: {"id":"exportZoneFile","method":"get","path":"/domains/{domain_id}/zone-file","tag":"domains","permission":"domain:read","audit":null,"pathParameters":["domain_id"],"queryParameters":[],"headerParameters":["Kule-Organisation"],"body":null,"statuses":[200,401,403,404,422,429,503]},
+  importZoneFile: {"id":"importZoneFile","method":"post","path":"/domains/{domain_id}/zone-file","tag":"domains","permission":"domain_record:update","audit":"domain.import","pathParameters":["domain_id"],"queryParameters":["dry_run"],"headerParameters":["Kule-Organisation","Idempotency-Key","If-Match"],"body":"required","statuses":[200,202,400,401,403,404,409,412,422,429,503]},
+  listRecordSets: {"id":"listRecordSets","method":"get","path":"/domains/{domain_id}/records","tag":"domains","permission":"domain:read","audit":null,"pathParameters":["domain_id"],"queryParameters":["limit","cursor","q","name","type"],"headerParameters":["Kule-Organisation"],"body":null,"statuses":[200,401,403,404,422,429,503]},
+  getRecordSet: {"id":"getRecordSet","method":"get","path":"/domains/{domain_id}/records/{record_name}/{record_type}","tag":"domains","permission":"domain:read","audit":null,"pathParameters":["domain_id","record_name","record_type"],"queryParameters":[],"headerParameters":["Kule-Organisation"],"body":null,"statuses":[200,401,403,404,422,429,503]},
+  setRecordSet: {"id":"setRecordSet","method":"put","path":"/domains/{domain_id}/records/{record_name}/{record_type}","tag":"domains","permission":"domain_record:update","audit":"domain_record.set","pathParameters":["domain_id","record_name","record_type"],"queryParameters":[],"headerParameters":["Kule-Organisation","Idempotency-Key","If-Match","If-None-Match"],"body":"required","statuses":[200,201,202,400,401,403,404,409,412,422,429,503]},
+  deleteRecordSet: {"id":"deleteRecordSet","method":"delete","path":"/domains/{domain_id}/records/{record_name}/{record_type}","tag":"domains","permission":"domain_record:update","audit":"domain_record.delete","pathParameters":["domain_id","record_name","record_type"],"queryParameters":[],"headerParameters":["Kule-Organisation","Idempotency-Key","If-Match"],"body":null,"statuses":[200,202,401,403,404,409,412,422,429,503]},
+  changeRecordValues: {"id":"changeRecordValues","method":"post","path":"/domains/{domain_id}/records/{record_name}/{record_type}/values","tag":"domains","permission":"domain_record:update","audit":"domain_record.change_values","pathParameters":["domain_id","record_name","record_type"],"queryParameters":[],"headerParameters":["Kule-Organisation","Idempotency-Key"],"body":"required","statuses":[200,202,400,401,403,404,409,422,429,503]},
+  changeRecordSets: {"id":"changeRecordSets","method":"post","path":"/domains/{domain_id}/changes","tag":"domains","permission":"domain_record:update","audit":"domain.change_records","pathParameters":["domain_id"],"queryParameters":["dry_run"],"headerParameters":["Kule-Organisation","Idempotency-Key"],"body":"required","statuses":[200,202,400,401,403,404,409,412,422,429,503]},
   listServers: {"id":"listServers","method":"get","path":"/servers","tag":"servers","permission":"server:read","audit":null,"pathParameters":[],"queryParameters":["limit","cursor","name","region","status","label_selector","managed","sort","q"],"headerParameters":["Kule-Organisation"],"body":null,"statuses":[200,401,403,422,429,503]},
   createServer: {"id":"createServer","method":"post","path":"/servers","tag":"servers","permission":"server:create","audit":"server.create","pathParameters":[],"queryParameters":["dry_run"],"headerParameters":["Idempotency-Key","Kule-Organisation"],"body":"required","statuses":[200,202,400,401,403,409,422,429,503]},
   importServer: {"id":"importServer","method":"post","path":"/servers/import","tag":"servers","permission":"operator:servers","audit":"server.import","pathParameters":[],"queryParameters":["dry_run"],"headerParameters":["Idempotency-Key","Kule-Organisation"],"body":"required","statuses":[200,202,400,401,403,409,422,429,503]},

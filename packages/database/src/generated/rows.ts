@@ -157,6 +157,45 @@ export interface ConsoleSession {
   type: string;
 }
 
+export interface Domain {
+  compared_at: Timestamp | null;
+  created_at: Generated<Timestamp>;
+  default_ttl_seconds: number;
+  delegation_checked_at: Timestamp | null;
+  delegation_observed: Generated<string[]>;
+  delegation_state: Generated<string>;
+  deletion_requested_at: Timestamp | null;
+  description: Generated<string>;
+  dnssec_enabled: Generated<boolean>;
+  drift: Json | null;
+  ds_records: Generated<string[]>;
+  generation: Generated<number>;
+  id: string;
+  is_verified: Generated<boolean>;
+  kept_delegations: Generated<Json>;
+  label: string;
+  labels: Generated<Json>;
+  name: string;
+  name_servers: string[];
+  observed_generation: Generated<number>;
+  organisation_id: string;
+  protect_delete: Generated<boolean>;
+  purge_at: Timestamp | null;
+  record_count: Generated<number>;
+  record_limit: Generated<number>;
+  reversed_name: Generated<string>;
+  serial: Int8 | null;
+  status: Generated<string>;
+  status_code: string | null;
+  status_job_id: string | null;
+  status_message: string | null;
+  updated_at: Generated<Timestamp>;
+  verification_checked_at: Timestamp | null;
+  verification_seen: string | null;
+  verification_token: string;
+  verified_at: Timestamp | null;
+}
+
 export interface Drift {
   differences: Generated<Json>;
   first_seen_at: Timestamp;
@@ -430,6 +469,7 @@ export interface Nic {
 export interface Organisation {
   created_at: Generated<Timestamp>;
   disk_gb_limit: number | null;
+  domain_limit: number | null;
   firewall_limit: number | null;
   firewall_rule_limit: number | null;
   gateway_limit: number | null;
@@ -559,6 +599,20 @@ export interface QuotaDue {
   resize_disk_gb: number | null;
   resize_package: string | null;
   resource: string | null;
+}
+
+export interface RecordSet {
+  comment: Generated<string>;
+  domain_id: string;
+  managed_by: string | null;
+  name: string;
+  organisation_id: string;
+  server_id: string | null;
+  ttl_seconds: number;
+  type: string;
+  updated_at: Generated<Timestamp>;
+  values: string[];
+  version: Generated<number>;
 }
 
 export interface RecoveryCode {
@@ -894,6 +948,7 @@ export interface DB {
   audit_seal_start: AuditSealStart;
   audit_verification: AuditVerification;
   console_session: ConsoleSession;
+  domain: Domain;
   drift: Drift;
   firewall: Firewall;
   firewall_attachment: FirewallAttachment;
@@ -924,6 +979,7 @@ export interface DB {
   public_ip: PublicIp;
   quota_count: QuotaCount;
   quota_due: QuotaDue;
+  record_set: RecordSet;
   recovery_code: RecoveryCode;
   region: Region;
   region_growth: RegionGrowth;

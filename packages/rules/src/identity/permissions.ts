@@ -8,6 +8,7 @@ export type CallerRole = OrganisationRole | "operator" | "agent";
 const billing = ["catalog:read", "organisation:read", "quota:read", "usage:read"] as const;
 const viewer = [
   ...billing,
+  "domain:read",
   "firewall:read",
   "gateway:read",
   "job:read",
@@ -19,6 +20,10 @@ const viewer = [
 ] as const;
 const member = [
   ...viewer,
+  "domain:create",
+  "domain:delete",
+  "domain:update",
+  "domain_record:update",
   "firewall:create",
   "firewall:delete",
   "firewall:update",
@@ -46,6 +51,7 @@ const member = [
 const admin = [
   ...member,
   "audit:read",
+  "domain:purge",
   "member:manage",
   "public_ip:unprotect",
   "server:purge",

@@ -3,6 +3,7 @@ import { addressChecks } from "./address-checks.ts";
 import { addresses } from "./addresses.ts";
 import { audit } from "./audit.ts";
 import { consoles } from "./consoles.ts";
+import { domains } from "./domains.ts";
 import { firewalls } from "./firewalls.ts";
 import { functionRights } from "./function-rights.ts";
 import { gatewayChecks } from "./gateway-checks.ts";
@@ -74,6 +75,7 @@ export const baseline = [
   ipPoolCounts,
   publicIpChecks,
   gatewayChecks,
+  domains,
   quotaCounts,
   functionRights,
 ].join("");

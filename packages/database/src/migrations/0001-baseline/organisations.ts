@@ -24,7 +24,8 @@ create table organisation (
   firewall_rule_limit integer check (firewall_rule_limit >= 0),
   gateway_limit integer check (gateway_limit >= 0),
   -- Members and open invitations together.
-  member_limit integer check (member_limit >= 0)
+  member_limit integer check (member_limit >= 0),
+  domain_limit integer check (domain_limit >= 0)
 );
 grant select, insert, update on organisation to kule_api;
 `;

@@ -10,6 +10,7 @@ const countedTables = [
   "firewall_rule",
   "gateway",
   "member",
+  "domain",
 ] as const;
 
 const countTable = (table: string) => `

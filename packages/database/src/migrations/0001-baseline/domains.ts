@@ -1,0 +1,149 @@
+import { isolateTenants } from "../tenant-isolation.ts";
+
+/**
+ * Domains and their record sets. Kule's rows are the truth; the DNS provider has a copy, which the jobs of a domain
+ * compare and change.
+ *
+ * As with networks, `generation` counts every change and `observed_generation` is the last one that the name servers have.
+ */
+export const domains = `
+create table domain (
+  id text primary key,
+  organisation_id text not null references organisation (id),
+  -- Lower case, ASCII, without the final dot.
+  name text not null,
+  -- Finds the names inside of another one by their beginning.
+  reversed_name text not null generated always as (reverse(name)) stored,
+  status text not null default 'pending' check (status in
+    ('pending', 'expired', 'lost', 'provisioning', 'active', 'updating', 'error', 'pending_deletion', 'deleting')),
+  -- Whether the name is this organisation's: from its proof until the provider has it no more.
+  is_verified boolean not null generated always as (status not in ('pending', 'expired', 'lost')) stored,
+  description text not null default '',
+  labels jsonb not null default '{}',
+  protect_delete boolean not null default false,
+  default_ttl_seconds integer not null check (default_ttl_seconds between 60 and 604800),
+  -- Secret of the organisation: the value of the TXT record that proves the name.
+  verification_token text not null,
+  -- In the name servers' names: no other domain has it, or ever had.
+  label text not null,
+  -- The label's own name servers, and those that every domain has; without the final dot.
+  name_servers text[] not null,
+  verification_seen text,
+  verification_checked_at timestamptz,
+  verified_at timestamptz,
+  -- NS record sets of names inside of this one that other organisations had before it was proven.
+  kept_delegations jsonb not null default '[]',
+  dnssec_enabled boolean not null default false,
+  ds_records text[] not null default '{}',
+  serial bigint,
+  -- What the parent's name servers said.
+  delegation_state text not null default 'unknown'
+    check (delegation_state in ('unknown', 'none', 'elsewhere', 'partial', 'right')),
+  delegation_observed text[] not null default '{}',
+  delegation_checked_at timestamptz,
+  -- What somebody has changed at the provider; null when nothing is known to be.
+  drift jsonb,
+  -- When the provider's zone was last compared.
+  compared_at timestamptz,
+  record_count integer not null default 0 check (record_count >= 0),
+  record_limit integer not null default 10000 check (record_limit >= 0),
+  deletion_requested_at timestamptz,
+  purge_at timestamptz,
+  status_code text,
+  status_message text,
+  status_job_id text,
+  generation integer not null default 1,
+  observed_generation integer not null default 0,
+  created_at timestamptz not null default clock_timestamp(),
+  updated_at timestamptz not null default clock_timestamp(),
+  unique (organisation_id, id),
+  constraint domain_name unique (organisation_id, name),
+  constraint domain_label unique (label),
+  check (observed_generation <= generation),
+  check ((purge_at is null) = (deletion_requested_at is null)),
+  check (status <> 'pending_deletion' or purge_at is not null)
+);
+-- One organisation has a name; many may try to prove it.
+create unique index domain_of_one on domain (name) where is_verified;
+create index domain_inside on domain (reversed_name text_pattern_ops);
+create index domain_list on domain (organisation_id, created_at desc, id desc);
+create index domain_unproven on domain (status, created_at) where not is_verified;
+create index domain_compared on domain (compared_at) where is_verified;
+create index domain_purge on domain (purge_at) where status = 'pending_deletion';
+grant select, insert, update, delete on domain to kule_api;
+${isolateTenants("domain")}
+
+create table record_set (
+  organisation_id text not null references organisation (id),
+  domain_id text not null,
+  -- Relative to the domain; '@' is the domain itself. Canonical, as are the values.
+  name text not null,
+  type text not null check (type in
+    ('A', 'AAAA', 'CNAME', 'MX', 'TXT', 'NS', 'SRV', 'CAA', 'PTR', 'TLSA', 'SSHFP')),
+  ttl_seconds integer not null check (ttl_seconds between 60 and 604800),
+  values text[] not null check (cardinality(values) between 1 and 100),
+  -- Of the value auto:srv_…: the server whose addresses are served.
+  server_id text,
+  managed_by text,
+  comment text not null default '',
+  -- The etag.
+  version integer not null default 1,
+  updated_at timestamptz not null default clock_timestamp(),
+  primary key (organisation_id, domain_id, name, type),
+  constraint record_set_domain_key foreign key (organisation_id, domain_id)
+    references domain (organisation_id, id) on delete cascade,
+  constraint record_set_server_key foreign key (organisation_id, server_id) references server (organisation_id, id),
+  constraint record_set_follows_addresses check (server_id is null or type in ('A', 'AAAA'))
+);
+create index record_set_server on record_set (organisation_id, server_id) where server_id is not null;
+grant select, insert, update, delete on record_set to kule_api;
+${isolateTenants("record_set")}
+
+/* Keeps domain.record_count. */
+create function kule_count_record_sets() returns trigger
+language plpgsql security definer set search_path = public, pg_temp as $$
+begin
+  update domain set record_count = record_count + case tg_op when 'INSERT' then counted.amount else -counted.amount end
+    from (select domain_id, count(*)::integer as amount from changed group by 1) counted
+   where domain.id = counted.domain_id;
+  return null;
+end $$;
+create trigger record_set_counted_insert after insert on record_set
+  referencing new table as changed for each statement execute function kule_count_record_sets();
+create trigger record_set_counted_delete after delete on record_set
+  referencing old table as changed for each statement execute function kule_count_record_sets();
+
+/*
+ * Who has, or wants, a name, one of its parents, or a name inside of it: the only thing that an organisation's transaction
+ * may know of others' domains, and only the rules of ownership look at it. At most 1,000 names inside.
+ */
+create function kule_domain_claims(p_name text) returns table (
+  id text, organisation_id text, name text, is_verified boolean, created_at timestamptz
+) language sql stable security definer set search_path = public, pg_temp as $$
+  with parent as (
+    select array_to_string(labels[n:], '.') as name
+      from (select string_to_array(p_name, '.') as labels) split, generate_subscripts(split.labels, 1) as n
+  )
+  select d.id, d.organisation_id, d.name, d.is_verified, d.created_at
+    from domain d where d.name in (select name from parent) and d.status not in ('expired', 'lost')
+  union all
+  (select d.id, d.organisation_id, d.name, d.is_verified, d.created_at
+     from domain d
+    where d.reversed_name like reverse('.' || replace(replace(p_name, '\\\\', ''), '_', '\\\\_')) || '%' and d.is_verified
+    limit 1000);
+$$;
+/* Whether a verified domain, of whatever organisation, has name servers for a name inside of it, or for one between. */
+create function kule_domain_delegates(p_domain_id text, p_names text[]) returns boolean
+language sql stable security definer set search_path = public, pg_temp as $$
+  select exists (
+    select 1 from domain d join record_set r on r.organisation_id = d.organisation_id and r.domain_id = d.id
+     where d.id = p_domain_id and r.type = 'NS' and r.name = any (p_names));
+$$;
+/* Ends the claims of other organisations on a name that was just proven. */
+create function kule_domain_lost(p_ids text[]) returns void
+language sql security definer set search_path = public, pg_temp as $$
+  update domain set status = 'lost', updated_at = clock_timestamp(), generation = generation + 1
+   where id = any (p_ids) and status = 'pending';
+$$;
+grant execute on function kule_domain_claims(text), kule_domain_delegates(text, text[]), kule_domain_lost(text[]) to kule_api;
+`;
