@@ -32,7 +32,12 @@ export type Zone = {
   readonly defaultTtlSeconds: number;
 };
 
-export type ValuesRule = "no_values" | "too_many_values" | "duplicate_value" | "server_reference_not_alone";
+export type ValuesRule =
+  | "no_values"
+  | "too_many_values"
+  | "duplicate_value"
+  | "server_reference_not_alone"
+  | "null_mx_not_alone";
 export type RecordSetRule = RecordNameRule | RecordTypeRule | "ttl_range" | ValueRule | ValuesRule;
 
 export type RecordSetReading =
@@ -84,7 +89,7 @@ function readValues(
     else if (values.has(value.value)) problems.add(duplicate(field));
     else values.add(value.value);
   }
-  problems.add(...referenceProblems([...values]));
+  problems.add(...referenceProblems([...values]), ...nullMxProblems(type, [...values]));
   return [...values];
 }
 
@@ -145,9 +150,22 @@ function referenceProblems(values: readonly string[]): Problem<ValuesRule>[] {
   ];
 }
 
+/** `0 .` says that the name takes no mail (RFC 7505), which another mail server contradicts. */
+function nullMxProblems(type: RecordType, values: readonly string[]): Problem<ValuesRule>[] {
+  if (type !== "MX" || values.length === 1 || !values.includes("0 .")) return [];
+  return [
+    {
+      rule: "null_mx_not_alone",
+      field: "values",
+      message: "The value 0 . says that there is no mail server, and there are others",
+      fix: "Leave out either 0 . or the others",
+    },
+  ];
+}
+
 /** What is wrong with the values of a record set that was merged from two: their number and what is beside what. */
-export function mergedProblems({ values }: RecordSet): Problem<ValuesRule>[] {
-  return [...tooManyProblems(values), ...referenceProblems(values)];
+export function mergedProblems({ type, values }: RecordSet): Problem<ValuesRule>[] {
+  return [...tooManyProblems(values), ...referenceProblems(values), ...nullMxProblems(type, values)];
 }
 
 /** True if the two say the same; the order of values has no meaning. */

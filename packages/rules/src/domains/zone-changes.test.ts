@@ -160,6 +160,19 @@ describe("etags", () => {
     ).toEqual({ reason: "stale", problems: ["0 if_match: etag_differs", "1 if_match: etag_differs"] });
   });
 
+  test("a star asks for a record set that exists, and the opposite for none", () => {
+    const exists = change("upsert", "www", "A", ["192.0.2.2"], { ifMatch: "*" });
+    const isNew = change("upsert", "new", "A", ["192.0.2.2"], { ifNoneMatch: true });
+    expect(diff([exists, isNew])).toMatchObject({
+      changed: [{ before: www }],
+      created: [{ name: "new" }],
+    });
+    expect(refusal([{ ...exists, name: "gone" }, { ...isNew, name: "www" }])).toEqual({
+      reason: "stale",
+      problems: ["0 if_match: etag_differs", "1 if_none_match: exists_already"],
+    });
+  });
+
   test("what is invalid by itself is said before, and what is against the zone's rules after", () => {
     const stale = change("upsert", "www", "CNAME", ["a.example.net."], { ifMatch: "old" });
     expect(refusal([stale]).reason).toBe("stale");

@@ -23,14 +23,19 @@ export type ZoneChange = {
   readonly ttl: number | null;
   /** Empty with `delete`. */
   readonly values: readonly string[];
-  /** The etag that the record set must have before the list is applied; null: it may be what it is. */
+  /**
+   * The etag that the record set must have before the list is applied; `*`: it must exist; null: it may be what
+   * it is.
+   */
   readonly ifMatch: string | null;
+  /** True: there must be no such record set before the list is applied. */
+  readonly ifNoneMatch?: boolean;
 };
 
 /** A record set of the zone. The etag is opaque here. */
 export type PresentRecordSet = RecordSet & { readonly etag: string };
 
-export type ChangeRule = RecordSetRule | ZoneRule | "values_of_delete" | "etag_differs";
+export type ChangeRule = RecordSetRule | ZoneRule | "values_of_delete" | "etag_differs" | "exists_already";
 
 /** A problem of the change at `index`; its field is one of that change. Name and type are as they were given. */
 export type ChangeProblem = Problem<ChangeRule> & {
@@ -129,8 +134,17 @@ function readDelete({ name: nameText, type: typeText, values }: ZoneChange, zone
 }
 
 function etagProblems(change: ReadChange, present: PresentRecordSet | undefined): ChangeProblem[] {
-  const { ifMatch } = change.given;
-  if (ifMatch === null || ifMatch === present?.etag) return [];
+  const { ifMatch, ifNoneMatch = false } = change.given;
+  if (ifNoneMatch && present !== undefined)
+    return [
+      ofChange(change.given, change.index, {
+        rule: "exists_already",
+        field: "if_none_match",
+        message: "There is such a record set already",
+        fix: "Read it and decide anew, or leave out the condition to replace it",
+      }),
+    ];
+  if (ifMatch === null || ifMatch === present?.etag || (ifMatch === "*" && present !== undefined)) return [];
   const problem: Problem<ChangeRule> = {
     rule: "etag_differs",
     field: "if_match",
