@@ -10,6 +10,7 @@ import { mountAccount } from "./products/account/index.ts";
 import { mountAudit } from "./products/audit/index.ts";
 import { mountCatalog } from "./products/catalog/index.ts";
 import { mountConsoles } from "./products/consoles/index.ts";
+import { mountDomains } from "./products/domains/index.ts";
 import { mountFirewalls } from "./products/firewalls/index.ts";
 import { mountGateways } from "./products/gateways/index.ts";
 import { mountInvariants } from "./products/invariants/index.ts";
@@ -58,6 +59,7 @@ export function createApp(deps: Deps): Hono {
   mountPublicIps(api);
   mountServers(api, serverHooks);
   mountConsoles(api);
+  mountDomains(api);
   mountJobs(api, jobHandlers);
   mountUsage(api);
   mountQuotas(api);

@@ -22,6 +22,9 @@ export const preconditions = {
   cidr_overlap: ["cidr_free"],
   console_in_use: ["console_free"],
   disk_shrink_forbidden: ["disk_not_shrunk"],
+  domain_not_proven: ["domain_proven"],
+  domain_taken: ["domain_name_free"],
+  ds_at_parent: ["ds_not_at_parent"],
   duplicate_key: ["ssh_key_new"],
   guest_agent_unavailable: ["guest_agent_answers"],
   idempotency_in_progress: ["idempotency_key_free"],
@@ -47,6 +50,8 @@ export const preconditions = {
     "vmid_range_covers_use",
   ],
   invalid_state: [
+    "domain_in_removal_buffer",
+    "domain_proven",
     "drift_can_be_put_right",
     "invitation_is_for_you",
     "job_cancellable",
@@ -71,6 +76,7 @@ export const preconditions = {
   locked: ["server_not_locked"],
   managed: ["server_not_managed"],
   name_taken: [
+    "domain_name_free",
     "firewall_name_free",
     "gateway_name_free",
     "ip_pool_name_free",
@@ -86,6 +92,7 @@ export const preconditions = {
   no_public_ip_available: ["ip_pool_has_free_addresses", "organisation_has_free_public_ip"],
   not_attached: ["public_ip_attached", "subnet_served"],
   not_configured: [
+    "dns_configured",
     "installation_has_a_secret",
     "installation_sends_mail",
     "organisation_to_join",
@@ -96,8 +103,10 @@ export const preconditions = {
   organisation_suspended: ["organisation_active"],
   port_in_use: ["port_free"],
   proof_required: ["proven_recently"],
-  protected: ["public_ip_not_protected", "server_not_protected"],
+  protected: ["domain_not_protected", "public_ip_not_protected", "server_not_protected"],
   quota_exceeded: [
+    "domain_has_room",
+    "domains_pending_few",
     "firewall_has_room",
     "gateway_has_room",
     "organisation_has_room",
@@ -110,6 +119,7 @@ export const preconditions = {
   region_mismatch: ["public_ip_in_region"],
   region_unavailable: ["region_agent_key_known", "region_has_edge", "region_open"],
   resource_deleting: [
+    "domain_not_deleting",
     "gateway_not_deleting",
     "network_not_deleting",
     "network_without_gateway",

@@ -20,6 +20,7 @@ export type IdPrefix =
   | "fw"
   | "fwr"
   | "fwa"
+  | "dom"
   | "srv"
   | "nic"
   | "job"

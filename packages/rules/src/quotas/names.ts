@@ -11,6 +11,7 @@ export const quotaNames = [
   "firewalls",
   "firewall_rules",
   "gateways",
+  "domains",
   "members",
 ] as const;
 export type QuotaName = (typeof quotaNames)[number];

@@ -22,6 +22,7 @@ const words: { readonly [name in QuotaName]: string } = {
   firewalls: "firewalls",
   firewall_rules: "firewall rules",
   gateways: "gateways",
+  domains: "domains",
   members: "members and open invitations",
 };
 
@@ -38,6 +39,7 @@ const waysOut: { readonly [name in QuotaName]: string } = {
   firewalls: "delete a firewall that is not needed",
   firewall_rules: "remove rules that are not needed",
   gateways: "delete a gateway, which counts until the region's edge has removed it",
+  domains: "delete a domain, which counts until its removal is over",
   members: "remove a member, or withdraw an invitation",
 };
 

@@ -20,6 +20,7 @@ export const limitColumns: { readonly [name in QuotaName]: LimitColumn } = {
   firewalls: "firewall_limit",
   firewall_rules: "firewall_rule_limit",
   gateways: "gateway_limit",
+  domains: "domain_limit",
   members: "member_limit",
 };
 

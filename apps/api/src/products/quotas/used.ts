@@ -27,6 +27,7 @@ const resources = {
   firewall: "firewalls",
   firewall_rule: "firewall_rules",
   gateway: "gateways",
+  domain: "domains",
   member: "members",
 } as const satisfies { readonly [resource: string]: QuotaName };
 

@@ -1,0 +1,2 @@
+/** What other products may import of domains. */
+export { mountDomains } from "./routes.ts";
