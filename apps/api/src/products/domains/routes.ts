@@ -2,6 +2,7 @@ import type { ApiRequest } from "../../platform/api-request.ts";
 import type { Api } from "../../platform/deps.ts";
 import { operation } from "../../platform/operation.ts";
 import { reply } from "../../platform/reply.ts";
+import { mountRecordSets } from "./record-routes.ts";
 import { findDomain, listDomains } from "./store.ts";
 import { viewDomain } from "./view.ts";
 
@@ -16,4 +17,5 @@ export function mountDomains(api: Api): void {
     },
   });
   operation(api, "getDomain", { find, handle: async (_request, domain) => reply(200, viewDomain(domain)) });
+  mountRecordSets(api);
 }
