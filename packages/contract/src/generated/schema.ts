@@ -2317,6 +2317,344 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/domains": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The organisation's domains */
+        get: operations["listDomains"];
+        put?: never;
+        /**
+         * Add a domain
+         * @description The domain is served once `POST /domains/{id}/verify` has seen the TXT record of `verification.record`, or a
+         *     delegation to `name_servers`. A name that is not proven within 7 days expires. Several organisations may have added
+         *     the same name: who proves it first has it. A name inside of a domain that the organisation has needs no proof; one
+         *     inside of another organisation's domain needs a delegation there. `zone_file` fills the new domain; its SOA and the NS
+         *     of its apex are left out.
+         */
+        post: operations["createDomain"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/domains/{domain_id}": {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description For operators only, the organisation to act in; the audit trail records it */
+                "Kule-Organisation"?: components["parameters"]["OnBehalfOf"];
+            };
+            path: {
+                /** @description The domain's id, or its name */
+                domain_id: components["parameters"]["DomainId"];
+            };
+            cookie?: never;
+        };
+        /** One domain */
+        get: operations["getDomain"];
+        put?: never;
+        post?: never;
+        /**
+         * Mark a domain for removal
+         * @description A proven domain stays served, with its records read-only, until `deletion.purge_at`; then a job removes it from the
+         *     name servers. `POST /domains/{id}/cancel-deletion` undoes it until that job exists. With `purge=true` there is no buffer,
+         *     or it ends now: that needs the permission `domain:purge`. A domain that is not proven is deleted at once (204).
+         *     Refused while it is protected (`protected`).
+         */
+        delete: operations["deleteDomain"];
+        options?: never;
+        head?: never;
+        /**
+         * Change a domain's default TTL, description, protection or labels
+         * @description A new default TTL is for record sets that are written after it. In `labels`, a value sets and `null` removes.
+         */
+        patch: operations["updateDomain"];
+        trace?: never;
+    };
+    "/domains/{domain_id}/cancel-deletion": {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description For operators only, the organisation to act in; the audit trail records it */
+                "Kule-Organisation"?: components["parameters"]["OnBehalfOf"];
+            };
+            path: {
+                /** @description The domain's id, or its name */
+                domain_id: components["parameters"]["DomainId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Cancel the deletion of a domain */
+        post: operations["cancelDomainDeletion"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/domains/{domain_id}/verify": {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description For operators only, the organisation to act in; the audit trail records it */
+                "Kule-Organisation"?: components["parameters"]["OnBehalfOf"];
+            };
+            path: {
+                /** @description The domain's id, or its name */
+                domain_id: components["parameters"]["DomainId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Prove a domain
+         * @description Asks the name servers of the Internet now, whose old answers may be cached for some minutes, for the TXT record and the
+         *     delegation. 409 `domain_not_proven` says what was seen. 503 when no name server that knows could be asked.
+         *     Kule also looks by itself, every few minutes.
+         */
+        post: operations["verifyDomain"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/domains/{domain_id}/check": {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description For operators only, the organisation to act in; the audit trail records it */
+                "Kule-Organisation"?: components["parameters"]["OnBehalfOf"];
+            };
+            path: {
+                /** @description The domain's id, or its name */
+                domain_id: components["parameters"]["DomainId"];
+            };
+            cookie?: never;
+        };
+        /**
+         * Check delegation and propagation now
+         * @description Asks each name server of the domain what it serves, and the parent's name servers where they delegate it to.
+         */
+        get: operations["checkDomain"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/domains/{domain_id}/apply": {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description For operators only, the organisation to act in; the audit trail records it */
+                "Kule-Organisation"?: components["parameters"]["OnBehalfOf"];
+            };
+            path: {
+                /** @description The domain's id, or its name */
+                domain_id: components["parameters"]["DomainId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Compare a domain with its name servers and put it right
+         * @description Whatever somebody has changed at the DNS provider by hand (`drift`) is replaced by what this API shows.
+         */
+        post: operations["applyDomain"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/domains/{domain_id}/dnssec": {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description For operators only, the organisation to act in; the audit trail records it */
+                "Kule-Organisation"?: components["parameters"]["OnBehalfOf"];
+            };
+            path: {
+                /** @description The domain's id, or its name */
+                domain_id: components["parameters"]["DomainId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Sign a domain, or stop signing it
+         * @description Once signed, enter the DS records of `dnssec.ds` at the registrar. Before signing ends, remove them there and wait
+         *     for their TTL: resolvers refuse the answers of an unsigned zone that has DS records. While the parent still has
+         *     them, `enabled: false` is refused (`ds_at_parent`); `force: true` ends signing all the same.
+         */
+        put: operations["setDomainDnssec"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/domains/{domain_id}/zone-file": {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description For operators only, the organisation to act in; the audit trail records it */
+                "Kule-Organisation"?: components["parameters"]["OnBehalfOf"];
+            };
+            path: {
+                /** @description The domain's id, or its name */
+                domain_id: components["parameters"]["DomainId"];
+            };
+            cookie?: never;
+        };
+        /**
+         * The domain as a zone file (RFC 1035)
+         * @description Record sets that follow a server have its present addresses.
+         */
+        get: operations["exportZoneFile"];
+        put?: never;
+        /**
+         * Take record sets from a zone file
+         * @description All of it or nothing. `mode: merge` (the default) replaces the record sets that the file has and keeps the others;
+         *     `mode: replace` deletes the others. SOA and the NS of the apex are left out; a type that Kule does not serve is an error
+         *     that names its line.
+         */
+        post: operations["importZoneFile"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/domains/{domain_id}/records": {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description For operators only, the organisation to act in; the audit trail records it */
+                "Kule-Organisation"?: components["parameters"]["OnBehalfOf"];
+            };
+            path: {
+                /** @description The domain's id, or its name */
+                domain_id: components["parameters"]["DomainId"];
+            };
+            cookie?: never;
+        };
+        /**
+         * The record sets of a domain
+         * @description By name and type; the name servers of the apex are not among them.
+         */
+        get: operations["listRecordSets"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/domains/{domain_id}/records/{record_name}/{record_type}": {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description For operators only, the organisation to act in; the audit trail records it */
+                "Kule-Organisation"?: components["parameters"]["OnBehalfOf"];
+            };
+            path: {
+                /** @description The domain's id, or its name */
+                domain_id: components["parameters"]["DomainId"];
+                /** @description Relative to the domain; `@` is the domain itself */
+                record_name: components["parameters"]["RecordName"];
+                record_type: components["parameters"]["RecordTypePath"];
+            };
+            cookie?: never;
+        };
+        /** One record set */
+        get: operations["getRecordSet"];
+        /**
+         * Create a record set or replace it
+         * @description `If-None-Match: *` writes it only if there is none. `auto:srv_…` as the only value of A or AAAA stands for the public
+         *     addresses of that server, whatever they are at any time.
+         */
+        put: operations["setRecordSet"];
+        post?: never;
+        /** Delete a record set */
+        delete: operations["deleteRecordSet"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/domains/{domain_id}/records/{record_name}/{record_type}/values": {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description For operators only, the organisation to act in; the audit trail records it */
+                "Kule-Organisation"?: components["parameters"]["OnBehalfOf"];
+            };
+            path: {
+                /** @description The domain's id, or its name */
+                domain_id: components["parameters"]["DomainId"];
+                /** @description Relative to the domain; `@` is the domain itself */
+                record_name: components["parameters"]["RecordName"];
+                record_type: components["parameters"]["RecordTypePath"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Add values to a record set, or remove some
+         * @description For programs that share a record set, such as the TXT records of ACME challenges: others' values stay as they are. A value
+         *     that is there already, or is not there to be removed, is no error. A record set without values is deleted; one that does
+         *     not exist is created.
+         */
+        post: operations["changeRecordValues"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/domains/{domain_id}/changes": {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description For operators only, the organisation to act in; the audit trail records it */
+                "Kule-Organisation"?: components["parameters"]["OnBehalfOf"];
+            };
+            path: {
+                /** @description The domain's id, or its name */
+                domain_id: components["parameters"]["DomainId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Change several record sets at once
+         * @description All of them or none, in one change of the zone. `if_match` of a change is the `etag` of the record set; a record set that has
+         *     another one by now answers 412 and nothing is changed.
+         */
+        post: operations["changeRecordSets"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/servers": {
         parameters: {
             query?: never;
@@ -3295,7 +3633,7 @@ export interface components {
          * @description Closed within a version of the contract; new codes may be added.
          * @enum {string}
          */
-        ErrorCode: "malformed_json" | "unauthorized" | "forbidden" | "not_found" | "method_not_allowed" | "validation_failed" | "unsupported_media_type" | "payload_too_large" | "precondition_failed" | "rate_limited" | "idempotency_key_reused" | "idempotency_in_progress" | "organisation_suspended" | "resource_deleting" | "invalid_state" | "name_taken" | "duplicate_key" | "already_member" | "already_invited" | "proof_required" | "already_enrolled" | "not_enrolled" | "not_configured" | "last_owner" | "last_way_in" | "sign_in_refused" | "in_use" | "protected" | "cidr_overlap" | "network_full" | "vlan_exhausted" | "vmid_exhausted" | "subnet_exhausted" | "address_in_use" | "quota_exceeded" | "capacity_unavailable" | "vm_not_importable" | "disk_shrink_forbidden" | "guest_agent_unavailable" | "locked" | "managed" | "region_unavailable" | "tier_forbids_egress" | "subnet_no_egress" | "port_in_use" | "no_public_ip_available" | "range_overlap" | "already_attached" | "not_attached" | "region_mismatch" | "console_in_use" | "stale_lease" | "unavailable" | "internal_error";
+        ErrorCode: "malformed_json" | "unauthorized" | "forbidden" | "not_found" | "method_not_allowed" | "validation_failed" | "unsupported_media_type" | "payload_too_large" | "precondition_failed" | "rate_limited" | "idempotency_key_reused" | "idempotency_in_progress" | "organisation_suspended" | "resource_deleting" | "invalid_state" | "name_taken" | "duplicate_key" | "already_member" | "already_invited" | "proof_required" | "already_enrolled" | "not_enrolled" | "not_configured" | "last_owner" | "last_way_in" | "sign_in_refused" | "in_use" | "protected" | "cidr_overlap" | "domain_not_proven" | "domain_taken" | "ds_at_parent" | "network_full" | "vlan_exhausted" | "vmid_exhausted" | "subnet_exhausted" | "address_in_use" | "quota_exceeded" | "capacity_unavailable" | "vm_not_importable" | "disk_shrink_forbidden" | "guest_agent_unavailable" | "locked" | "managed" | "region_unavailable" | "tier_forbids_egress" | "subnet_no_egress" | "port_in_use" | "no_public_ip_available" | "range_overlap" | "already_attached" | "not_attached" | "region_mismatch" | "console_in_use" | "stale_lease" | "unavailable" | "internal_error";
         FieldError: {
             /**
              * @description Where: a path in the body (`ssh_key_ids[1]`), or a parameter's name
@@ -3316,7 +3654,7 @@ export interface components {
          * @description What must hold. Closed within a version of the contract; new names may be added.
          * @enum {string}
          */
-        PreconditionName: "address_free" | "another_owner_remains" | "another_way_in" | "authenticator_app" | "authenticator_app_begun" | "cidr_free" | "console_free" | "disk_not_shrunk" | "drift_can_be_put_right" | "email_domain_allowed" | "email_verified" | "firewall_attached_to_nothing" | "firewall_has_room" | "firewall_name_free" | "firewall_named_by_none" | "firewall_not_attached" | "gateway_forwards_nothing" | "gateway_has_room" | "gateway_name_free" | "gateway_not_deleting" | "guest_agent_answers" | "idempotency_key_free" | "identity_is_free" | "installation_has_a_secret" | "installation_sends_mail" | "invitation_is_for_you" | "invited" | "ip_pool_addresses_free" | "ip_pool_has_free_addresses" | "ip_pool_name_free" | "ip_pool_range_apart" | "job_cancellable" | "job_retryable" | "lease_held" | "named_by_no_rule" | "network_empty" | "network_has_room" | "network_name_free" | "network_not_deleting" | "network_without_gateway" | "no_authenticator_app" | "node_has_capacity" | "not_yet_a_member" | "not_yet_an_account" | "not_yet_invited" | "organisation_active" | "organisation_has_free_public_ip" | "organisation_has_room" | "organisation_slug_free" | "organisation_to_join" | "package_differs" | "panel_has_a_domain" | "panel_has_an_origin" | "port_forward_not_deleting" | "port_free" | "proven_recently" | "provider_agreed" | "public_address_free" | "public_ip_attached" | "public_ip_free" | "public_ip_in_region" | "public_ip_not_protected" | "public_ip_of_no_gateway" | "public_ips_share_a_vlan" | "quota_consoles_of_organisation" | "quota_consoles_of_user" | "quota_disk_gb" | "quota_firewall_rules" | "quota_firewalls" | "quota_gateways" | "quota_members" | "quota_memory_mb" | "quota_networks" | "quota_public_ips" | "quota_servers" | "quota_ssh_keys" | "quota_subnets" | "quota_vcpu" | "region_agent_key_known" | "region_has_agent" | "agent_key_is_pending" | "region_has_capacity" | "region_has_edge" | "region_has_free_vlan" | "region_has_free_vmid" | "region_open" | "region_slug_free" | "reservation_name_free" | "second_factor" | "server_has_its_vm" | "server_has_no_open_job" | "server_has_room" | "server_in_removal_buffer" | "server_in_right_state" | "server_may_restart" | "server_name_free" | "server_not_deleting" | "server_not_locked" | "server_not_managed" | "server_not_protected" | "server_running" | "server_steady" | "server_without_public_ip" | "ssh_key_name_free" | "ssh_key_new" | "subnet_empty" | "subnet_has_egress" | "subnet_has_free_address" | "subnet_may_have_egress" | "subnet_name_free" | "subnet_not_deleting" | "subnet_not_served" | "subnet_served" | "subnet_without_firewall" | "subnet_without_gateway" | "subnet_without_port_forwards" | "subnet_without_reservations" | "token_is_a_session" | "token_is_live" | "vlan_range_covers_use" | "vlan_range_without_public_pools" | "vm_importable" | "vmid_free" | "vmid_range_covers_use";
+        PreconditionName: "address_free" | "another_owner_remains" | "another_way_in" | "authenticator_app" | "authenticator_app_begun" | "cidr_free" | "console_free" | "disk_not_shrunk" | "dns_configured" | "domain_has_room" | "domain_in_removal_buffer" | "domain_name_free" | "domain_not_deleting" | "domain_not_protected" | "domain_proven" | "domains_pending_few" | "drift_can_be_put_right" | "ds_not_at_parent" | "email_domain_allowed" | "email_verified" | "firewall_attached_to_nothing" | "firewall_has_room" | "firewall_name_free" | "firewall_named_by_none" | "firewall_not_attached" | "gateway_forwards_nothing" | "gateway_has_room" | "gateway_name_free" | "gateway_not_deleting" | "guest_agent_answers" | "idempotency_key_free" | "identity_is_free" | "installation_has_a_secret" | "installation_sends_mail" | "invitation_is_for_you" | "invited" | "ip_pool_addresses_free" | "ip_pool_has_free_addresses" | "ip_pool_name_free" | "ip_pool_range_apart" | "job_cancellable" | "job_retryable" | "lease_held" | "named_by_no_rule" | "network_empty" | "network_has_room" | "network_name_free" | "network_not_deleting" | "network_without_gateway" | "no_authenticator_app" | "node_has_capacity" | "not_yet_a_member" | "not_yet_an_account" | "not_yet_invited" | "organisation_active" | "organisation_has_free_public_ip" | "organisation_has_room" | "organisation_slug_free" | "organisation_to_join" | "package_differs" | "panel_has_a_domain" | "panel_has_an_origin" | "port_forward_not_deleting" | "port_free" | "proven_recently" | "provider_agreed" | "public_address_free" | "public_ip_attached" | "public_ip_free" | "public_ip_in_region" | "public_ip_not_protected" | "public_ip_of_no_gateway" | "public_ips_share_a_vlan" | "quota_consoles_of_organisation" | "quota_consoles_of_user" | "quota_disk_gb" | "quota_domains" | "quota_firewall_rules" | "quota_firewalls" | "quota_gateways" | "quota_members" | "quota_memory_mb" | "quota_networks" | "quota_public_ips" | "quota_servers" | "quota_ssh_keys" | "quota_subnets" | "quota_vcpu" | "region_agent_key_known" | "region_has_agent" | "agent_key_is_pending" | "region_has_capacity" | "region_has_edge" | "region_has_free_vlan" | "region_has_free_vmid" | "region_open" | "region_slug_free" | "reservation_name_free" | "second_factor" | "server_has_its_vm" | "server_has_no_open_job" | "server_has_room" | "server_in_removal_buffer" | "server_in_right_state" | "server_may_restart" | "server_name_free" | "server_not_deleting" | "server_not_locked" | "server_not_managed" | "server_not_protected" | "server_running" | "server_steady" | "server_without_public_ip" | "ssh_key_name_free" | "ssh_key_new" | "subnet_empty" | "subnet_has_egress" | "subnet_has_free_address" | "subnet_may_have_egress" | "subnet_name_free" | "subnet_not_deleting" | "subnet_not_served" | "subnet_served" | "subnet_without_firewall" | "subnet_without_gateway" | "subnet_without_port_forwards" | "subnet_without_reservations" | "token_is_a_session" | "token_is_live" | "vlan_range_covers_use" | "vlan_range_without_public_pools" | "vm_importable" | "vmid_free" | "vmid_range_covers_use";
         Precondition: {
             name: components["schemas"]["PreconditionName"];
             code: components["schemas"]["ErrorCode"];
@@ -3733,7 +4071,7 @@ export interface components {
             servers?: components["schemas"]["ServerLimit"];
         };
         /** @enum {string} */
-        QuotaName: "servers" | "vcpu" | "memory_mb" | "disk_gb" | "networks" | "subnets" | "ssh_keys" | "public_ips" | "firewalls" | "firewall_rules" | "gateways" | "members";
+        QuotaName: "servers" | "vcpu" | "memory_mb" | "disk_gb" | "networks" | "subnets" | "ssh_keys" | "public_ips" | "firewalls" | "firewall_rules" | "gateways" | "members" | "domains";
         /** @description Most of it; null is no limit */
         QuotaLimit: number | null;
         Quota: {
@@ -3764,6 +4102,7 @@ export interface components {
                 firewall_rules?: components["schemas"]["QuotaLimit"];
                 gateways?: components["schemas"]["QuotaLimit"];
                 members?: components["schemas"]["QuotaLimit"];
+                domains?: components["schemas"]["QuotaLimit"];
             };
         };
         Member: {
@@ -4865,6 +5204,295 @@ export interface components {
             protection?: components["schemas"]["PublicIpProtection"];
         };
         /**
+         * @description `pending` until it is proven, then `provisioning` → `active`; `updating` while a change is on its way. `expired` and `lost` (another organisation has proven the name) were never served.
+         * @enum {string}
+         */
+        DomainStatus: "pending" | "expired" | "lost" | "provisioning" | "active" | "updating" | "error" | "pending_deletion" | "deleting";
+        /**
+         * @description With or without the final dot; names with other letters than ASCII are stored as punycode
+         * @example example.com
+         */
+        DomainName: string;
+        /** @enum {string} */
+        RecordType: "A" | "AAAA" | "CNAME" | "MX" | "TXT" | "NS" | "SRV" | "CAA" | "PTR" | "TLSA" | "SSHFP";
+        /**
+         * @description In seconds
+         * @example 3600
+         */
+        RecordTtl: number;
+        Domain: {
+            /** @example dom_06ex2v3m8n4k6q1r5s7t9w0y2z */
+            id: string;
+            /**
+             * @description In lower case and ASCII, without the final dot
+             * @example example.com
+             */
+            name: string;
+            /**
+             * @description As people read it
+             * @example example.com
+             */
+            unicode_name: string;
+            status: components["schemas"]["DomainStatus"];
+            status_reason: {
+                /** @example apply_failed */
+                code: string;
+                message: string;
+                job_id: string | null;
+            } | null;
+            /** @description How to prove the domain, until it is proven */
+            verification: {
+                /** @description Enter this record where the domain is served now */
+                record: {
+                    /** @example _kule-verification.example.com */
+                    name: string;
+                    /** @constant */
+                    type: "TXT";
+                    /** @example kule-verification=9f86d081884c7d65 */
+                    value: string;
+                };
+                /** @description Or enter these at the registrar. One of them is enough for the proof */
+                name_servers: string[];
+                expires_at: components["schemas"]["Time"];
+                checked_at: components["schemas"]["Time"] | null;
+                /** @description What the last check saw, when it did not prove the domain */
+                seen: string | null;
+            } | null;
+            /** @description The domain's own: to be entered at the registrar */
+            name_servers: string[];
+            /** @description What the parent's name servers said at the last check */
+            delegation: {
+                /**
+                 * @description `right`: exactly to `name_servers`; `partial`: to some of them, or to others as well
+                 * @enum {string}
+                 */
+                state: "unknown" | "none" | "elsewhere" | "partial" | "right";
+                observed: string[];
+                checked_at: components["schemas"]["Time"] | null;
+            };
+            /** @description The default of new record sets */
+            ttl: components["schemas"]["RecordTtl"];
+            /** @description Of the SOA, as it was applied last */
+            serial: number | null;
+            /** @description Record sets */
+            record_count: number;
+            /** @description The most record sets that the domain may have */
+            record_limit: number;
+            dnssec: {
+                /** @description As wanted */
+                enabled: boolean;
+                /** @description The DS records to enter at the registrar; empty until the domain is signed */
+                ds: string[];
+            };
+            /** @description What somebody has changed at the DNS provider. `POST /domains/{id}/apply` puts it right */
+            drift: {
+                found_at: components["schemas"]["Time"];
+                differences: components["schemas"]["DomainDifference"][];
+                /** @description How many more there are */
+                left_out: number;
+            } | null;
+            deletion: {
+                requested_at: components["schemas"]["Time"];
+                purge_at: components["schemas"]["Time"];
+            } | null;
+            protection: components["schemas"]["DomainProtection"];
+            /** @description Which actions are possible now, and why the others are not */
+            actions: {
+                verify: components["schemas"]["ActionState"];
+                /** @description Of its record sets */
+                change: components["schemas"]["ActionState"];
+                apply: components["schemas"]["ActionState"];
+                set_dnssec: components["schemas"]["ActionState"];
+                delete: components["schemas"]["ActionState"];
+                cancel_deletion: components["schemas"]["ActionState"];
+            };
+            /** @description The open job that applies its changes */
+            job_id: string | null;
+            description: string;
+            labels: components["schemas"]["Labels"];
+            generation: number;
+            /** @description The last generation that the name servers have */
+            observed_generation: number;
+            created_at: components["schemas"]["Time"];
+            updated_at: components["schemas"]["Time"];
+        };
+        DomainDifference: {
+            /** @enum {string} */
+            kind: "missing" | "different" | "unexpected";
+            /** @example www */
+            name: string;
+            /** @example A */
+            type: string;
+            wanted: components["schemas"]["DomainDifferenceSide"] | null;
+            found: components["schemas"]["DomainDifferenceSide"] | null;
+        };
+        DomainDifferenceSide: {
+            ttl: number;
+            values: string[];
+        };
+        DomainProtection: {
+            /** @description Deleting answers 409 `protected` while true */
+            delete: boolean;
+        };
+        DomainList: {
+            items: components["schemas"]["Domain"][];
+            next_cursor: components["schemas"]["NextCursor"];
+        };
+        /** @description A zone file of RFC 1035; its names are relative to the domain, unless it has an $ORIGIN */
+        ZoneFileText: string;
+        DomainCreate: {
+            name: components["schemas"]["DomainName"];
+            ttl?: components["schemas"]["RecordTtl"];
+            description?: string;
+            labels?: components["schemas"]["Labels"];
+            zone_file?: components["schemas"]["ZoneFileText"];
+        };
+        DomainUpdate: {
+            ttl?: components["schemas"]["RecordTtl"];
+            description?: string;
+            protection?: components["schemas"]["DomainProtection"];
+            labels?: components["schemas"]["LabelChanges"];
+        };
+        DomainDnssecSet: {
+            enabled: boolean;
+            /**
+             * @description Stop signing though the parent has DS records
+             * @default false
+             */
+            force?: boolean;
+        };
+        DomainAndJob: {
+            domain: components["schemas"]["Domain"];
+            job: components["schemas"]["Job"] | null;
+        };
+        RecordSet: {
+            /**
+             * @description Relative to the domain; `@` is the domain itself
+             * @example www
+             */
+            name: string;
+            /**
+             * @description The whole name, without the final dot
+             * @example www.example.com
+             */
+            fqdn: string;
+            type: components["schemas"]["RecordType"];
+            ttl: components["schemas"]["RecordTtl"];
+            /**
+             * @description In their canonical form
+             * @example [
+             *       "192.0.2.10"
+             *     ]
+             */
+            values: string[];
+            /** @description What `auto:srv_…` stands for now; null for other values */
+            addresses: components["schemas"]["Address"][] | null;
+            /** @description The program that looks after it, as it has said */
+            managed_by: string | null;
+            comment: string;
+            /**
+             * @description For `If-Match` and `if_match`
+             * @example "r3"
+             */
+            etag: string;
+            updated_at: components["schemas"]["Time"];
+        };
+        RecordSetList: {
+            items: components["schemas"]["RecordSet"][];
+            next_cursor: components["schemas"]["NextCursor"];
+        };
+        RecordValue: string;
+        RecordSetWrite: {
+            /** @description The domain's default when it is left out */
+            ttl?: components["schemas"]["RecordTtl"];
+            values: components["schemas"]["RecordValue"][];
+            managed_by?: string | null;
+            comment?: string;
+        };
+        RecordSetAndJob: {
+            record_set: components["schemas"]["RecordSet"];
+            job: components["schemas"]["Job"] | null;
+        };
+        RecordValuesChange: {
+            add?: components["schemas"]["RecordValue"][];
+            remove?: components["schemas"]["RecordValue"][];
+            /** @description Of a record set that is created; the domain's default when it is left out */
+            ttl?: components["schemas"]["RecordTtl"];
+        };
+        RecordSetChange: {
+            /** @enum {string} */
+            op: "upsert" | "delete";
+            /** @example www */
+            name: string;
+            type: components["schemas"]["RecordType"];
+            ttl?: components["schemas"]["RecordTtl"];
+            values?: components["schemas"]["RecordValue"][];
+            managed_by?: string | null;
+            comment?: string;
+            /** @description The record set's etag; `*` for one that exists */
+            if_match?: string;
+            /**
+             * @description Only if there is none yet
+             * @constant
+             */
+            if_none_match?: "*";
+        };
+        RecordSetChanges: {
+            changes: components["schemas"]["RecordSetChange"][];
+        };
+        ZoneFileImport: {
+            zone_file: components["schemas"]["ZoneFileText"];
+            /**
+             * @default merge
+             * @enum {string}
+             */
+            mode?: "merge" | "replace";
+        };
+        RecordChanges: {
+            /** @description Nothing was changed */
+            dry_run: boolean;
+            created: components["schemas"]["RecordSet"][];
+            changed: {
+                before: components["schemas"]["RecordSet"];
+                after: components["schemas"]["RecordSet"];
+            }[];
+            deleted: components["schemas"]["RecordSet"][];
+            /** @description Differences that are more than the lists take */
+            left_out: number;
+            job: components["schemas"]["Job"] | null;
+        };
+        DomainCheck: {
+            checked_at: components["schemas"]["Time"];
+            wanted_serial: number | null;
+            /** @description Delegated to its name servers, and each of them serves the last change */
+            is_right: boolean;
+            /** @description What is not right, and what to do */
+            problems: {
+                /** @example not_delegated */
+                code: string;
+                message: string;
+                fix: string | null;
+            }[];
+            name_servers: {
+                name: string;
+                address: components["schemas"]["Address"];
+                /** @enum {string} */
+                state: "serves" | "serves_older" | "not_serving" | "silent";
+                serial: number | null;
+            }[];
+            delegation: {
+                /** @enum {string} */
+                state: "unknown" | "none" | "elsewhere" | "partial" | "right";
+                observed: string[];
+                /** @description Own name servers that the parent does not name */
+                missing: string[];
+                /** @description Name servers that the parent names and that are not the domain's */
+                foreign: string[];
+                /** @description DS records at the parent */
+                ds: string[];
+            };
+        };
+        /**
          * @description `creating`, then `running` or `stopped`; `starting`, `stopping`, `rebooting`, `resizing` and `rebuilding` during a job; `pending_deletion` in the removal buffer, `deleting` once it ends, then 404; `error` when a job has failed (see `status_reason`)
          * @enum {string}
          */
@@ -5167,7 +5795,7 @@ export interface components {
         };
         ResourceRef: {
             /** @enum {string} */
-            type: "server" | "network" | "subnet" | "public_ip" | "domain";
+            type: "server" | "network" | "subnet" | "domain" | "public_ip";
             id: string;
             /** @description Its present name. Null when it is deleted */
             name: string | null;
@@ -6517,6 +7145,17 @@ export interface components {
         IfMatch: string;
         /** @description For operators only, the organisation to act in; the audit trail records it */
         OnBehalfOf: string;
+        /** @description Only the domain of this name */
+        DomainNameFilter: string;
+        /** @description Where the name or a value holds this, in small letters or capitals */
+        RecordSearch: string;
+        /** @description `*`: go ahead only if there is none yet */
+        IfNoneMatch: "*";
+        /** @description The domain's id, or its name */
+        DomainId: string;
+        /** @description Relative to the domain; `@` is the domain itself */
+        RecordName: string;
+        RecordTypePath: string;
         OrganisationId: string;
         MemberId: string;
         InvitationId: string;
@@ -12211,6 +12850,914 @@ export interface operations {
                     "application/json": components["schemas"]["PublicIpAndJob"];
                 };
             };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["PreconditionFailed"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listDomains: {
+        parameters: {
+            query?: {
+                /** @description Items on a page */
+                limit?: components["parameters"]["Limit"];
+                /** @description The last answer's next_cursor */
+                cursor?: components["parameters"]["Cursor"];
+                /** @description Only the domain of this name */
+                name?: components["parameters"]["DomainNameFilter"];
+                /** @description Where the name or a label (`key=value`) holds this, in small letters or capitals; of servers also a private address, of networks the address range */
+                q?: components["parameters"]["Search"];
+                /**
+                 * @description Comma-separated terms: `k=v`, `k!=v`, `k in (a,b)`, `k notin (a,b)`, `k`, `!k`
+                 * @example role=web,tier!=test
+                 */
+                label_selector?: components["parameters"]["LabelSelector"];
+                /** @description Sort field; prefix with - for descending */
+                sort?: components["parameters"]["Sort"];
+            };
+            header?: {
+                /** @description For operators only, the organisation to act in; the audit trail records it */
+                "Kule-Organisation"?: components["parameters"]["OnBehalfOf"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One page */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DomainList"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    createDomain: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Makes a retry of exactly this request safe for 24 hours
+                 * @example 5f0f4c9e-create-web-1
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /** @description For operators only, the organisation to act in; the audit trail records it */
+                "Kule-Organisation"?: components["parameters"]["OnBehalfOf"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "name": "example.com",
+                 *       "ttl": 3600
+                 *     }
+                 */
+                "application/json": components["schemas"]["DomainCreate"];
+            };
+        };
+        responses: {
+            /** @description Added; it is not served before it is proven */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DomainAndJob"] & components["schemas"]["NothingQueued"];
+                };
+            };
+            /** @description Accepted; the parent domain is the organisation's, so nothing is left to prove */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DomainAndJob"];
+                };
+            };
+            400: components["responses"]["MalformedJson"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            409: components["responses"]["Conflict"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    getDomain: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description For operators only, the organisation to act in; the audit trail records it */
+                "Kule-Organisation"?: components["parameters"]["OnBehalfOf"];
+            };
+            path: {
+                /** @description The domain's id, or its name */
+                domain_id: components["parameters"]["DomainId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The domain */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Domain"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    deleteDomain: {
+        parameters: {
+            query?: {
+                /** @description Remove it from the name servers now, without a removal buffer */
+                purge?: boolean;
+            };
+            header?: {
+                /** @description For operators only, the organisation to act in; the audit trail records it */
+                "Kule-Organisation"?: components["parameters"]["OnBehalfOf"];
+                /**
+                 * @description Makes a retry of exactly this request safe for 24 hours
+                 * @example 5f0f4c9e-create-web-1
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
+                 * @description Go ahead only if the resource still has this ETag
+                 * @example "g7"
+                 */
+                "If-Match"?: components["parameters"]["IfMatch"];
+            };
+            path: {
+                /** @description The domain's id, or its name */
+                domain_id: components["parameters"]["DomainId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Accepted; `job` is null for a domain in the removal buffer */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DomainAndJob"];
+                };
+            };
+            /** @description Deleted; it was not proven */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["PreconditionFailed"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    updateDomain: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description For operators only, the organisation to act in; the audit trail records it */
+                "Kule-Organisation"?: components["parameters"]["OnBehalfOf"];
+                /**
+                 * @description Makes a retry of exactly this request safe for 24 hours
+                 * @example 5f0f4c9e-create-web-1
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
+                 * @description Go ahead only if the resource still has this ETag
+                 * @example "g7"
+                 */
+                "If-Match"?: components["parameters"]["IfMatch"];
+            };
+            path: {
+                /** @description The domain's id, or its name */
+                domain_id: components["parameters"]["DomainId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "ttl": 300
+                 *     }
+                 */
+                "application/json": components["schemas"]["DomainUpdate"];
+            };
+        };
+        responses: {
+            /** @description As it is now */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Domain"];
+                };
+            };
+            400: components["responses"]["MalformedJson"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["PreconditionFailed"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    cancelDomainDeletion: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description For operators only, the organisation to act in; the audit trail records it */
+                "Kule-Organisation"?: components["parameters"]["OnBehalfOf"];
+                /**
+                 * @description Makes a retry of exactly this request safe for 24 hours
+                 * @example 5f0f4c9e-create-web-1
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                /** @description The domain's id, or its name */
+                domain_id: components["parameters"]["DomainId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description As it is now */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Domain"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    verifyDomain: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description For operators only, the organisation to act in; the audit trail records it */
+                "Kule-Organisation"?: components["parameters"]["OnBehalfOf"];
+                /**
+                 * @description Makes a retry of exactly this request safe for 24 hours
+                 * @example 5f0f4c9e-create-web-1
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                /** @description The domain's id, or its name */
+                domain_id: components["parameters"]["DomainId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description It was proven before */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DomainAndJob"] & components["schemas"]["NothingQueued"];
+                };
+            };
+            /** @description Proven; the job makes the zone at the name servers */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DomainAndJob"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    checkDomain: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description For operators only, the organisation to act in; the audit trail records it */
+                "Kule-Organisation"?: components["parameters"]["OnBehalfOf"];
+            };
+            path: {
+                /** @description The domain's id, or its name */
+                domain_id: components["parameters"]["DomainId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What the name servers answer */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DomainCheck"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    applyDomain: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description For operators only, the organisation to act in; the audit trail records it */
+                "Kule-Organisation"?: components["parameters"]["OnBehalfOf"];
+                /**
+                 * @description Makes a retry of exactly this request safe for 24 hours
+                 * @example 5f0f4c9e-create-web-1
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                /** @description The domain's id, or its name */
+                domain_id: components["parameters"]["DomainId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Accepted */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DomainAndJob"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    setDomainDnssec: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description For operators only, the organisation to act in; the audit trail records it */
+                "Kule-Organisation"?: components["parameters"]["OnBehalfOf"];
+                /**
+                 * @description Makes a retry of exactly this request safe for 24 hours
+                 * @example 5f0f4c9e-create-web-1
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
+                 * @description Go ahead only if the resource still has this ETag
+                 * @example "g7"
+                 */
+                "If-Match"?: components["parameters"]["IfMatch"];
+            };
+            path: {
+                /** @description The domain's id, or its name */
+                domain_id: components["parameters"]["DomainId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "enabled": true
+                 *     }
+                 */
+                "application/json": components["schemas"]["DomainDnssecSet"];
+            };
+        };
+        responses: {
+            /** @description It is so already */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DomainAndJob"] & components["schemas"]["NothingQueued"];
+                };
+            };
+            /** @description Accepted */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DomainAndJob"];
+                };
+            };
+            400: components["responses"]["MalformedJson"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["PreconditionFailed"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    exportZoneFile: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description For operators only, the organisation to act in; the audit trail records it */
+                "Kule-Organisation"?: components["parameters"]["OnBehalfOf"];
+            };
+            path: {
+                /** @description The domain's id, or its name */
+                domain_id: components["parameters"]["DomainId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The file */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/plain": string;
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    importZoneFile: {
+        parameters: {
+            query?: {
+                /** @description Answer what would happen and what prevents it, and change nothing */
+                dry_run?: components["parameters"]["DryRun"];
+            };
+            header?: {
+                /** @description For operators only, the organisation to act in; the audit trail records it */
+                "Kule-Organisation"?: components["parameters"]["OnBehalfOf"];
+                /**
+                 * @description Makes a retry of exactly this request safe for 24 hours
+                 * @example 5f0f4c9e-create-web-1
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
+                 * @description Go ahead only if the resource still has this ETag
+                 * @example "g7"
+                 */
+                "If-Match"?: components["parameters"]["IfMatch"];
+            };
+            path: {
+                /** @description The domain's id, or its name */
+                domain_id: components["parameters"]["DomainId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "zone_file": "www 300 IN A 192.0.2.10\n"
+                 *     }
+                 */
+                "application/json": components["schemas"]["ZoneFileImport"];
+            };
+        };
+        responses: {
+            /** @description Nothing to do, or what would change (dry_run=true) */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RecordChanges"];
+                };
+            };
+            /** @description Accepted */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RecordChanges"];
+                };
+            };
+            400: components["responses"]["MalformedJson"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["PreconditionFailed"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listRecordSets: {
+        parameters: {
+            query?: {
+                /** @description Items on a page */
+                limit?: components["parameters"]["Limit"];
+                /** @description The last answer's next_cursor */
+                cursor?: components["parameters"]["Cursor"];
+                /** @description Where the name or a value holds this, in small letters or capitals */
+                q?: components["parameters"]["RecordSearch"];
+                /** @description Only this name, relative to the domain; `@` is the domain itself */
+                name?: string;
+                /** @description Only these types (repeat the parameter) */
+                type?: components["schemas"]["RecordType"][];
+            };
+            header?: {
+                /** @description For operators only, the organisation to act in; the audit trail records it */
+                "Kule-Organisation"?: components["parameters"]["OnBehalfOf"];
+            };
+            path: {
+                /** @description The domain's id, or its name */
+                domain_id: components["parameters"]["DomainId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One page */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RecordSetList"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    getRecordSet: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description For operators only, the organisation to act in; the audit trail records it */
+                "Kule-Organisation"?: components["parameters"]["OnBehalfOf"];
+            };
+            path: {
+                /** @description The domain's id, or its name */
+                domain_id: components["parameters"]["DomainId"];
+                /** @description Relative to the domain; `@` is the domain itself */
+                record_name: components["parameters"]["RecordName"];
+                record_type: components["parameters"]["RecordTypePath"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The record set */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RecordSet"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    setRecordSet: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description For operators only, the organisation to act in; the audit trail records it */
+                "Kule-Organisation"?: components["parameters"]["OnBehalfOf"];
+                /**
+                 * @description Makes a retry of exactly this request safe for 24 hours
+                 * @example 5f0f4c9e-create-web-1
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
+                 * @description Go ahead only if the resource still has this ETag
+                 * @example "g7"
+                 */
+                "If-Match"?: components["parameters"]["IfMatch"];
+                /** @description `*`: go ahead only if there is none yet */
+                "If-None-Match"?: components["parameters"]["IfNoneMatch"];
+            };
+            path: {
+                /** @description The domain's id, or its name */
+                domain_id: components["parameters"]["DomainId"];
+                /** @description Relative to the domain; `@` is the domain itself */
+                record_name: components["parameters"]["RecordName"];
+                record_type: components["parameters"]["RecordTypePath"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "ttl": 300,
+                 *       "values": [
+                 *         "192.0.2.10"
+                 *       ]
+                 *     }
+                 */
+                "application/json": components["schemas"]["RecordSetWrite"];
+            };
+        };
+        responses: {
+            /** @description It is so already */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RecordSetAndJob"];
+                };
+            };
+            /** @description Written; the domain is not served yet */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RecordSetAndJob"];
+                };
+            };
+            /** @description Accepted */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RecordSetAndJob"];
+                };
+            };
+            400: components["responses"]["MalformedJson"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["PreconditionFailed"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    deleteRecordSet: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description For operators only, the organisation to act in; the audit trail records it */
+                "Kule-Organisation"?: components["parameters"]["OnBehalfOf"];
+                /**
+                 * @description Makes a retry of exactly this request safe for 24 hours
+                 * @example 5f0f4c9e-create-web-1
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
+                 * @description Go ahead only if the resource still has this ETag
+                 * @example "g7"
+                 */
+                "If-Match"?: components["parameters"]["IfMatch"];
+            };
+            path: {
+                /** @description The domain's id, or its name */
+                domain_id: components["parameters"]["DomainId"];
+                /** @description Relative to the domain; `@` is the domain itself */
+                record_name: components["parameters"]["RecordName"];
+                record_type: components["parameters"]["RecordTypePath"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Deleted; the domain is not served yet */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RecordChanges"];
+                };
+            };
+            /** @description Accepted */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RecordChanges"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["PreconditionFailed"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    changeRecordValues: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description For operators only, the organisation to act in; the audit trail records it */
+                "Kule-Organisation"?: components["parameters"]["OnBehalfOf"];
+                /**
+                 * @description Makes a retry of exactly this request safe for 24 hours
+                 * @example 5f0f4c9e-create-web-1
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                /** @description The domain's id, or its name */
+                domain_id: components["parameters"]["DomainId"];
+                /** @description Relative to the domain; `@` is the domain itself */
+                record_name: components["parameters"]["RecordName"];
+                record_type: components["parameters"]["RecordTypePath"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "add": [
+                 *         "v=spf1 -all"
+                 *       ]
+                 *     }
+                 */
+                "application/json": components["schemas"]["RecordValuesChange"];
+            };
+        };
+        responses: {
+            /** @description It is so already, or the domain is not served yet */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RecordChanges"];
+                };
+            };
+            /** @description Accepted */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RecordChanges"];
+                };
+            };
+            400: components["responses"]["MalformedJson"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    changeRecordSets: {
+        parameters: {
+            query?: {
+                /** @description Answer what would happen and what prevents it, and change nothing */
+                dry_run?: components["parameters"]["DryRun"];
+            };
+            header?: {
+                /** @description For operators only, the organisation to act in; the audit trail records it */
+                "Kule-Organisation"?: components["parameters"]["OnBehalfOf"];
+                /**
+                 * @description Makes a retry of exactly this request safe for 24 hours
+                 * @example 5f0f4c9e-create-web-1
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                /** @description The domain's id, or its name */
+                domain_id: components["parameters"]["DomainId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "changes": [
+                 *         {
+                 *           "op": "upsert",
+                 *           "name": "www",
+                 *           "type": "A",
+                 *           "values": [
+                 *             "192.0.2.10"
+                 *           ]
+                 *         },
+                 *         {
+                 *           "op": "delete",
+                 *           "name": "old",
+                 *           "type": "CNAME"
+                 *         }
+                 *       ]
+                 *     }
+                 */
+                "application/json": components["schemas"]["RecordSetChanges"];
+            };
+        };
+        responses: {
+            /** @description Nothing to do, or what would change (dry_run=true) */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RecordChanges"];
+                };
+            };
+            /** @description Accepted */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RecordChanges"];
+                };
+            };
+            400: components["responses"]["MalformedJson"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
