@@ -15,6 +15,9 @@ export interface QuickstartFile {
   organisation_token: string;
   agent_token: string;
   lab_pve_url: string;
+  dns_server: string;
+  registrar_url: string;
+  registrar_key: string;
   users: Record<"operator" | "organisation", { email: string; password: string }>;
 }
 
@@ -35,13 +38,19 @@ export class QuickstartHome {
     changes: Record<string, string> = {},
   ): Promise<QuickstartHome> {
     chmodSync(directory, 0o755);
-    const [api, console, lab] = await Promise.all([findFreePort(), findFreePort(), findFreePort()]);
+    const [api, console, lab, dns] = await Promise.all([
+      findFreePort(),
+      findFreePort(),
+      findFreePort(),
+      findFreePort(),
+    ]);
     return new QuickstartHome(directory, {
       HOME: process.env.HOME ?? "/",
       KULE_HOME: directory,
       KULE_API_PORT: String(api),
       KULE_CONSOLE_PORT: String(console),
       KULE_LAB_PORT: String(lab),
+      KULE_LAB_DNS_PORT: String(dns),
       KULE_LAB_TIME_SCALE: "0",
       ...changes,
     });

@@ -17,13 +17,19 @@ const commands = { API: "apps/api/dist/main.js serve", worker: "apps/api/dist/ma
 /** The resident memory of the API and of the worker that `npm start` starts, a while after its first server. */
 export async function startRows(): Promise<Row[]> {
   const directory = mkdtempSync(join(tmpdir(), "kule-bench-start-"));
-  const [api, console, lab] = await Promise.all([findFreePort(), findFreePort(), findFreePort()]);
+  const [api, console, lab, dns] = await Promise.all([
+    findFreePort(),
+    findFreePort(),
+    findFreePort(),
+    findFreePort(),
+  ]);
   const run = startProcess("npm start", [join(root, "tools/quickstart/src/main.ts")], {
     HOME: process.env.HOME ?? "/",
     KULE_HOME: join(directory, ".kule"),
     KULE_API_PORT: String(api),
     KULE_CONSOLE_PORT: String(console),
     KULE_LAB_PORT: String(lab),
+    KULE_LAB_DNS_PORT: String(dns),
   });
   try {
     await untilReady(run, async () => (run.output().includes("Ctrl-C stops") ? true : undefined), 300_000);

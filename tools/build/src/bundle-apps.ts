@@ -32,11 +32,13 @@ const commonJsNames = [
 const external = ["pg-native", "typescript", "cpu-features", "*.node"];
 
 /**
- * Modules that become files of their own beside an app's `main.js`, which imports them when it needs them: the compiled
- * schemas of all answers are a fifth of the API's code, and only test builds (KULE_TEST_BUILD) read them.
+ * Modules that become files of their own beside an app's `main.js`, which imports them when it needs them (the compiled
+ * schemas of all answers are a fifth of the API's code, and only test builds, KULE_TEST_BUILD, read them), or which are
+ * processes of their own.
  */
 const separate: { readonly [app: string]: { readonly [specifier: string]: string } } = {
   "apps/api": { "@kule/contract/validate-response": "packages/contract/src/validate-response.ts" },
+  "packages/lab": { "@kule/lab/dns/dns-process": "packages/lab/src/dns/dns-process.ts" },
 };
 
 /**

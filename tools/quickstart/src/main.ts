@@ -128,6 +128,9 @@ function describeResult(settings: Settings, stack: Stack, first: FirstServer): s
     stack.withoutWires === undefined
       ? "Packets    real ones: `help` at a server's console; docs/products/networks.md has a tour"
       : `Packets    none, so no gateways and nothing to ping: ${stack.withoutWires}`,
+    stack.dns.without_powerdns === undefined
+      ? `DNS        PowerDNS answers at ${stack.dns.address}; docs/products/domains.md adds a domain`
+      : `DNS        a stand-in answers at ${stack.dns.address}: ${stack.dns.without_powerdns}; docs/products/domains.md adds a domain`,
     settings.realGuests
       ? "Guests     servers with the image debian-12 are Linux systems that really boot; others are simulated"
       : "Guests     simulated; `npm start -- --real-guests` boots real ones",

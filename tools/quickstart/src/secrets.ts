@@ -15,6 +15,10 @@ export interface Secrets {
   consoleKey: string;
   /** The worker's key for sealing the audit trail. */
   auditKey: string;
+  /** Key of the API of the lab's DNS. */
+  dnsApiKey: string;
+  /** Key of the API of the lab's registrar. */
+  registrarKey: string;
 }
 
 /** Reads the installation's own secrets, making them at the first start. */
@@ -28,6 +32,8 @@ export function loadSecrets(home: string): Secrets {
     apiSecret: randomBytes(32).toString("hex"),
     consoleKey: randomBytes(32).toString("hex"),
     auditKey: randomBytes(32).toString("hex"),
+    dnsApiKey: randomBytes(24).toString("hex"),
+    registrarKey: randomBytes(24).toString("hex"),
     // Secrets of an earlier start stay; an installation of an older version lacks some.
     ...kept,
   };

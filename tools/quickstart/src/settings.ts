@@ -7,6 +7,8 @@ export interface Settings {
   apiPort: number;
   consolePort: number;
   labPort: number;
+  /** UDP and TCP, of the lab's name servers. */
+  labDnsPort: number;
   /** An external Postgres to use instead of the embedded one. */
   databaseUrl: string | undefined;
   /** Where the providers of sign-ins are written down; without it people sign in with their password. */
@@ -63,6 +65,7 @@ export function readSettings(
     apiPort: port("KULE_API_PORT", 8080),
     consolePort: port("KULE_CONSOLE_PORT", 3000),
     labPort: port("KULE_LAB_PORT", 8006),
+    labDnsPort: port("KULE_LAB_DNS_PORT", 5300),
     databaseUrl: env.DATABASE_URL || undefined,
     oidcFile: env.KULE_OIDC_FILE ? resolve(workingDir, env.KULE_OIDC_FILE) : undefined,
     mailFile: env.KULE_MAIL_FILE ? resolve(workingDir, env.KULE_MAIL_FILE) : undefined,
@@ -74,9 +77,9 @@ export function readSettings(
       "a whole number of seconds",
     ),
   };
-  const ports = [settings.apiPort, settings.consolePort, settings.labPort];
+  const ports = [settings.apiPort, settings.consolePort, settings.labPort, settings.labDnsPort];
   if (faults.length === 0 && new Set(ports).size < ports.length) {
-    faults.push("KULE_API_PORT, KULE_CONSOLE_PORT and KULE_LAB_PORT must differ");
+    faults.push("KULE_API_PORT, KULE_CONSOLE_PORT, KULE_LAB_PORT and KULE_LAB_DNS_PORT must differ");
   }
   if (faults.length > 0) throw new SettingsError(faults.join("\n"));
   return settings;

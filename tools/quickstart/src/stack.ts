@@ -4,6 +4,14 @@ import { bundleApps } from "@kule/build/bundle-apps";
 import { migrate } from "@kule/database/migrate";
 import { findFreePort, isPortBusy } from "@kule/postgres/free-port";
 import { type KeptDatabase, keepDatabase } from "./kept-database.ts";
+import {
+  controlPlaneDnsEnv,
+  type LabDnsAccess,
+  type LabDnsDescription,
+  labDnsEnv,
+  shownDns,
+  writeDnsFile,
+} from "./lab-dns.ts";
 import { mailEnv } from "./mail-server.ts";
 import { readJsonFile, writePrivateFile } from "./private-file.ts";
 import { acceptsConnections, answersHttp, hasEdge, lacksNothing } from "./probes.ts";
@@ -26,6 +34,7 @@ export interface Stack {
   labUrl: string;
   /** Why servers of the lab cannot reach each other; undefined when they can. */
   withoutWires: string | undefined;
+  dns: LabDnsDescription;
   /** The providers of sign-ins, in addition to passwords. */
   providers: SignInProviders["providers"];
 }
@@ -47,12 +56,12 @@ export class StackRun {
   }
 
   /**
-   * Starts the database, migrates it, and starts lab, API, worker, console and agent, each a process of its own.
+   * Starts the database, migrates it, and starts lab, its DNS, API, worker, console and agent, each a process of its own.
    *
    * @throws SettingsError for a busy port or a wrong file of providers or of the mail server, ProcessFailed, PostgresError, or what the migration or seed threw.
    */
   async start(): Promise<Stack> {
-    const { home, apiPort, consolePort, labPort } = this.#settings;
+    const { home, apiPort, consolePort, labPort, labDnsPort } = this.#settings;
     const signIns = signInProviders(this.#settings.oidcFile, process.env);
     const mail = mailEnv(this.#settings.mailFile, process.env);
     await this.#refuseBusyPorts();
@@ -77,6 +86,17 @@ export class StackRun {
       KULE_LAB_NODE_RULES: "infra/proxmox/kule-node-filter.nft",
       ...realGuests,
     });
+    // The DNS file and quickstart.json name these ports: what is started again must be found where it was.
+    const dnsAccess: LabDnsAccess = {
+      dnsPort: labDnsPort,
+      apiPort: await findFreePort(),
+      apiKey: secrets.dnsApiKey,
+      registrarPort: await findFreePort(),
+      registrarKey: secrets.registrarKey,
+    };
+    const dnsDir = join(home, "dns");
+    rmSync(join(dnsDir, "dns.json"), { force: true });
+    const dns = this.#run("dns", ["packages/lab/dist/dns-process.js"], labDnsEnv(dnsDir, dnsAccess));
     await migrate(database.ownerUrl, {
       apiPassword: secrets.apiDatabasePassword,
       workerPassword: secrets.workerDatabasePassword,
@@ -84,9 +104,12 @@ export class StackRun {
 
     const apiUrl = `http://127.0.0.1:${apiPort}/api/v1`;
     const consoleUrl = `http://127.0.0.1:${consolePort}`;
+    const dnsFile = join(home, "dns.yaml");
+    const dnsEnv = controlPlaneDnsEnv(dnsFile, dnsAccess);
     const apiEnv = {
       ...signIns.env,
       ...mail.api,
+      ...dnsEnv.api,
       KULE_DATABASE_URL: roleUrl(database.ownerUrl, "kule_api", secrets.apiDatabasePassword),
       KULE_API_HOST: "127.0.0.1",
       KULE_API_PORT: String(apiPort),
@@ -111,7 +134,14 @@ export class StackRun {
     );
 
     const labDescription = await this.#labDescription(lab, labDir);
-    writeQuickstartFile(quickstartFile, seeded, { apiUrl, consoleUrl, labUrl: labDescription.url });
+    const dnsDescription = await this.#dnsDescription(dns, dnsDir);
+    writeDnsFile(dnsFile, dnsDescription, dnsAccess);
+    writeQuickstartFile(quickstartFile, seeded, {
+      api_url: apiUrl,
+      console_url: consoleUrl,
+      lab_pve_url: labDescription.url,
+      ...shownDns(dnsDescription, dnsAccess),
+    });
     const api = this.#run("api", ["apps/api/dist/main.js", "serve"], apiEnv);
     const regionFile = join(home, "region.yaml");
     // The lab's firewall has its round every ten seconds of its own time.
@@ -123,6 +153,7 @@ export class StackRun {
       ...apiEnv,
       KULE_WORKER_DATABASE_URL: roleUrl(database.ownerUrl, "kule_worker", secrets.workerDatabasePassword),
       ...mail.worker,
+      ...dnsEnv.worker,
       KULE_AUDIT_KEYS: `k1:${secrets.auditKey}`,
       ...(isDirect ? { ...regionEnv, KULE_DIRECT_REGIONS: regionFile } : {}),
     });
@@ -148,7 +179,15 @@ export class StackRun {
       await driver.untilReady(() => hasEdge(`${apiUrl}/regions/${seeded.region}`, seeded.operator_token));
     const withoutWires = labDescription.without_wires;
     const { providers } = signIns;
-    return { seeded, apiUrl, consoleUrl, labUrl: labDescription.url, withoutWires, providers };
+    return {
+      seeded,
+      apiUrl,
+      consoleUrl,
+      labUrl: labDescription.url,
+      withoutWires,
+      dns: dnsDescription,
+      providers,
+    };
   }
 
   /** Ends everything in order: those who use something before it. Within ten seconds. */
@@ -165,7 +204,7 @@ export class StackRun {
 
   async #stopInOrder(): Promise<void> {
     await this.#stopProcesses(["agent", "console", "worker"], 4_000);
-    await this.#stopProcesses(["api", "lab"], 3_000);
+    await this.#stopProcesses(["api", "lab", "dns"], 3_000);
     // It may just be starting, and would be left behind; the start has reported why it failed.
     const database = await this.#database?.catch(() => undefined);
     await database?.stop();
@@ -176,11 +215,12 @@ export class StackRun {
   }
 
   async #refuseBusyPorts(): Promise<void> {
-    const { apiPort, consolePort, labPort } = this.#settings;
+    const { apiPort, consolePort, labPort, labDnsPort } = this.#settings;
     const wanted = [
       { port: apiPort, use: "the API", variable: "KULE_API_PORT" },
       { port: consolePort, use: "the console", variable: "KULE_CONSOLE_PORT" },
       { port: labPort, use: "the lab region", variable: "KULE_LAB_PORT" },
+      { port: labDnsPort, use: "the lab's DNS", variable: "KULE_LAB_DNS_PORT" },
     ];
     const busy = await Promise.all(
       wanted.map(async (one) => ((await isPortBusy(one.port)) ? one : undefined)),
@@ -213,6 +253,16 @@ export class StackRun {
       return description !== undefined && (await acceptsConnections(this.#settings.labPort));
     });
     if (description === undefined) throw new Error("stopped while the lab started");
+    return description;
+  }
+
+  async #dnsDescription(dns: SupervisedProcess, dnsDir: string): Promise<LabDnsDescription> {
+    let description: LabDnsDescription | undefined;
+    await dns.untilReady(async () => {
+      description = readJsonFile<LabDnsDescription>(join(dnsDir, "dns.json"));
+      return description !== undefined;
+    });
+    if (description === undefined) throw new Error("stopped while the lab's DNS started");
     return description;
   }
 
@@ -257,14 +307,12 @@ function roleUrl(ownerUrl: string, role: "kule_api" | "kule_worker", password: s
   return url.href;
 }
 
+/** @param addresses where everything is, and the keys to what is not Kule's own */
 function writeQuickstartFile(
   path: string,
   seeded: Seeded,
-  urls: { apiUrl: string; consoleUrl: string; labUrl: string },
+  addresses: Readonly<Record<string, string>>,
 ): void {
   const { users, ...tokens } = seeded;
-  writePrivateFile(
-    path,
-    `${JSON.stringify({ api_url: urls.apiUrl, console_url: urls.consoleUrl, ...tokens, lab_pve_url: urls.labUrl, users }, null, 2)}\n`,
-  );
+  writePrivateFile(path, `${JSON.stringify({ ...addresses, ...tokens, users }, null, 2)}\n`);
 }

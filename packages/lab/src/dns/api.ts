@@ -78,7 +78,7 @@ function answerZones(files: ZoneFiles, method: string, body: Record<string, unkn
   const given = Array.isArray(body.rrsets) ? (body.rrsets as Record<string, unknown>[]) : [];
   const defaults = [
     recordSet(name, "SOA", [
-      `a.misconfigured.dns.server.invalid. hostmaster.${name} 0 10800 3600 604800 3600`,
+      `a.misconfigured.dns.server.invalid. hostmaster.${name === "." ? "" : name} 0 10800 3600 604800 3600`,
     ]),
     recordSet(name, "NS", nameServers),
   ].filter(({ type }) => !given.some((set) => set.type === type && set.name === name));

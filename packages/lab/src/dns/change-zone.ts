@@ -56,7 +56,7 @@ export function canonicalName(name: string): string {
 
 function readSet(zone: string, name: string, type: string, rrset: Record<string, unknown>): StoredSet {
   if (!isWithin(name, zone)) throw new Refusal(`RRset ${name} IN ${type}: Name is out of zone`);
-  if (!/^(?:\*\.)?(?:[a-z0-9_/-]+\.)+$/.test(name))
+  if (name !== "." && !/^(?:\*\.)?(?:[a-z0-9_/-]+\.)+$/.test(name))
     throw new Refusal(`Name '${shown(name)}' contains unsupported characters`);
   if (!Array.isArray(rrset.records)) throw new Refusal(`No change for RRset ${name} IN ${type}`);
   const ttl = typeof rrset.ttl === "string" && /^\d+$/.test(rrset.ttl) ? Number(rrset.ttl) : rrset.ttl;

@@ -22,6 +22,8 @@ export interface PowerDns {
   readonly address: string;
   readonly dnsPort: number;
   readonly pid: number;
+  /** Resolves when the daemon ends by itself, with how it ended; never after `close`. */
+  readonly ended: Promise<string>;
   close(): Promise<void>;
 }
 
@@ -64,7 +66,11 @@ export async function startPowerDns(settings: PowerDnsSettings): Promise<PowerDn
       mode: 0o600,
     },
   );
-  const child = spawn(program, [`--config-dir=${dataDir}`], { stdio: ["ignore", "pipe", "pipe"] });
+  // With util-linux a killed parent takes it along: it would keep its ports, and the next start would find them taken.
+  const setpriv = programAt("setpriv");
+  const [command, ...before] =
+    setpriv === undefined ? [program] : [setpriv, "--pdeathsig=KILL", "--", program];
+  const child = spawn(command, [...before, `--config-dir=${dataDir}`], { stdio: ["ignore", "pipe", "pipe"] });
   const endWithUs = (): void => void child.kill("SIGKILL");
   process.once("exit", endWithUs);
   let output = "";
@@ -77,7 +83,14 @@ export async function startPowerDns(settings: PowerDnsSettings): Promise<PowerDn
   const running = (): boolean =>
     child.pid !== undefined && child.exitCode === null && child.signalCode === null;
   const ended = new Promise<void>((resolve) => child.once("exit", () => resolve()));
+  let closing = false;
+  const endedByItself = new Promise<string>((resolve) =>
+    child.once("exit", (code, signal) => {
+      if (!closing) resolve(`${signal ?? `exit code ${code}`}: ${output.trimEnd().split("\n").at(-1)}`);
+    }),
+  );
   const close = async (): Promise<void> => {
+    closing = true;
     process.removeListener("exit", endWithUs);
     if (!running()) return;
     child.kill("SIGTERM");
@@ -96,7 +109,7 @@ export async function startPowerDns(settings: PowerDnsSettings): Promise<PowerDn
     await close();
     throw new Error(`PowerDNS is not ready:\n${output}`);
   }
-  return { url, address, dnsPort, pid: child.pid ?? -1, close };
+  return { url, address, dnsPort, pid: child.pid ?? -1, ended: endedByItself, close };
 }
 
 function configuration(of: {
@@ -141,8 +154,12 @@ async function answers(url: string, apiKey: string): Promise<boolean> {
   }
 }
 
-/** Debian keeps it in /usr/sbin, which is in root's PATH only. */
 function findProgram(): string | undefined {
+  return programAt("pdns_server");
+}
+
+/** Debian keeps some in /usr/sbin, which is in root's PATH only. */
+function programAt(name: string): string | undefined {
   const folders = [...(process.env.PATH ?? "").split(delimiter), "/usr/sbin", "/usr/local/sbin"];
-  return folders.map((folder) => join(folder, "pdns_server")).find((file) => existsSync(file));
+  return folders.map((folder) => join(folder, name)).find((file) => existsSync(file));
 }

@@ -74,13 +74,19 @@ describe.each([
   beforeAll(async () => {
     directory = mkdtempSync(join(tmpdir(), "kule-documented-"));
     chmodSync(directory, 0o755);
-    const [api, console, lab] = await Promise.all([findFreePort(), findFreePort(), findFreePort()]);
+    const [api, console, lab, dns] = await Promise.all([
+      findFreePort(),
+      findFreePort(),
+      findFreePort(),
+      findFreePort(),
+    ]);
     run = startProcess("npm start", [join(root, "tools/quickstart/src/main.ts")], {
       HOME: process.env.HOME ?? "/",
       KULE_HOME: join(directory, ".kule"),
       KULE_API_PORT: String(api),
       KULE_CONSOLE_PORT: String(console),
       KULE_LAB_PORT: String(lab),
+      KULE_LAB_DNS_PORT: String(dns),
       KULE_LAB_TIME_SCALE: "0",
     });
     await untilReady(run, async () => (run.output().includes("Ctrl-C stops") ? true : undefined), 120_000);

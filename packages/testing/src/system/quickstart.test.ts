@@ -75,6 +75,9 @@ test("from nothing to a running first server, and a script that uses only the sp
     organisation_id: expect.stringMatching(/^org_/),
     region: "lab1",
     lab_pve_url: `https://127.0.0.1:${env.KULE_LAB_PORT}`,
+    dns_server: `127.0.0.1:${env.KULE_LAB_DNS_PORT}`,
+    registrar_url: expect.stringMatching(/^http:\/\/127\.0\.0\.2:\d+\/.*\/zones\/test\.$/),
+    registrar_key: expect.any(String),
     users: {
       operator: { email: expect.stringContaining("@"), password: expect.any(String) },
       organisation: { email: expect.stringContaining("@"), password: expect.any(String) },
@@ -101,7 +104,7 @@ test("from nothing to a running first server, and a script that uses only the sp
 
   // The URL of the tables' owner is for what migrates and seeds, and that has ended.
   const environments = new Map(
-    ["api", "worker", "console", "agent", "lab"].map((name) => [
+    ["api", "worker", "console", "agent", "lab", "dns"].map((name) => [
       name,
       readFileSync(`/proc/${quickstart.pidOf(name)}/environ`, "utf8"),
     ]),
@@ -109,6 +112,9 @@ test("from nothing to a running first server, and a script that uses only the sp
   const rolesIn = (environment: string) =>
     [...environment.matchAll(/postgres(?:ql)?:\/\/([^:@/]+)/g)].map(([, role]) => role);
   expect(environments.get("api")).toContain("KULE_DATABASE_URL=");
+  // The key of the DNS provider is the worker's alone.
+  expect(environments.get("worker")).toContain("KULE_DNS_API_KEY=");
+  expect(environments.get("api")).not.toContain("KULE_DNS_API_KEY");
   for (const [name, environment] of environments) {
     expect(environment, name).not.toContain("OWNER_DATABASE_URL");
     for (const role of rolesIn(environment)) expect(["kule_api", "kule_worker"], name).toContain(role);
@@ -164,7 +170,7 @@ test("whenever everything is killed, starting again ends with the one first serv
 
 test("a part that dies is started again, the database included", async () => {
   await quickstart.untilServing(quickstart.start());
-  for (const name of ["api", "postgres", "agent", "lab"]) {
+  for (const name of ["api", "postgres", "agent", "lab", "dns"]) {
     const pid = quickstart.processes().get(name);
     process.kill(pid ?? 0, "SIGKILL");
     await expect
