@@ -17,7 +17,10 @@ export type RequestQuery<Id extends keyof operations> = NonNullable<operations[I
 
 export type JobPayload = Schemas["JobPayload"];
 export type JobKind = Schemas["JobKind"];
-/** Jobs of a server; the others are of its network. */
-export type ServerJobKind = Exclude<JobKind, "NetworkApply">;
+/** Jobs of the control plane itself, without a region: its worker does them, and no region's agent. */
+export type ControlPlaneJobKind = "DomainApply";
+export type RegionJobKind = Exclude<JobKind, ControlPlaneJobKind>;
+/** Jobs of a server; the region's others are of its network. */
+export type ServerJobKind = Exclude<RegionJobKind, "NetworkApply">;
 export type ServerPayload = PayloadOf<ServerJobKind>;
 export type PayloadOf<Kind extends JobKind> = Extract<JobPayload, { kind: Kind }>;

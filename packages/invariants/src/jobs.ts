@@ -13,6 +13,7 @@ export const jobChecks: readonly Check[] = [
              when 'server' then exists (select 1 from server s where s.id = j.resource_id and s.status <> 'deleted')
              when 'network' then exists (select 1 from network n where n.id = j.resource_id)
              when 'subnet' then exists (select 1 from subnet u where u.id = j.resource_id)
+             when 'public_ip' then exists (select 1 from public_ip p where p.id = j.resource_id)
              else false end`,
   },
   {
@@ -84,15 +85,16 @@ export const jobChecks: readonly Check[] = [
   {
     invariant: "I5",
     check: "an open job is in the queue, held by its claim, and nothing else is",
-    // By the name that the region's mode gives its tasks, as in kule_queue_add.
+    // By the name that the region's mode gives its tasks, as in kule_queue_add; those of the control plane have one name.
     sql: `with entry as materialized (
             select q.key, q.locked_by, t.identifier from graphile_worker._private_jobs q
               join graphile_worker._private_tasks t on t.id = q.task_id
-             where t.identifier like 'region:%' or t.identifier like 'direct:%')
-          select 'not queued: ' || j.id as subject from job j join region r on r.slug = j.region
+             where t.identifier like 'region:%' or t.identifier like 'direct:%' or t.identifier = 'control-plane')
+          select 'not queued: ' || j.id as subject from job j left join region r on r.slug = j.region
            where ${isOpen()} and not exists (
              select 1 from entry where entry.key = j.id
-                and entry.identifier = case r.mode when 'direct' then 'direct:' else 'region:' end || j.region)
+                and entry.identifier = case when j.region is null then 'control-plane'
+                                            when r.mode = 'direct' then 'direct:' || j.region else 'region:' || j.region end)
           union all
           select 'queued though ended: ' || entry.key from entry
            where not exists (select 1 from job j where j.id = entry.key and ${isOpen()})

@@ -106,7 +106,7 @@ export const ownershipChecks: readonly Check[] = ownershipPairs.map(
     sql: `select '${child} ' || c.${column} as subject ${by === undefined ? "" : `, min(c.${key}) as key`}
             from ${child} c left join ${parent} p on p.id = c.${column}${by !== undefined && key === column ? ` and within(p.id)` : ""}
            where c.${column} is not null ${where === undefined ? "" : `and ${where}`} ${by === undefined ? "" : `and within(c.${key})`}
-             and (p.id is null or c.organisation_id <> p.organisation_id ${region ? "or c.region <> p.region" : ""})
+             and (p.id is null or c.organisation_id <> p.organisation_id ${region ? "or c.region is distinct from p.region" : ""})
            group by c.${column}`,
   }),
 );

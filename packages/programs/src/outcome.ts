@@ -1,6 +1,7 @@
 // From what went wrong to how the job ends.
 
 import type { Schemas } from "@kule/contract/schemas";
+import { DnsRefused, DnsUnavailable } from "@kule/dns/dns-provider";
 import { BadEdgeState } from "@kule/edge/check-network";
 import { EdgeCommandFailed, EdgeUnreachable } from "@kule/edge/runner";
 import {
@@ -21,10 +22,10 @@ import {
 import { Bug, Cancelled, Failed, Released, RetryLater, StaleLease } from "./errors.ts";
 
 /** The state differs from when the plan was made, or is not known: observe before doing anything. */
-export function needsNewObservation(error: unknown): error is ProxmoxError | EdgeFailure {
+export function needsNewObservation(error: unknown): error is ProxmoxError | EdgeFailure | DnsFailure {
   // A command that did not end may have done its work, and one that failed did so because the state was
   // different.
-  if (isEdgeTrouble(error)) return true;
+  if (isEdgeTrouble(error) || isDnsTrouble(error)) return true;
   if (!(error instanceof ProxmoxError)) return false;
   if (error.outcome === "unknown") return true;
   return [
@@ -41,12 +42,21 @@ export function needsNewObservation(error: unknown): error is ProxmoxError | Edg
 
 type EdgeFailure = EdgeCommandFailed | EdgeUnreachable;
 
+type DnsFailure = DnsUnavailable | DnsRefused;
+
+/** A call that may have been done, or one for a zone that somebody has deleted since it was read. */
+function isDnsTrouble(error: unknown): error is DnsFailure {
+  return error instanceof DnsUnavailable || (error instanceof DnsRefused && error.status === 404);
+}
+
 function isEdgeTrouble(error: unknown): error is EdgeFailure {
   return error instanceof EdgeCommandFailed || error instanceof EdgeUnreachable;
 }
 
 /** The reason for a new observation, in a step's line. */
-export function newObservationReason(error: ProxmoxError | EdgeFailure): string {
+export function newObservationReason(error: ProxmoxError | EdgeFailure | DnsFailure): string {
+  if (error instanceof DnsRefused) return "the zone is not as expected";
+  if (error instanceof DnsUnavailable) return "the outcome is not known";
   const isUnknown =
     error instanceof ProxmoxError ? error.outcome === "unknown" : error instanceof EdgeUnreachable;
   return isUnknown ? "the outcome is not known" : "the region is not as expected";
@@ -57,13 +67,25 @@ function internalText(error: ProxmoxError): string {
   return [error.message, fix, ...(task?.logTail ?? [])].filter((line) => line).join("\n");
 }
 
-export function retryLater(error: ProxmoxError | EdgeFailure): RetryLater {
+export function retryLater(error: ProxmoxError | EdgeFailure | DnsFailure): RetryLater {
   if (isEdgeTrouble(error)) return edgeRetry(error);
+  if (error instanceof DnsUnavailable || error instanceof DnsRefused) return dnsRetry(error);
   return new RetryLater(
     {
       code: "hypervisor_unavailable",
       message: "The region does not answer as it should; this is tried again.",
       internal: internalText(error),
+    },
+    { cause: error },
+  );
+}
+
+function dnsRetry(error: DnsFailure): RetryLater {
+  return new RetryLater(
+    {
+      code: "dns_unavailable",
+      message: "The DNS provider does not answer as it should; this is tried again.",
+      internal: error.message,
     },
     { cause: error },
   );
@@ -97,6 +119,16 @@ export function classifyFailure(
   )
     return error;
   if (isEdgeTrouble(error)) return edgeRetry(error);
+  if (isDnsTrouble(error)) return dnsRetry(error);
+  if (error instanceof DnsRefused)
+    return new Failed(
+      {
+        code: "dns_refused",
+        message: "The DNS provider does not accept the domain's records. An operator has to look at it.",
+        internal: error.message,
+      },
+      { cause: error },
+    );
   if (error instanceof BadEdgeState)
     return new Failed(
       {

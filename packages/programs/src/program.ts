@@ -6,6 +6,7 @@ import type { JobKind, PayloadOf, Schemas } from "@kule/contract/schemas";
 import type { CrashHook } from "@kule/crash-points/crash-hook";
 import type { EffectContext, Hypervisor } from "@kule/proxmox/hypervisor";
 import type { Runtime } from "@kule/proxmox/runtime";
+import type { JobErrorCode } from "@kule/rules/jobs/region-texts";
 import type { Edge } from "./edge.ts";
 import type { LastObservation } from "./errors.ts";
 import type { RegionSettings } from "./region-settings.ts";
@@ -13,13 +14,15 @@ import type { RegionSettings } from "./region-settings.ts";
 /** A step is plain data: it can be logged, compared in a test, and carried out again. */
 export type Step = { readonly do: string };
 
-/** Everything outside the program: the region, its settings, time. */
-export type World = {
+/** What every program has of the outside. */
+export type AnyWorld = { readonly runtime: Runtime };
+
+/** Everything outside the program of a region's job: the region, its settings, time. */
+export type World = AnyWorld & {
   readonly hypervisor: Hypervisor;
   /** Null in a region whose file has none. */
   readonly edge: Edge | null;
   readonly settings: RegionSettings;
-  readonly runtime: Runtime;
   /** Opens what was sealed to this region's agent; throws when it was sealed to another key. */
   readonly openSecret: (sealed: string, context: string) => string;
 };
@@ -41,17 +44,27 @@ export type Observed = {
   readonly filter?: string;
   /** The payload's generation, once the edge has the network in that state. */
   readonly network_generation?: number;
+  /** What the DNS provider has of the domain; the serial is null when it is gone. */
+  readonly domain?: {
+    readonly generation: number;
+    readonly serial: number | null;
+    readonly ds: string[];
+  };
   /** By the interfaces' positions, of a VM that brought its own. */
   readonly macs?: readonly (string | null)[];
   readonly vmid_unusable?: "taken" | "quarantined";
 };
 
-export type Program<Kind extends JobKind, Seen, S extends Step> = {
+/** What a plan may read of the world: nothing that changes. */
+export type PlanWorld<W extends AnyWorld> = Pick<W, Extract<keyof W, "settings" | "openSecret">>;
+
+/** A program of jobs in a region, unless `W` is the world of another place. */
+export type Program<Kind extends JobKind, Seen, S extends Step, W extends AnyWorld = World> = {
   readonly kind: Kind;
   /** Reads only. Waits, with a limit, for what is still being worked on. */
-  observe(job: Job<PayloadOf<Kind>>, world: World, effect: EffectContext): Promise<Seen>;
+  observe(job: Job<PayloadOf<Kind>>, world: W, effect: EffectContext): Promise<Seen>;
   /** Pure. Throws Failed when what it sees can never become what is wanted. */
-  plan(job: Job<PayloadOf<Kind>>, seen: Seen, world: Pick<World, "settings" | "openSecret">): readonly S[];
+  plan(job: Job<PayloadOf<Kind>>, seen: Seen, world: PlanWorld<W>): readonly S[];
   /**
    * One function for each step, checked by the compiler. Each makes its effect happen, or finds that it has.
    */
@@ -59,7 +72,7 @@ export type Program<Kind extends JobKind, Seen, S extends Step> = {
     readonly [Name in S["do"]]: (
       step: Extract<S, { do: Name }>,
       job: Job<PayloadOf<Kind>>,
-      world: World,
+      world: W,
       effect: EffectContext,
     ) => Promise<void>;
   };
@@ -73,13 +86,15 @@ export type Program<Kind extends JobKind, Seen, S extends Step> = {
    * concurrency.
    */
   readonly idle?: ReadonlySet<S["do"]>;
+  /** The code of a job whose plan is not empty after it was carried out; `not_converged` unless it is given. */
+  readonly notConverged?: JobErrorCode;
   /**
    * Reads the present state once, without waiting, when the run did not succeed; null when that cannot be
    * known.
    */
   lastObservation?(
     job: Job<PayloadOf<Kind>>,
-    world: World,
+    world: W,
     signal?: AbortSignal,
   ): Promise<LastObservation | null>;
 };
@@ -97,7 +112,7 @@ export type StepEvent = {
   readonly irreversible: boolean;
 };
 
-/** The program's caller: the agent, or the worker in direct mode. */
+/** The program's caller: the agent, or the worker in direct mode and for the control plane's own jobs. */
 export type Host = {
   /**
    * Reports to the control plane and renews the lease. Retries while the control plane does not answer and

@@ -1,6 +1,6 @@
-// Every kind of job and the program that does it. A kind without a program does not compile.
+// Every kind of job of a region and the program that does it. A kind without a program does not compile.
 
-import type { JobKind, JobPayload, PayloadOf, ServerJobKind } from "@kule/contract/schemas";
+import type { JobPayload, PayloadOf, RegionJobKind, ServerJobKind } from "@kule/contract/schemas";
 import { RetryLater } from "./errors.ts";
 import { applyFirewall } from "./firewalls/program.ts";
 import { applyNetwork } from "./networks/program.ts";
@@ -19,17 +19,19 @@ import { restoreServer } from "./servers/restore-server/program.ts";
 import { stopServer } from "./servers/stop-server/program.ts";
 import { updateServer } from "./servers/update-server/program.ts";
 
-type Runner<Kind extends JobKind> = (
+type Runner<Kind extends RegionJobKind> = (
   job: Job<PayloadOf<Kind>>,
   world: World,
   host: Host,
 ) => Promise<Observed>;
 
-function runnerOf<Kind extends JobKind, Seen, S extends Step>(program: Program<Kind, Seen, S>): Runner<Kind> {
+function runnerOf<Kind extends RegionJobKind, Seen, S extends Step>(
+  program: Program<Kind, Seen, S>,
+): Runner<Kind> {
   return (job, world, host) => runProgram(program, job, world, host);
 }
 
-const RUNNERS: { readonly [Kind in JobKind]: Runner<Kind> } = {
+const RUNNERS: { readonly [Kind in RegionJobKind]: Runner<Kind> } = {
   ServerCreate: runnerOf(createServer),
   ServerAdopt: runnerOf(adoptServer),
   ServerStop: runnerOf(stopServer),
@@ -47,8 +49,8 @@ const RUNNERS: { readonly [Kind in JobKind]: Runner<Kind> } = {
   NetworkApply: runnerOf(applyNetwork),
 };
 
-/** Every kind of job there is. */
-export const JOB_KINDS = Object.keys(RUNNERS) as readonly JobKind[];
+/** Every kind of job that a region can have. */
+export const JOB_KINDS = Object.keys(RUNNERS) as readonly RegionJobKind[];
 
 /** Those of servers. */
 export const SERVER_JOB_KINDS = JOB_KINDS.filter(
@@ -56,14 +58,14 @@ export const SERVER_JOB_KINDS = JOB_KINDS.filter(
 ) as readonly ServerJobKind[];
 
 /** The kinds that an agent reports it can run: only one with an edge is assigned the edge's jobs. */
-export function kindsFor(hasEdge: boolean): readonly JobKind[] {
+export function kindsFor(hasEdge: boolean): readonly RegionJobKind[] {
   return hasEdge ? JOB_KINDS : SERVER_JOB_KINDS;
 }
 
 /** Runs a claimed job. Throws as `runProgram` does; an unknown kind is released for a newer agent. */
 export async function runJob(job: Job<JobPayload>, world: World, host: Host): Promise<Observed> {
   const { kind } = job.payload;
-  const runner = (RUNNERS as Readonly<Record<string, Runner<JobKind> | undefined>>)[kind];
+  const runner = (RUNNERS as Readonly<Record<string, Runner<RegionJobKind> | undefined>>)[kind];
   if (!runner)
     throw new RetryLater({
       code: "job_kind_unknown",

@@ -7,7 +7,7 @@ import type { EffectContext } from "@kule/proxmox/hypervisor";
 import type { CrashPoint } from "./crash-points.ts";
 import { Bug, Cancelled, Failed, RetryLater, StaleLease } from "./errors.ts";
 import { classifyFailure, needsNewObservation, newObservationReason, retryLater } from "./outcome.ts";
-import type { Host, Job, Observed, Program, Step, StepEvent, World } from "./program.ts";
+import type { AnyWorld, Host, Job, Observed, Program, Step, StepEvent } from "./program.ts";
 
 /** Observations in one run; a healthy create needs three. */
 const MAX_ROUNDS = 10;
@@ -29,19 +29,19 @@ const RETRY_PAUSES_MILLISECONDS = [1_000, 2_000, 5_000, 10_000, 20_000];
  * Safe to call again after a crash at any point. Throws RetryLater, Failed, Bug, StaleLease or Cancelled, and what
  * the crash hook throws, untouched.
  */
-export async function runProgram<Kind extends JobKind, Seen, S extends Step>(
-  program: Program<Kind, Seen, S>,
+export async function runProgram<Kind extends JobKind, Seen, S extends Step, W extends AnyWorld>(
+  program: Program<Kind, Seen, S, W>,
   job: Job<PayloadOf<Kind>>,
-  world: World,
+  world: W,
   host: Host,
 ): Promise<Observed> {
   return new Run(program, job, world, host).run();
 }
 
-class Run<Kind extends JobKind, Seen, S extends Step> {
-  readonly #program: Program<Kind, Seen, S>;
+class Run<Kind extends JobKind, Seen, S extends Step, W extends AnyWorld> {
+  readonly #program: Program<Kind, Seen, S, W>;
   readonly #job: Job<PayloadOf<Kind>>;
-  readonly #world: World;
+  readonly #world: W;
   readonly #host: Host;
   #progress = 0;
   #irreversible = false;
@@ -49,7 +49,7 @@ class Run<Kind extends JobKind, Seen, S extends Step> {
   /** What the crash hook threw. It must reach the caller as it is, through code that handles errors. */
   #crash: { readonly reason: unknown } | null = null;
 
-  constructor(program: Program<Kind, Seen, S>, job: Job<PayloadOf<Kind>>, world: World, host: Host) {
+  constructor(program: Program<Kind, Seen, S, W>, job: Job<PayloadOf<Kind>>, world: W, host: Host) {
     this.#program = program;
     this.#job = job;
     this.#world = world;
@@ -109,7 +109,7 @@ class Run<Kind extends JobKind, Seen, S extends Step> {
       }
     }
     throw new RetryLater({
-      code: "not_converged",
+      code: this.#program.notConverged ?? "not_converged",
       message: "The region keeps changing; this is tried again.",
       internal: `the plan was not empty after ${MAX_ROUNDS} looks`,
     });
@@ -157,7 +157,7 @@ class Run<Kind extends JobKind, Seen, S extends Step> {
     const apply = this.#program.apply[step.do as S["do"]] as (
       step: S,
       job: Job<PayloadOf<Kind>>,
-      world: World,
+      world: W,
       effect: EffectContext,
     ) => Promise<void>;
     await apply(step, this.#job, this.#world, effect);
@@ -259,7 +259,7 @@ class Run<Kind extends JobKind, Seen, S extends Step> {
 
   #notConverged(plan: string): Failed {
     return new Failed({
-      code: "not_converged",
+      code: this.#program.notConverged ?? "not_converged",
       message: "The region accepted the change and does not show it. An operator has to look at it.",
       internal: `after all steps had succeeded, these were still missing: ${plan}`,
     });

@@ -22,6 +22,7 @@ const mayUse: Record<string, readonly string[]> = {
   "@kule/programs": [
     "@kule/contract",
     "@kule/crash-points",
+    "@kule/dns",
     "@kule/edge",
     "@kule/rules",
     "@kule/proxmox",
@@ -41,6 +42,7 @@ const mayUse: Record<string, readonly string[]> = {
     "@kule/agent",
     "@kule/contract",
     "@kule/crash-points",
+    "@kule/dns",
     "@kule/rules",
     "@kule/database",
     "@kule/invariants",

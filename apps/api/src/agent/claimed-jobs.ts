@@ -15,8 +15,8 @@ export class ClaimedJobs {
     this.#most = most;
   }
 
-  /** The job with that id, when it is known and of that region. */
-  find(id: string, region: string): JobIdentity | null {
+  /** The job with that id, when it is known and of that region, or of the control plane itself for null. */
+  find(id: string, region: string | null): JobIdentity | null {
     const job = this.#jobs.get(id);
     return job?.region === region ? job : null;
   }

@@ -14,10 +14,17 @@ export type JobRow = Selectable<DB["job"]>;
 /** Which job it is, and of which resource: never changes. */
 export type JobIdentity = Pick<JobRow, "id" | "organisation_id" | "region" | "resource_type" | "resource_id">;
 
+/** The region of a job that has one, as all jobs of servers and networks do. */
+export function regionOfJob({ id, region }: Pick<JobRow, "id" | "region">): string {
+  if (region === null) throw new Error(`job ${id} is of no region`);
+  return region;
+}
+
 export type NewJob = {
   readonly kind: JobKind;
   readonly organisationId: string;
-  readonly region: string;
+  /** Null for a job of the control plane itself. */
+  readonly region: string | null;
   readonly resourceType: Schemas["ResourceRef"]["type"];
   readonly resourceId: string;
   readonly requestedBy: Schemas["Actor"];

@@ -52,6 +52,12 @@ export const jobTextsEn = {
     route: "Add the route",
     set: "Set",
     unroute: "Remove the route",
+    "create-zone": "Create the zone",
+    "change-records": "Change the records",
+    sign: "Sign the zone",
+    unsign: "Remove the zone's signature",
+    "await-answers": "Wait for the name servers",
+    "delete-zone": "Delete the zone",
     other: "Another step",
   } satisfies Readonly<Record<StepName, string>> as Readonly<Record<StepName, string>>,
 };

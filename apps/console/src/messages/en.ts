@@ -717,6 +717,7 @@ export const en = {
       PublicIpDetach: "Detach public IP",
       FirewallApply: "Apply firewall",
       NetworkApply: "Apply network",
+      DomainApply: "Apply domain",
     } satisfies Record<Schemas["JobKind"], string> as Readonly<Record<string, string>>,
     status: {
       queued: "queued",
@@ -741,6 +742,8 @@ export const en = {
     attempt: (attempt: number, of: number) => `Attempt ${attempt} of ${of}`,
     nextAttempt: "Next attempt",
     waiting: "Waiting for the region to claim the job.",
+    waitingForWorker: "Waiting for the control plane's worker.",
+    controlPlane: "Control plane",
     behind: "Runs after another job of the same resource.",
     progress: "Progress",
     inTheRegionsWords: "In the region's words",

@@ -721,6 +721,7 @@ export const tr = {
       PublicIpDetach: "Genel IP ayırma",
       FirewallApply: "Güvenlik duvarını uygulama",
       NetworkApply: "Ağı uygulama",
+      DomainApply: "Alan adını uygulama",
     } satisfies Record<Schemas["JobKind"], string>,
     status: {
       queued: "sırada",
@@ -745,6 +746,8 @@ export const tr = {
     attempt: (attempt: number, of: number) => `Deneme ${attempt} / ${of}`,
     nextAttempt: "Sonraki deneme",
     waiting: "Bölgenin işi alması bekleniyor.",
+    waitingForWorker: "Yönetim düzleminin işçisi bekleniyor.",
+    controlPlane: "Yönetim düzlemi",
     behind: "Aynı kaynağın başka bir işinden sonra yapılır.",
     progress: "İlerleme",
     inTheRegionsWords: "Bölgenin kendi ifadesi",

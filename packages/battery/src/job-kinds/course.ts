@@ -1,4 +1,4 @@
-import type { JobKind, ServerJobKind } from "@kule/contract/schemas";
+import type { RegionJobKind, ServerJobKind } from "@kule/contract/schemas";
 import { parseMarker } from "@kule/proxmox/marker";
 import type { ObservedVm } from "@kule/testing/world-check/region-invariants";
 import { filteredStartViolations } from "./filtered-start.ts";
@@ -6,11 +6,11 @@ import { SCENARIOS } from "./scenarios.ts";
 import { type JobEndRow, type JobScene, latestJob, newSubject, type Subject } from "./scene.ts";
 
 /** Does what agents have to do until the subject's latest job of the kind is over, and answers how it ended. */
-export type Work = (subject: Subject, kind: JobKind) => Promise<JobEndRow>;
+export type Work = (subject: Subject, kind: RegionJobKind) => Promise<JobEndRow>;
 
 /** A job from where it starts to where it ends. */
 export type Course = {
-  readonly kind: JobKind;
+  readonly kind: RegionJobKind;
   /** Prepares everything that the job needs, with healthy agents. */
   begin(scene: JobScene, work: Work): Promise<Subject>;
   cause(scene: JobScene, subject: Subject): Promise<void>;

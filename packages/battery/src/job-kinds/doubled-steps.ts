@@ -1,4 +1,4 @@
-import type { JobKind, PayloadOf } from "@kule/contract/schemas";
+import type { PayloadOf, RegionJobKind } from "@kule/contract/schemas";
 import { applyFirewall } from "@kule/programs/firewalls/program";
 import { applyNetwork } from "@kule/programs/networks/program";
 import type { Job, Program, Step, World } from "@kule/programs/program";
@@ -21,7 +21,7 @@ import type { Runner } from "./local-agent.ts";
 type Applied = (name: string) => void;
 
 /** Runs a job with each of its steps applied twice in a row, and reports the name of each. */
-const DOUBLED: { readonly [Kind in JobKind]: (applied: Applied) => Runner } = {
+const DOUBLED: { readonly [Kind in RegionJobKind]: (applied: Applied) => Runner } = {
   ServerCreate: (applied) => doubled(createServer, applied),
   ServerAdopt: (applied) => doubled(adoptServer, applied),
   ServerStop: (applied) => doubled(stopServer, applied),
@@ -40,11 +40,11 @@ const DOUBLED: { readonly [Kind in JobKind]: (applied: Applied) => Runner } = {
 };
 
 /** The runner for jobs of a kind. A kind that is not in the table does not compile. */
-export function runnerOfDoubledSteps(kind: JobKind, applied: Applied): Runner {
+export function runnerOfDoubledSteps(kind: RegionJobKind, applied: Applied): Runner {
   return DOUBLED[kind](applied);
 }
 
-function doubled<Kind extends JobKind, Seen, S extends Step>(
+function doubled<Kind extends RegionJobKind, Seen, S extends Step>(
   program: Program<Kind, Seen, S>,
   applied: Applied,
 ): Runner {

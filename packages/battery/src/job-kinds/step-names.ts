@@ -1,4 +1,4 @@
-import type { JobKind } from "@kule/contract/schemas";
+import type { RegionJobKind } from "@kule/contract/schemas";
 import { applyFirewall } from "@kule/programs/firewalls/program";
 import { applyNetwork } from "@kule/programs/networks/program";
 import { attachPublicIp, detachPublicIp } from "@kule/programs/public-ips/program";
@@ -15,7 +15,7 @@ import { stopServer } from "@kule/programs/servers/stop-server/program";
 import { updateServer } from "@kule/programs/servers/update-server/program";
 
 /** The steps that a kind's program can have at all. */
-export const STEP_NAMES: { readonly [Kind in JobKind]: readonly string[] } = {
+export const STEP_NAMES: { readonly [Kind in RegionJobKind]: readonly string[] } = {
   ServerCreate: Object.keys(createServer.apply),
   ServerAdopt: Object.keys(adoptServer.apply),
   ServerStop: Object.keys(stopServer.apply),

@@ -44,10 +44,10 @@ export const row: Row = {
       patches: [
         {
           file: jobQueue,
-          find: `     order by j.priority, j.run_at, j.id
-     for update skip locked limit 1;`,
-          replace: `     order by j.priority, j.run_at, j.id
-     limit 1;`,
+          find: `       order by j.region, j.priority, j.run_at, j.id
+       for update skip locked limit 1;`,
+          replace: `       order by j.region, j.priority, j.run_at, j.id
+       limit 1;`,
         },
       ],
       expects: /two holders/,
@@ -58,10 +58,10 @@ export const row: Row = {
       patches: [
         {
           file: jobQueue,
-          find: `where region = p_region and status = 'running' and lease_until < clock_timestamp()
-       and kind`,
-          replace: `where region = p_region and status = 'running'
-       and kind`,
+          find: `where \${isOfRegion} and status = 'running' and lease_until < clock_timestamp()
+         and kind`,
+          replace: `where \${isOfRegion} and status = 'running'
+         and kind`,
         },
       ],
       expects: /two holders/,
@@ -73,7 +73,7 @@ export const row: Row = {
         {
           file: jobQueue,
           find: `
-       and not exists (select 1 from job r where r.resource_id = j.resource_id and r.status = 'running')`,
+         and not exists (select 1 from job r where r.resource_id = j.resource_id and r.status = 'running')`,
           replace: "",
         },
       ],

@@ -44,9 +44,9 @@ export const row: Row = {
       removes: "the region in the search for the job that an agent reports",
       patches: [
         {
-          file: "apps/api/src/agent/routes.ts",
+          file: "apps/api/src/agent/find-job.ts",
           find: `
-    .where("region", "=", regionOf(request))`,
+    .where("region", region === null ? "is" : "=", region)`,
           replace: "",
         },
       ],

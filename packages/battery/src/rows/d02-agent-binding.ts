@@ -25,9 +25,9 @@ export const row: Row = {
       removes: "the region in the search for an agent's job",
       patches: [
         {
-          file: "apps/api/src/agent/routes.ts",
-          find: '.where("region", "=", regionOf(request))',
-          replace: '.where("region", "is not", regionOf(request) === "" ? null : null)',
+          file: "apps/api/src/agent/find-job.ts",
+          find: '.where("region", region === null ? "is" : "=", region)',
+          replace: '.where("region", "is not", region === "" ? null : null)',
         },
       ],
       expects: /of another region .* is answered|changed what region r2 holds/,

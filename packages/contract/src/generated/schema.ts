@@ -5757,7 +5757,7 @@ export interface components {
          */
         JobStatus: "queued" | "running" | "succeeded" | "failed" | "cancelled";
         /** @enum {string} */
-        JobKind: "ServerCreate" | "ServerAdopt" | "ServerStop" | "ServerRestore" | "ServerDestroy" | "ServerPower" | "ServerResize" | "ServerRebuild" | "ServerPasswordReset" | "ServerUpdate" | "ServerReconcile" | "PublicIpAttach" | "PublicIpDetach" | "FirewallApply" | "NetworkApply";
+        JobKind: "ServerCreate" | "ServerAdopt" | "ServerStop" | "ServerRestore" | "ServerDestroy" | "ServerPower" | "ServerResize" | "ServerRebuild" | "ServerPasswordReset" | "ServerUpdate" | "ServerReconcile" | "PublicIpAttach" | "PublicIpDetach" | "FirewallApply" | "NetworkApply" | "DomainApply";
         /** @enum {string} */
         JobPhase: "observe" | "plan" | "apply" | "verify";
         JobStep: {
@@ -5795,7 +5795,7 @@ export interface components {
         };
         ResourceRef: {
             /** @enum {string} */
-            type: "server" | "network" | "subnet" | "domain" | "public_ip";
+            type: "server" | "network" | "subnet" | "public_ip" | "domain";
             id: string;
             /** @description Its present name. Null when it is deleted */
             name: string | null;
@@ -5812,7 +5812,8 @@ export interface components {
             status: components["schemas"]["JobStatus"];
             /** @description Nothing more will happen */
             done: boolean;
-            region: string;
+            /** @description null for a job of the control plane itself */
+            region: string | null;
             resource: components["schemas"]["ResourceRef"];
             phase: components["schemas"]["JobPhase"] | null;
             progress: number;
@@ -5846,7 +5847,8 @@ export interface components {
             action: string | null;
             status: components["schemas"]["JobStatus"];
             progress: number;
-            region: string;
+            /** @description null for a job of the control plane itself */
+            region: string | null;
             organisation: {
                 id: string;
                 name: string;
@@ -5879,7 +5881,8 @@ export interface components {
             /** @example reboot */
             action: string | null;
             status: components["schemas"]["JobStatus"];
-            region: string;
+            /** @description null for a job of the control plane itself */
+            region: string | null;
             organisation: {
                 id: string;
                 name: string;
@@ -6157,7 +6160,7 @@ export interface components {
             };
         };
         /** @description Everything the job needs, chosen by the control plane; rendered from current intent when it is claimed. An agent ignores fields it does not know; what an older agent must not ignore comes as a new kind */
-        JobPayload: components["schemas"]["ServerCreatePayload"] | components["schemas"]["ServerAdoptPayload"] | components["schemas"]["ServerStopPayload"] | components["schemas"]["ServerRestorePayload"] | components["schemas"]["ServerDestroyPayload"] | components["schemas"]["ServerPowerPayload"] | components["schemas"]["ServerResizePayload"] | components["schemas"]["ServerRebuildPayload"] | components["schemas"]["ServerPasswordResetPayload"] | components["schemas"]["ServerUpdatePayload"] | components["schemas"]["ServerReconcilePayload"] | components["schemas"]["PublicIpAttachPayload"] | components["schemas"]["PublicIpDetachPayload"] | components["schemas"]["FirewallApplyPayload"] | components["schemas"]["NetworkApplyPayload"];
+        JobPayload: components["schemas"]["ServerCreatePayload"] | components["schemas"]["ServerAdoptPayload"] | components["schemas"]["ServerStopPayload"] | components["schemas"]["ServerRestorePayload"] | components["schemas"]["ServerDestroyPayload"] | components["schemas"]["ServerPowerPayload"] | components["schemas"]["ServerResizePayload"] | components["schemas"]["ServerRebuildPayload"] | components["schemas"]["ServerPasswordResetPayload"] | components["schemas"]["ServerUpdatePayload"] | components["schemas"]["ServerReconcilePayload"] | components["schemas"]["PublicIpAttachPayload"] | components["schemas"]["PublicIpDetachPayload"] | components["schemas"]["FirewallApplyPayload"] | components["schemas"]["NetworkApplyPayload"] | components["schemas"]["DomainApplyPayload"];
         PayloadServer: {
             id: string;
             organisation_id: string;
@@ -6507,6 +6510,43 @@ export interface components {
         } & {
             [key: string]: unknown;
         };
+        /** @description All of one zone as the DNS provider is to have it; what the provider has beyond this is removed. A job of the control plane itself */
+        DomainApplyPayload: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "DomainApply";
+            /** @description Of the intent that this is */
+            generation: number;
+            /** @enum {string} */
+            state: "present" | "gone";
+            zone: {
+                /** @description Lower case, in ASCII, without the final dot */
+                name: string;
+                /** @description Absolute names: the NS of the apex */
+                name_servers: string[];
+                /** @description Of the NS of the apex, in seconds */
+                name_server_ttl: number;
+                /** @description Whether the zone is signed */
+                dnssec: boolean;
+                record_sets: ({
+                    /** @description Relative to the zone; `@` is the apex */
+                    name: string;
+                    type: string;
+                    /** @description In seconds */
+                    ttl: number;
+                    /** @description A set without values is not wanted */
+                    values: string[];
+                } & {
+                    [key: string]: unknown;
+                })[];
+            } & {
+                [key: string]: unknown;
+            };
+        } & {
+            [key: string]: unknown;
+        };
         ServerUpdatePayload: {
             /**
              * @description discriminator enum property added by openapi-typescript
@@ -6610,6 +6650,17 @@ export interface components {
                 filter?: string;
                 /** @description The payload's generation, once the edge has that of the network or a newer one */
                 network_generation?: number;
+                /** @description Of a DomainApply: what the DNS provider and the name servers have now */
+                domain?: {
+                    /** @description The payload's */
+                    generation: number;
+                    /** @description Of the zone; null when it is gone */
+                    serial: number | null;
+                    /** @description DS records for the parent zone; none when the zone is not signed */
+                    ds: string[];
+                } & {
+                    [key: string]: unknown;
+                };
                 /**
                  * @description The VMID is used by another VM or cannot be freed; allocate another
                  * @enum {string}

@@ -383,7 +383,7 @@ export interface Job {
   phase: string | null;
   priority: Generated<number>;
   progress: Generated<number>;
-  region: string;
+  region: string | null;
   request_id: string;
   requested_by: Json;
   resource_id: string;

@@ -41,6 +41,7 @@ export function decideCancel(job: {
   if (job.kind === "ServerUpdate") return no("Rename the server again instead");
   if (job.kind === "NetworkApply") return no("Change the network again instead");
   if (job.kind === "FirewallApply") return no("Change the firewall again instead");
+  if (job.kind === "DomainApply") return no("Change the domain again instead");
   if (job.kind !== "ServerCreate" && job.kind !== "ServerAdopt") return no("A destroy cannot be undone");
   if (job.status === "running" && job.irreversible) return no("The job has done what cannot be undone");
   return yes;

@@ -9,6 +9,10 @@ export const jobErrorTexts = {
   bad_filter: "The server's firewall rules cannot be applied. An operator has to look at it.",
   bad_network: "The network's state cannot be applied. An operator has to look at it.",
   cancelled: "The job was cancelled.",
+  dns_not_converged: "The DNS provider does not show the change. An operator has to look at it.",
+  dns_refused: "The DNS provider does not accept the domain's records. An operator has to look at it.",
+  dns_unanswered: "The name servers do not answer with the domain's new state yet.",
+  dns_unavailable: "The DNS provider does not answer as it should.",
   edge_missing: "The region has no edge that could carry the network out.",
   edge_refused: "The region's router does not answer as it should.",
   edge_unreachable: "The region's router does not answer.",
@@ -51,6 +55,7 @@ export const jobErrorTexts = {
   vmid_taken: "The region has given this server's place to another server.",
   volumes_left:
     "The server is deleted, but the region could not free all of its disks. An operator has to look at it.",
+  worker_lost: "The control plane's worker did not report in time.",
 } as const satisfies Readonly<Record<string, string>>;
 
 export type JobErrorCode = keyof typeof jobErrorTexts;
@@ -72,12 +77,16 @@ export const stepNames = [
   "verify",
   "add-link",
   "apply-state",
+  "await-answers",
   "bring-up",
   "change-links",
+  "change-records",
   "clear-guest",
   "clone",
   "close-links",
   "configure",
+  "create-zone",
+  "delete-zone",
   "describe",
   "destroy",
   "firewall",
@@ -107,12 +116,14 @@ export const stepNames = [
   "set",
   "set-password",
   "shut-down",
+  "sign",
   "start",
   "tell-guest",
   "turn-off",
   "unmark",
   "unprotect",
   "unroute",
+  "unsign",
   "write",
   "write-drive",
 ] as const;
@@ -130,7 +141,7 @@ export function knownStep(name: string): StepName {
 const ownMessages = [
   /^interrupted$/,
   /^for \d{1,6} s$/,
-  /^looking again: (the outcome is not known|the region is not as expected)$/,
+  /^looking again: (the outcome is not known|the region is not as expected|the zone is not as expected)$/,
 ];
 
 /**

@@ -12,7 +12,7 @@ type StuckRow = {
   readonly kind: Schemas["JobKind"];
   readonly action: string | null;
   readonly status: Schemas["JobStatus"];
-  readonly region: string;
+  readonly region: string | null;
   readonly organisation_id: string;
   readonly organisation_name: string;
   readonly resource_type: Schemas["ResourceRef"]["type"];

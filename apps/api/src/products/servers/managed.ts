@@ -4,7 +4,7 @@ import type { ServerOwner } from "@kule/rules/servers/owner";
 import type { Tx } from "../../platform/database.ts";
 import { Invalid } from "../../platform/errors.ts";
 import { newId } from "../../platform/ids.ts";
-import type { JobRow } from "../../platform/jobs.ts";
+import { type JobRow, regionOfJob } from "../../platform/jobs.ts";
 import type { Settings } from "../../platform/settings.ts";
 import { sendAhead } from "../../platform/transaction.ts";
 import type { Change } from "./answers.ts";
@@ -58,7 +58,7 @@ export async function resizeManagedServer(
 ): Promise<JobRow> {
   await requireOwn(by, tx, id);
   const job = written(await changeSize(changeBy(by), tx, id, body));
-  note(by, tx, "server.resize", { id, region: job.region, job, more: body });
+  note(by, tx, "server.resize", { id, region: regionOfJob(job), job, more: body });
   return job;
 }
 
@@ -74,7 +74,7 @@ export async function deleteManagedServer(
 ): Promise<JobRow> {
   await requireOwn(by, tx, id);
   const job = written(await removeServer(changeBy(by), tx, id, purge));
-  note(by, tx, "server.delete", { id, region: job.region, job, more: { purge } });
+  note(by, tx, "server.delete", { id, region: regionOfJob(job), job, more: { purge } });
   return job;
 }
 

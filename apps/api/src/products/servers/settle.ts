@@ -11,7 +11,7 @@ import {
 import { sql } from "kysely";
 import type { Tx } from "../../platform/database.ts";
 import type { JobEnd, JobHandler } from "../../platform/job-handler.ts";
-import type { JobRow } from "../../platform/jobs.ts";
+import { type JobRow, regionOfJob } from "../../platform/jobs.ts";
 import type { Settings } from "../../platform/settings.ts";
 import { sendAhead } from "../../platform/transaction.ts";
 import { isBrokenByRebuild } from "../jobs/index.ts";
@@ -70,7 +70,8 @@ async function settleServerJob(
   settings: Settings,
   hooks: readonly ServerHooks[],
 ): Promise<void> {
-  const { organisation_id, resource_id, region } = job;
+  const { organisation_id, resource_id } = job;
+  const region = regionOfJob(job);
   // All that is read, at once: by their locks it stays as it is.
   const [server, usage, hasSuccessor, ...settles] = await Promise.all([
     lockServer(tx, organisation_id, resource_id),

@@ -124,7 +124,7 @@ function JobFacts({ view, job }: Pick<Props, "view" | "job">) {
         </div>
         <div>
           <dt>{messages.common.region}</dt>
-          <dd>{job.region}</dd>
+          <dd>{job.region ?? messages.jobs.controlPlane}</dd>
         </div>
         <div>
           <dt>{messages.jobs.requestedBy}</dt>

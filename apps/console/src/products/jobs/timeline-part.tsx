@@ -71,8 +71,10 @@ function JobLine({ view, job }: { readonly view: View; readonly job: Job }) {
         <When view={view} time={job.next_attempt_at} />
       </>
     );
-  if (job.status === "queued")
-    return <>{job.queued_behind === null ? messages.jobs.waiting : messages.jobs.behind}</>;
+  if (job.status === "queued") {
+    const waiting = job.region === null ? messages.jobs.waitingForWorker : messages.jobs.waiting;
+    return <>{job.queued_behind === null ? waiting : messages.jobs.behind}</>;
+  }
   const took =
     job.started_at === null || job.finished_at === null
       ? null

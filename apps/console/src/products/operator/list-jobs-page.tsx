@@ -99,7 +99,7 @@ function OperatorJobRow({ view, job }: { readonly view: View; readonly job: Sche
         <div>
           {organisation.name}
           <div class="hint">
-            {job.region}
+            {job.region ?? messages.jobs.controlPlane}
             {job.agent_name === null ? null : ` · ${job.agent_name}`}
           </div>
         </div>

@@ -97,7 +97,7 @@ function StuckRow({ view, job }: { readonly view: View; readonly job: Schemas["S
         <div>
           {organisation.name}
           <div class="hint">
-            {job.region}
+            {job.region ?? messages.jobs.controlPlane}
             {job.agent_name === null ? null : ` · ${job.agent_name}`}
           </div>
         </div>

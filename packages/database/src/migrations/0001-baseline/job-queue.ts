@@ -1,9 +1,50 @@
 /**
+ * Chooses the job of a claim into v_id, or returns from the claim. "= null" is never true, and a condition that is right for
+ * both would have no index, so the statements are there twice.
+ *
+ * The region leads in the order of the queue although it is one: from "region is null" the planner does not conclude that,
+ * and it would sort all that wait.
+ */
+const chooseJob = (isOfRegion: "region = p_region" | "region is null"): string => `
+    select id, lease_until > clock_timestamp(), attempt < max_attempts into v_id, v_is_leased, v_may_go_on from job
+     where ${isOfRegion} and claim_id = p_claim_id and status = 'running'
+     for update;
+    if found and v_is_leased then
+      return query select * from job where id = v_id;
+      return;
+    end if;
+    -- The holder's lease has expired while its claim was still unanswered: the same claim gets the same job again, and no
+    -- other one.
+    if found and not v_may_go_on then
+      return;
+    end if;
+
+    if not found then
+      select id into v_id from job
+       where ${isOfRegion} and status = 'running' and lease_until < clock_timestamp()
+         and kind = any (p_capabilities) and attempt < max_attempts
+       order by lease_until
+       for update skip locked limit 1;
+    end if;
+    if not found then
+      select j.id into v_id from job j
+       where j.${isOfRegion} and j.status = 'queued' and j.run_at <= clock_timestamp()
+         and j.kind = any (p_capabilities)
+         and not exists (select 1 from job r where r.resource_id = j.resource_id and r.status = 'running')
+       order by j.region, j.priority, j.run_at, j.id
+       for update skip locked limit 1;
+      if not found then
+        return;
+      end if;
+    end if;`;
+
+/**
  * The fenced lease on graphile-worker's queue. The API's role has no right on graphile-worker's tables: it reaches
  * them only by these functions and those of worker.ts, which run with the owner's rights and a pinned search path.
  */
 export const jobQueue = `
--- The queue entry of a job; an entry that is there gets the job's time. Those of direct regions have a task name of their own.
+-- The queue entry of a job; an entry that is there gets the job's time. Those of direct regions have a task name of their own,
+-- and those of the control plane, which have no region.
 -- Not by graphile's add_job: it plans its statements anew at each call, and its NOTIFY, which wakes nobody here since
 -- no runner of graphile's has these tasks, would make the transactions of all creates commit one after the other.
 create function kule_queue_add(p_job_id text) returns void
@@ -14,8 +55,12 @@ declare
   v_task_id integer;
 begin
   select * into strict v_job from job where id = p_job_id and status = 'queued';
-  select case mode when 'direct' then 'direct:' else 'region:' end || slug into strict v_task
-    from region where slug = v_job.region;
+  if v_job.region is null then
+    v_task := 'control-plane';
+  else
+    select case mode when 'direct' then 'direct:' else 'region:' end || slug into strict v_task
+      from region where slug = v_job.region;
+  end if;
   select id into v_task_id from graphile_worker._private_tasks where identifier = v_task;
   if not found then
     insert into graphile_worker._private_tasks (identifier) values (v_task)
@@ -58,7 +103,8 @@ language sql security definer set search_path = public, pg_temp as $$
 $$;
 
 /*
- * The next job for an agent, or nothing. Time is Postgres' clock only.
+ * The next job for an agent of the region, or nothing. Without a region the next one of the control plane itself, for a worker.
+ * Time is Postgres' clock only.
  *   1. the same claim again: its reply was lost, so the same job goes out, under a new epoch if the lease is over;
  *   2. a job whose holder let the lease pass;
  *   3. the first queued job whose resource has no running one.
@@ -84,36 +130,10 @@ begin
     return;
   end if;
 
-  select id, lease_until > clock_timestamp(), attempt < max_attempts into v_id, v_is_leased, v_may_go_on from job
-   where region = p_region and claim_id = p_claim_id and status = 'running'
-   for update;
-  if found and v_is_leased then
-    return query select * from job where id = v_id;
-    return;
-  end if;
-  -- The holder's lease has expired while its claim was still unanswered: the same claim gets the same job again, and no
-  -- other one.
-  if found and not v_may_go_on then
-    return;
-  end if;
-
-  if not found then
-    select id into v_id from job
-     where region = p_region and status = 'running' and lease_until < clock_timestamp()
-       and kind = any (p_capabilities) and attempt < max_attempts
-     order by lease_until
-     for update skip locked limit 1;
-  end if;
-  if not found then
-    select j.id into v_id from job j
-     where j.region = p_region and j.status = 'queued' and j.run_at <= clock_timestamp()
-       and j.kind = any (p_capabilities)
-       and not exists (select 1 from job r where r.resource_id = j.resource_id and r.status = 'running')
-     order by j.priority, j.run_at, j.id
-     for update skip locked limit 1;
-    if not found then
-      return;
-    end if;
+  if p_region is not null then
+    ${chooseJob("region = p_region")}
+  else
+    ${chooseJob("region is null")}
   end if;
 
   update job

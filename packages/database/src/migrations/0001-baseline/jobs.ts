@@ -5,9 +5,10 @@ export const jobs = `
 create table job (
   id text primary key,
   organisation_id text not null references organisation (id),
-  region text not null references region (slug),
+  -- Null for a job of the control plane itself, which the worker does.
+  region text references region (slug),
   kind text not null,
-  resource_type text not null check (resource_type in ('server', 'network', 'subnet')),
+  resource_type text not null check (resource_type in ('server', 'network', 'subnet', 'public_ip', 'domain')),
   resource_id text not null,
   status text not null default 'queued' check (status in ('queued', 'running', 'succeeded', 'failed', 'cancelled')),
   phase text check (phase in ('observe', 'plan', 'apply', 'verify')),
@@ -51,7 +52,7 @@ create unique index job_one_queued on job (resource_id) where status = 'queued';
 create index job_claim_queued on job (region, priority, run_at, id) where status = 'queued';
 -- Also finds the running jobs of a region, of which those with an expired lease are chosen: an index of the lease would
 -- have to change with every report.
-create unique index job_claim_id on job (region, claim_id) where status = 'running';
+create unique index job_claim_id on job (region, claim_id) nulls not distinct where status = 'running';
 create index job_list on job (organisation_id, created_at desc, id desc);
 create index job_list_of on job (organisation_id, region, kind, created_at desc, id desc);
 create index job_list_ended_badly on job (organisation_id, status, created_at desc, id desc)
@@ -84,9 +85,9 @@ begin
     raise notice using errcode = 'KN001', message = new.id;
   end if;
   -- Announces possible work to the waiting claims of the region: a new job, or the end of a job that
-  -- another one waited for.
+  -- another one waited for. The control plane's own jobs are announced under the empty name, which no region has.
   if new.status = 'queued' or (tg_op = 'UPDATE' and old.status = 'running' and new.status <> 'running') then
-    raise notice using errcode = 'KN002', message = new.region;
+    raise notice using errcode = 'KN002', message = coalesce(new.region, '');
   end if;
   return null;
 end $$;
