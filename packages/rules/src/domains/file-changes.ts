@@ -20,6 +20,8 @@ export function fileChanges(
   const wanted = new Set(file.map(recordSetKey));
   const deletes = present
     .filter((recordSet) => !wanted.has(recordSetKey(recordSet)))
-    .map(({ name, type }): ZoneChange => ({ op: "delete", name, type, ttl: null, values: [], ifMatch: null }));
+    .map(
+      ({ name, type }): ZoneChange => ({ op: "delete", name, type, ttl: null, values: [], ifMatch: null }),
+    );
   return [...deletes, ...upserts];
 }

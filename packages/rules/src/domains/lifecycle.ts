@@ -72,10 +72,7 @@ export function decideDomainAction(
   }
 }
 
-function removalRefusal(
-  action: "delete" | "purge",
-  domain: DomainState,
-): Refusal<DomainActionCode> | null {
+function removalRefusal(action: "delete" | "purge", domain: DomainState): Refusal<DomainActionCode> | null {
   if (domain.isProtected)
     return resourceProtected("domain_not_protected", `${domain.name} is protected against deletion`, {
       resource: domain.id,

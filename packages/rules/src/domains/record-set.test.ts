@@ -74,6 +74,14 @@ describe("a record set of a request", () => {
     expect(reading.ok ? [] : reading.problems).toHaveLength(100);
   });
 
+  test("that says that there is no mail server names none", () => {
+    const reading = readRecordSet(
+      { name: "@", type: "MX", ttl: null, values: ["0 .", "10 mail.example.net."] },
+      exampleZone,
+    );
+    expect(reading).toMatchObject({ ok: false, problems: [{ field: "values", rule: "null_mx_not_alone" }] });
+  });
+
   test("that is canonical is read as it is", () => {
     fc.assert(
       fc.property(anyRecordSet, (recordSet) => {

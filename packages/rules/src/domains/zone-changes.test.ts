@@ -167,7 +167,12 @@ describe("etags", () => {
       changed: [{ before: www }],
       created: [{ name: "new" }],
     });
-    expect(refusal([{ ...exists, name: "gone" }, { ...isNew, name: "www" }])).toEqual({
+    expect(
+      refusal([
+        { ...exists, name: "gone" },
+        { ...isNew, name: "www" },
+      ]),
+    ).toEqual({
       reason: "stale",
       problems: ["0 if_match: etag_differs", "1 if_none_match: exists_already"],
     });

@@ -23,7 +23,16 @@ export async function changeRecordValues(
     request,
     tx,
     found,
-    () => used.map(({ op, values, ttl: seconds }): WantedChange => ({ op, ...path, ttl: seconds, values, ifMatch: null })),
+    () =>
+      used.map(
+        ({ op, values, ttl: seconds }): WantedChange => ({
+          op,
+          ...path,
+          ttl: seconds,
+          values,
+          ifMatch: null,
+        }),
+      ),
     {
       pointerOf: ({ index, field }) =>
         field === "name" || field === "type"

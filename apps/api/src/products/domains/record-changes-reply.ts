@@ -10,7 +10,11 @@ import type { WrittenChanges } from "./write-changes.ts";
 const mostToldChanges = 1_000;
 
 /** The answer to changes of record sets: the difference, and the job that brings it to the name servers. */
-export async function recordChangesReply(request: ApiRequest, tx: Tx, written: WrittenChanges): Promise<Reply> {
+export async function recordChangesReply(
+  request: ApiRequest,
+  tx: Tx,
+  written: WrittenChanges,
+): Promise<Reply> {
   const { domain, job } = written;
   const created = written.created.slice(0, mostToldChanges);
   const changed = written.changed.slice(0, mostToldChanges);

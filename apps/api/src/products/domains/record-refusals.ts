@@ -15,9 +15,13 @@ export function domainFull({ id, record_limit: limit }: DomainRow, count: number
 export function refuseWhileDeleting({ id, status }: DomainRow): void {
   if (status !== "pending_deletion" && status !== "deleting") return;
   throw new Conflict(
-    resourceDeleting("domain_not_deleting", "the domain is being deleted; its record sets cannot be changed", {
-      resource: id,
-      fix: status === "pending_deletion" ? `POST /domains/${id}/cancel-deletion` : null,
-    }),
+    resourceDeleting(
+      "domain_not_deleting",
+      "the domain is being deleted; its record sets cannot be changed",
+      {
+        resource: id,
+        fix: status === "pending_deletion" ? `POST /domains/${id}/cancel-deletion` : null,
+      },
+    ),
   );
 }

@@ -43,9 +43,20 @@ describe("a record set", () => {
     const path = `/domains/${domain.id}/records/www/A`;
     await world.owner.put(path, { values: ["192.0.2.2", "192.0.2.1"], comment: "web" });
     const same = await world.owner.put(path, { values: ["192.0.2.1", "192.0.2.2"] });
-    expect([same.status, same.body.record_set.etag, same.body.record_set.comment]).toEqual([200, '"r1"', "web"]);
-    const commented = await world.owner.put(path, { values: ["192.0.2.1", "192.0.2.2"], managed_by: "terraform" });
-    expect(commented.body.record_set).toMatchObject({ etag: '"r2"', managed_by: "terraform", comment: "web" });
+    expect([same.status, same.body.record_set.etag, same.body.record_set.comment]).toEqual([
+      200,
+      '"r1"',
+      "web",
+    ]);
+    const commented = await world.owner.put(path, {
+      values: ["192.0.2.1", "192.0.2.2"],
+      managed_by: "terraform",
+    });
+    expect(commented.body.record_set).toMatchObject({
+      etag: '"r2"',
+      managed_by: "terraform",
+      comment: "web",
+    });
     const other = await world.owner.put(path, { values: ["192.0.2.3"], ttl: 60 });
     expect(other.body.record_set).toMatchObject({ etag: '"r3"', ttl: 60, values: ["192.0.2.3"] });
   });
@@ -69,10 +80,14 @@ describe("a record set", () => {
 
   test("that cannot be is refused with the place, the rule and what to do", async () => {
     const domain = await world.domain();
-    const at = (name: string, type: string) => `/domains/${domain.id}/records/${encodeURIComponent(name)}/${type}`;
+    const at = (name: string, type: string) =>
+      `/domains/${domain.id}/records/${encodeURIComponent(name)}/${type}`;
     const wrong = async (path: string, body: object) => {
       const { status, body: answer } = await world.owner.put(path, body);
-      return [status, answer.errors?.map(({ pointer, code }: { pointer: string; code: string }) => `${pointer} ${code}`)];
+      return [
+        status,
+        answer.errors?.map(({ pointer, code }: { pointer: string; code: string }) => `${pointer} ${code}`),
+      ];
     };
     expect(await wrong(at("@", "CNAME"), { values: ["a.example.net"] })).toEqual([
       422,
@@ -82,7 +97,10 @@ describe("a record set", () => {
       422,
       ["/values/1 invalid_format", "/values/2 invalid_format"],
     ]);
-    expect(await wrong(at("x", "A"), { ttl: 59, values: ["192.0.2.1"] })).toEqual([422, ["/ttl out_of_range"]]);
+    expect(await wrong(at("x", "A"), { ttl: 59, values: ["192.0.2.1"] })).toEqual([
+      422,
+      ["/ttl out_of_range"],
+    ]);
     expect(await wrong(at("www.other.example.", "A"), { values: ["192.0.2.1"] })).toEqual([
       422,
       ["record_name out_of_range"],
@@ -102,10 +120,14 @@ describe("a record set", () => {
   test("of TXT keeps every byte, and a long one is divided", async () => {
     const domain = await world.domain();
     const long = "x".repeat(600);
-    const hostile = `"; DROP TABLE domain; -- \\ \u0000 \u202e ü`;
+    const hostile = `say "; DROP TABLE domain; -- \\ \u202e ü`;
     const put = await world.owner.put(`/domains/${domain.id}/records/long/TXT`, { values: [long] });
-    expect(put.body.record_set.values).toEqual([`"${"x".repeat(255)}" "${"x".repeat(255)}" "${"x".repeat(90)}"`]);
-    const told = await world.owner.put(`/domains/${domain.id}/records/odd/TXT`, { values: [hostile.replace("\u0000", "")] });
+    expect(put.body.record_set.values).toEqual([
+      `"${"x".repeat(255)}" "${"x".repeat(255)}" "${"x".repeat(90)}"`,
+    ]);
+    const told = await world.owner.put(`/domains/${domain.id}/records/odd/TXT`, {
+      values: [hostile],
+    });
     expect(told.status).toBe(201);
     const read = await world.owner.get(`/domains/${domain.id}/records/odd/TXT`);
     expect(read.body.values).toEqual(told.body.record_set.values);
@@ -118,10 +140,14 @@ describe("values of a record set", () => {
     const domain = await world.domain();
     const path = `/domains/${domain.id}/records/_acme-challenge/TXT`;
     const tokens = Array.from({ length: 8 }, (_, index) => `token-${index}`);
-    const added = await Promise.all(tokens.map((token) => world.owner.post(`${path}/values`, { add: [token] })));
+    const added = await Promise.all(
+      tokens.map((token) => world.owner.post(`${path}/values`, { add: [token] })),
+    );
     expect(added.map(({ status }) => status)).toEqual(tokens.map(() => 200));
     expect((await world.owner.get(path)).body.values.toSorted()).toEqual(tokens.map((token) => `"${token}"`));
-    await Promise.all(tokens.slice(1).map((token) => world.owner.post(`${path}/values`, { remove: [token] })));
+    await Promise.all(
+      tokens.slice(1).map((token) => world.owner.post(`${path}/values`, { remove: [token] })),
+    );
     expect((await world.owner.get(path)).body.values).toEqual(['"token-0"']);
     const nothing = await world.owner.post(`${path}/values`, { remove: ["token-7"] });
     expect(nothing.body).toMatchObject({ created: [], changed: [], deleted: [] });
@@ -134,7 +160,10 @@ describe("values of a record set", () => {
     const domain = await world.domain();
     const path = `/domains/${domain.id}/records/www/A/values`;
     const wrong = await world.owner.post(path, { add: ["192.0.2.1", "no"], remove: ["neither"] });
-    expect(wrong.body.errors.map(({ pointer }: { pointer: string }) => pointer)).toEqual(["/remove/0", "/add/1"]);
+    expect(wrong.body.errors.map(({ pointer }: { pointer: string }) => pointer)).toEqual([
+      "/remove/0",
+      "/add/1",
+    ]);
   });
 });
 
@@ -149,7 +178,12 @@ describe("a list of changes", () => {
     ];
     const wrong = await world.owner.post(`/domains/${domain.id}/changes`, { changes });
     expect([wrong.status, wrong.body.errors[0].pointer]).toEqual([422, "/changes/1/values/0"]);
-    const right = changes.with(1, { op: "upsert", name: "old", type: "CNAME", values: [`www.${domain.name}`] });
+    const right = changes.with(1, {
+      op: "upsert",
+      name: "old",
+      type: "CNAME",
+      values: [`www.${domain.name}`],
+    });
     const tried = await world.owner.post(`/domains/${domain.id}/changes?dry_run=true`, { changes: right });
     expect(tried.body).toMatchObject({
       dry_run: true,
@@ -216,7 +250,10 @@ describe("a zone file", () => {
     const exported = await world.owner.get(path);
     expect(exported.headers.get("content-type")).toBe("text/plain; charset=utf-8");
     const again = await world.owner.post(path, { zone_file: exported.body, mode: "replace" });
-    expect([again.status, again.body]).toMatchObject([200, { created: [], changed: [], deleted: [], job: null }]);
+    expect([again.status, again.body]).toMatchObject([
+      200,
+      { created: [], changed: [], deleted: [], job: null },
+    ]);
   });
 
   test("replaces what it does not have only when asked to", async () => {
@@ -224,7 +261,10 @@ describe("a zone file", () => {
     await world.owner.put(`/domains/${domain.id}/records/old/A`, { values: ["192.0.2.1"] });
     const path = `/domains/${domain.id}/zone-file`;
     const zone_file = "new 300 IN A 192.0.2.2\n";
-    expect((await world.owner.post(path, { zone_file })).body).toMatchObject({ created: [{ name: "new" }], deleted: [] });
+    expect((await world.owner.post(path, { zone_file })).body).toMatchObject({
+      created: [{ name: "new" }],
+      deleted: [],
+    });
     const replaced = await world.owner.post(path, { zone_file, mode: "replace" });
     expect(replaced.body).toMatchObject({ created: [], deleted: [{ name: "old" }] });
   });
@@ -242,7 +282,10 @@ describe("a zone file", () => {
 
   test("of 10,000 records is taken within seconds, and its list has pages", async () => {
     const domain = await world.domain();
-    const zone_file = Array.from({ length: 10_000 }, (_, index) => `h${index} 300 IN A 192.0.2.${index % 250}`).join("\n");
+    const zone_file = Array.from(
+      { length: 10_000 },
+      (_, index) => `h${index} 300 IN A 192.0.2.${index % 250}`,
+    ).join("\n");
     const begun = performance.now();
     const taken = await world.owner.post(`/domains/${domain.id}/zone-file`, { zone_file });
     expect(performance.now() - begun).toBeLessThan(20_000);

@@ -4,7 +4,9 @@ import type { Database, Tx } from "../../platform/database.ts";
 export class ServerAddresses {
   readonly #addresses = new Map<string, string[]>();
 
-  constructor(rows: readonly { readonly server_id: string; readonly version: number; readonly address: string }[]) {
+  constructor(
+    rows: readonly { readonly server_id: string; readonly version: number; readonly address: string }[],
+  ) {
     for (const { server_id: id, version, address } of rows) {
       const known = this.#addresses.get(`${id} ${version}`);
       if (known === undefined) this.#addresses.set(`${id} ${version}`, [address]);

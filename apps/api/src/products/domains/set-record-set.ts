@@ -34,7 +34,10 @@ export async function setRecordSet(
         comment: body.comment,
       },
     ],
-    { pointerOf: ({ field }) => (field === "name" || field === "type" ? `record_${field}` : pointerEnd(field)) },
+    {
+      pointerOf: ({ field }) =>
+        field === "name" || field === "type" ? `record_${field}` : pointerEnd(field),
+    },
   );
   const row =
     written.created[0] ?? written.changed[0]?.after ?? (await findRecordSet(tx, written.domain, path));

@@ -48,8 +48,7 @@ export async function findDomain(
   idOrName: string,
 ): Promise<DomainDetails | null> {
   const rows = domainDetails(db, organisationId);
-  if (isId("dom", idOrName))
-    return (await rows.where("domain.id", "=", idOrName).executeTakeFirst()) ?? null;
+  if (isId("dom", idOrName)) return (await rows.where("domain.id", "=", idOrName).executeTakeFirst()) ?? null;
   const name = canonicalName(idOrName);
   if (name === null) return null;
   return (await rows.where("domain.name", "=", name).executeTakeFirst()) ?? null;

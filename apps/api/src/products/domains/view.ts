@@ -76,7 +76,10 @@ function viewVerification(row: DomainRow): Schemas["Domain"]["verification"] {
 }
 
 /** Those of its name servers that no other domain has: a delegation to one of them proves the domain. */
-export function provingNameServers({ name_servers, label }: Pick<DomainRow, "name_servers" | "label">): string[] {
+export function provingNameServers({
+  name_servers,
+  label,
+}: Pick<DomainRow, "name_servers" | "label">): string[] {
   return name_servers.filter((name) => name.startsWith(`${label}.`));
 }
 
@@ -89,5 +92,7 @@ function viewActions(state: DomainState): Schemas["Domain"]["actions"] {
       ? { allowed: true, code: null, reason: null }
       : { allowed: false, code: refusal.code, reason: refusal.message };
   };
-  return Object.fromEntries(shownActions.map((action) => [action, view(action)])) as Schemas["Domain"]["actions"];
+  return Object.fromEntries(
+    shownActions.map((action) => [action, view(action)]),
+  ) as Schemas["Domain"]["actions"];
 }

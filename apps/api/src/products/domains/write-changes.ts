@@ -13,6 +13,7 @@ import type { Tx } from "../../platform/database.ts";
 import { fieldError, Invalid, NotFound, PreconditionFailed } from "../../platform/errors.ts";
 import type { JobRow } from "../../platform/jobs.ts";
 import { askedBy, requestDomainApply } from "./apply.ts";
+import { domainFull, refuseWhileDeleting } from "./record-refusals.ts";
 import {
   deleteRecordSets,
   existingServers,
@@ -23,7 +24,6 @@ import {
   type WrittenRecordSet,
   writeRecordSets,
 } from "./record-store.ts";
-import { domainFull, refuseWhileDeleting } from "./record-refusals.ts";
 import { type DomainRow, lockDomain } from "./store.ts";
 
 /** A change, with what is beside the records; undefined leaves that as it is. */
@@ -145,7 +145,8 @@ function wantedRows(
 }
 
 const changesMeta = (row: RecordSetRow, { managedBy, comment }: WantedChange) =>
-  (managedBy !== undefined && managedBy !== row.managed_by) || (comment !== undefined && comment !== row.comment);
+  (managedBy !== undefined && managedBy !== row.managed_by) ||
+  (comment !== undefined && comment !== row.comment);
 
 /** @throws Invalid for a server that the organisation does not have */
 async function requireServers(
@@ -218,5 +219,7 @@ export const codeOf = (rule: string): FieldError["code"] => codes[rule] ?? "inva
 function stale(problems: readonly ChangeProblem[]): PreconditionFailed {
   const words = problems.slice(0, 10).map(({ name, type, message }) => `${name} ${type}: ${message}`);
   const more = problems.length > words.length ? `; and ${problems.length - words.length} more` : "";
-  return new PreconditionFailed(`${words.join("; ")}${more}. Read again and decide anew; nothing was changed`);
+  return new PreconditionFailed(
+    `${words.join("; ")}${more}. Read again and decide anew; nothing was changed`,
+  );
 }

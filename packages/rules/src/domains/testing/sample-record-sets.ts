@@ -65,6 +65,10 @@ const canonical = (type: RecordType, text: string): string => {
   return reading.value;
 };
 
+/** The null MX is beside no other value. */
+const alone = (type: RecordType, values: string[]) =>
+  type === "MX" && values.includes("0 .") ? ["0 ."] : values;
+
 export const anyRecordSet: fc.Arbitrary<RecordSet> = fc.constantFrom(...recordTypes).chain((type) =>
   fc.record({
     name: anyRecordName,
@@ -72,7 +76,7 @@ export const anyRecordSet: fc.Arbitrary<RecordSet> = fc.constantFrom(...recordTy
     ttl: fc.integer({ min: 60, max: 604_800 }),
     values: fc
       .array(valueTexts[type], { minLength: 1, maxLength: type === "CNAME" ? 1 : 4 })
-      .map((texts) => [...new Set(texts.map((text) => canonical(type, text)))]),
+      .map((texts) => alone(type, [...new Set(texts.map((text) => canonical(type, text)))])),
   }),
 );
 
