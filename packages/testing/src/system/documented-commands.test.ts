@@ -34,6 +34,7 @@ const pages = [
   ...(wires.missing ? [] : needsEdge),
   "docs/products/public-ips.md",
   "docs/products/server-console.md",
+  "docs/products/domains.md",
   "docs/runbooks/invariants.md",
 ];
 
@@ -58,7 +59,16 @@ const stepsOfPage = (path: string) =>
   );
 
 /** The products whose every operation a newcomer finds in these pages. */
-const shown = new Set(["servers", "public-ips", "ip-pools", "ssh-keys", "usage", "quotas", "catalog"]);
+const shown = new Set([
+  "servers",
+  "public-ips",
+  "ip-pools",
+  "domains",
+  "ssh-keys",
+  "usage",
+  "quotas",
+  "catalog",
+]);
 
 /** What the test itself and `npm start` put into the directory. */
 const ofThisTest = new Set([".kule", ".ssh", "bin", "calls.log"]);
