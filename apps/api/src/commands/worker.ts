@@ -43,7 +43,12 @@ export async function workerCommand(
     const stopping = new AbortController();
     void stop.then(() => stopping.abort());
     await Promise.all([
-      keepWorking(() => runWorker({ deps: open.deps, workerUrl, auditKeys, mailer, dnsProvider: own?.provider ?? null }), stop, log),
+      keepWorking(
+        () =>
+          runWorker({ deps: open.deps, workerUrl, auditKeys, mailer, dnsProvider: own?.provider ?? null }),
+        stop,
+        log,
+      ),
       // A region that cannot be worked for ends the process, as it would end its agent.
       direct?.workDirectRegions(open.deps, regions, environment, stopping.signal),
       own?.work(open.deps, stopping.signal),

@@ -112,7 +112,11 @@ const readers: Readonly<Record<string, (reader: Reader) => Parsed>> = {
     const [keyTag, algorithm, digestType] = [reader.integer(16), reader.integer(8), reader.integer(8)];
     const hex = reader.hex();
     const text = `${keyTag} ${algorithm} ${digestType} ${hex}`;
-    return { canonical: text, data: { keyTag, algorithm, digestType, digest: Buffer.from(hex, "hex") }, text };
+    return {
+      canonical: text,
+      data: { keyTag, algorithm, digestType, digest: Buffer.from(hex, "hex") },
+      text,
+    };
   },
   SOA: (reader) => {
     const [mname, rname] = [reader.name(), reader.name()];

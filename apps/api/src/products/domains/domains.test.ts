@@ -135,10 +135,9 @@ describe("deleting a domain", () => {
   test("removes it from its name servers when its time has come", async () => {
     const domain = await world.addServedDomain(acme.owner);
     await acme.owner.delete(`/domains/${domain.id}`);
-    await world.rows(
-      "update domain set purge_at = clock_timestamp() - interval '1 second' where id = $1",
-      [domain.id],
-    );
+    await world.rows("update domain set purge_at = clock_timestamp() - interval '1 second' where id = $1", [
+      domain.id,
+    ]);
     expect((await world.check()).purged).toBe(1);
     const [job] = (await acme.owner.get(`/jobs?resource=${domain.id}`)).body.items;
     expect((await world.jobDone(acme.owner, job.id)).status).toBe("succeeded");
