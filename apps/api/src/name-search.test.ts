@@ -10,11 +10,14 @@ import { made, Tenant } from "./testing/proofs/tenant.ts";
 
 let world: ApiWorld;
 let tenant: Tenant;
+/** The one whose record sets are searched. */
+let domain: string;
 beforeAll(async () => {
   world = await ApiWorld.open();
   tenant = await Tenant.open(world, "names", await world.addRegion("r1"));
   await tenant.setEdge(true);
   await tenant.openPublicNetwork(world, "100.96");
+  domain = made(await tenant.owner.post("/domains", { name: "records.example.org" })).domain.id;
 });
 afterAll(() => world?.close());
 
@@ -30,6 +33,9 @@ const makers: Partial<Record<OperationId, (name: string) => Promise<unknown>>> =
   // Addresses have no other name than that of their PTR record.
   listPublicIps: async (name) =>
     made(await tenant.owner.post("/public-ips", { region: "r1", ptr: `${name}.example.org` })),
+  listDomains: async (name) => made(await tenant.owner.post("/domains", { name: `${name}.example.org` })),
+  listRecordSets: async (name) =>
+    made(await tenant.owner.put(`/domains/${domain}/records/${name}/A`, { values: ["192.0.2.1"] })),
 };
 
 test("every list that takes q is here", () => {
@@ -41,13 +47,16 @@ test("every list that takes q is here", () => {
 
 test.each(Object.keys(makers) as OperationId[])("%s finds names by a part of them", async (id) => {
   for (const name of ["way-one", "way-two", "highway"]) await makers[id]?.(name);
-  const path = operations[id].path;
+  const path = operations[id].path.replace("{domain_id}", domain);
   const named = async (q: string) =>
     made(await tenant.owner.get(`${path}?q=${encodeURIComponent(q)}`)).items.map(
       (item: { readonly name?: string; readonly ptr?: string | null }) =>
-        item.name ?? item.ptr?.replace(".example.org", ""),
+        (item.name ?? item.ptr)?.replace(".example.org", ""),
     );
-  expect(await named("way")).toEqual(["highway", "way-two", "way-one"]);
+  // Record sets are in the order of their names.
+  const inOrder =
+    id === "listRecordSets" ? ["highway", "way-one", "way-two"] : ["highway", "way-two", "way-one"];
+  expect(await named("way")).toEqual(inOrder);
   expect(await named("AY-O")).toEqual(["way-one"]);
   // Signs of a pattern are letters like any other.
   for (const none of ["%", "w_y", "a-w", ".*"]) expect(await named(none)).toEqual([]);
@@ -89,6 +98,7 @@ test("a search reads the rows of the one organisation, by an index", async () =>
     firewall: searchCondition("web", { texts: ["firewall.name"], labels: "firewall.labels" }),
     gateway: searchCondition("web", { texts: ["gateway.name"], labels: "gateway.labels" }),
     ssh_key: searchCondition("web", { texts: ["ssh_key.name"], labels: "ssh_key.labels" }),
+    domain: searchCondition("web", { texts: ["domain.name"], labels: "domain.labels" }),
     public_ip: searchCondition("web", { texts: ["public_ip.ptr"], labels: "public_ip.labels" }),
   };
   for (const [table, condition] of Object.entries(conditions)) {

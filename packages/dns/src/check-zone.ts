@@ -62,9 +62,11 @@ export async function checkZone(
       nameServers.slice(0, MAX_SERVERS).map(async (server) => ({
         name: absoluteName(server.name),
         addresses: await Promise.all(
-          server.addresses.slice(0, MAX_ADDRESSES).map((address) =>
-            checkAddress({ address, port: server.port ?? settings.port ?? 53 }, name, settings),
-          ),
+          server.addresses
+            .slice(0, MAX_ADDRESSES)
+            .map((address) =>
+              checkAddress({ address, port: server.port ?? settings.port ?? 53 }, name, settings),
+            ),
         ),
       })),
     ),

@@ -124,6 +124,18 @@ describe("names in a tree of name servers", () => {
     ]);
   });
 
+  test("an alias is not followed where that would be a proof of somebody else's", async () => {
+    expect(await readTxt("alias.kid.test", roots, { aliases: "refuse" })).toEqual({
+      outcome: "alias",
+      zone: "kid.test.",
+      target: expect.stringMatching(/^(one\.kid|_token\.other)\.test\.$/),
+    });
+    expect(await readTxt("_token.other.test", roots, { aliases: "refuse" })).toMatchObject({
+      outcome: "answered",
+      values: ["token-behind-aliases"],
+    });
+  });
+
   test("aliases are followed into other zones, and those that go round are given up", async () => {
     expect(await readTxt("alias.kid.test", roots)).toMatchObject({
       outcome: "answered",

@@ -1,4 +1,3 @@
-import { domainsOfServers } from "./domains/index.ts";
 import { firewallsOfServers } from "./firewalls/index.ts";
 import { gatewaysOfServers } from "./gateways/index.ts";
 import { publicIpsOfServers } from "./public-ips/index.ts";
@@ -12,5 +11,4 @@ export const serverHooks: readonly ServerHooks[] = [
   publicIpsOfServers,
   firewallsOfServers,
   gatewaysOfServers,
-  domainsOfServers,
 ];

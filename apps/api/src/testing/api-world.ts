@@ -121,6 +121,15 @@ export async function openReplica(
   return { ...open, app: createApp(open.deps) };
 }
 
+const silentDns: NonNullable<Settings["dns"]> = {
+  path: "dns.yaml",
+  file: {
+    nameServers: [{ pattern: "*.ns1.kule.example", addresses: ["127.0.0.1"], port: 9 }],
+    resolving: { start: { kind: "roots", addresses: ["127.0.0.1"] }, port: 9, allowPrivate: true },
+    reverseZones: [],
+  },
+};
+
 /** Where browsers would find the panel. */
 export const testPanelOrigin = "https://panel.kule.example";
 
@@ -136,6 +145,8 @@ export function testSettings(databaseUrl: string): Settings {
       KULE_API_SECRET: testApiSecret,
     }),
     oidcProviders: sharedProviders,
+    // Domains can be added, and nobody is there who could be asked about them.
+    dns: silentDns,
     // Only the worker reads it: the mails of these worlds wait in the queue.
     mailFile: "mail.yaml",
     poolSize: 10,

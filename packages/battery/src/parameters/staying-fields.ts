@@ -10,6 +10,7 @@ export const staying: ReadonlySet<string> = new Set(
   addIpPoolRange/cidr addIpPoolRange/start addIpPoolRange/end createPublicIp/address createGateway/address
   createReservation/address explainNetwork/from/address explainNetwork/to/address testFirewall/from/address
   testFirewall/to/address
+  add changes comment enabled if_match if_none_match managed_by op remove ttl values zone_file
   action addresses ceremony code confirm_name count country current_password description direction email
   expires_in_days fingerprint firewall_id firewall_ids flow id image invitation label_selector labels language limits listen_port mode name
   network_id new_password organisation_id overlap_seconds package password port position priority protocol provider

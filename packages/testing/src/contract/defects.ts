@@ -163,7 +163,8 @@ function wrongTexts(schema: JsonSchema): [string, unknown][] {
   ];
   if (schema.minLength !== undefined && schema.minLength > 0) wrong.push(["empty", ""]);
   if (schema.maxLength !== undefined) wrong.push(["too long", "a".repeat(schema.maxLength + 1)]);
-  if (schema.maxLength !== undefined) wrong.push(["100 k long", "a".repeat(100_000)]);
+  if (schema.maxLength !== undefined && schema.maxLength < 100_000)
+    wrong.push(["100 k long", "a".repeat(100_000)]);
   if (schema.pattern !== undefined && !new RegExp(schema.pattern).test("\u0001 \u0001"))
     wrong.push(["control characters", "\u0001 \u0001"]);
   if (schema.format === "date-time") wrong.push(["not a time", "yesterday"]);

@@ -114,6 +114,7 @@ describe("quotas", () => {
         { name: "firewalls", limit: null, used: 0, reserved: 0, unit: "count" },
         { name: "firewall_rules", limit: null, used: 0, reserved: 0, unit: "count" },
         { name: "gateways", limit: null, used: 0, reserved: 0, unit: "count" },
+        { name: "domains", limit: null, used: 0, reserved: 0, unit: "count" },
         { name: "members", limit: null, used: 0, reserved: 0, unit: "count" },
       ],
       next_cursor: null,

@@ -15,6 +15,7 @@ import { deleteManagedServer } from "./index.ts";
 /** What a request can name to reach a server. A new kind of resource does not compile until that is decided. */
 const reachesServers: { readonly [kind in ReferenceKind]: boolean } = {
   server: true,
+  domain: false,
   job: true,
   public_ip: true,
   firewall_attachment: true,

@@ -270,5 +270,6 @@ const prefixes: { readonly [kind: string]: Parameters<typeof newId>[0] } = {
   firewall: "fw",
   firewall_rule: "fwr",
   firewall_attachment: "fwa",
+  domain: "dom",
   job: "job",
 };

@@ -2,6 +2,7 @@ import { operations } from "@kule/contract/generated/operations";
 import type { OperationInfo } from "@kule/contract/schemas";
 import type { ReferencePlace } from "@kule/testing/contract/reference-places";
 import type { Actor } from "./matrix-actors.ts";
+import { standingRecord } from "./tenant-domains.ts";
 import type { Side, TwoOrganisations } from "./two-organisations.ts";
 
 /** The object that a request names in a parameter. */
@@ -44,6 +45,8 @@ export function standingPath(info: OperationInfo, side: Side, all: TwoOrganisati
       if (name === "token_id" && info.path.startsWith("/regions/")) return [name, all.agentTokens.r1];
       if (name === "range_id") return [name, side.standing.ip_pool_range];
       if (name === "session_id") return [name, side.standing.console_session];
+      if (name === "record_name") return [name, standingRecord.name];
+      if (name === "record_type") return [name, standingRecord.type];
       if (name === "address") return [name, side.standing.ip_pool_address];
       return [name, standingOf(name.replace(/_id$/, ""), side) ?? ""];
     }),

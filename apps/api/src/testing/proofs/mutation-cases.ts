@@ -8,6 +8,7 @@ import { addPasskey, addPerson, personalCall } from "./person.ts";
 import { recipes } from "./recipes.ts";
 import { emptyEdgeQueue } from "./region-agent.ts";
 import { made } from "./tenant.ts";
+import { addAppliedDomain, addDomain } from "./tenant-domains.ts";
 import type { Side, TwoOrganisations } from "./two-organisations.ts";
 
 /** A call that changes something, and its caller. */
@@ -89,6 +90,12 @@ const again: { readonly [id in OperationId]?: Make } = {
     path: { firewall_id: await tenant.addSpareFirewall() },
     body: touched(count),
   }),
+  updateDomain: async ({ tenant }, _all, count) => ({
+    path: { domain_id: await addDomain(tenant) },
+    body: touched(count),
+  }),
+  // A job of the standing one waits since the first call.
+  applyDomain: async ({ tenant }) => ({ path: { domain_id: await addAppliedDomain(tenant) } }),
   updateGateway: async ({ tenant }, _all, count) => ({
     path: { gateway_id: (await tenant.addGateway()).gateway },
     body: touched(count),

@@ -151,6 +151,7 @@ const prefixes: { readonly [name: string]: Parameters<typeof newId>[0] } = {
   ip_pool_id: "pool",
   range_id: "rng",
   public_ip_id: "ip",
+  domain_id: "dom",
   job_id: "job",
   login_session_id: "tok",
 };

@@ -13,6 +13,13 @@ import {
   passkeyProof,
 } from "./person.ts";
 import { made, type Tenant } from "./tenant.ts";
+import {
+  addAppliedDomain,
+  addDeletedDomain,
+  addDomainWithRecord,
+  domainBody,
+  standingRecord,
+} from "./tenant-domains.ts";
 import type { Side, TwoOrganisations } from "./two-organisations.ts";
 
 export type PathIds = Readonly<Record<string, string>>;
@@ -40,7 +47,8 @@ const standing =
       | "ip_pool"
       | "public_ip"
       | "firewall"
-      | "gateway",
+      | "gateway"
+      | "domain",
   ) =>
   (side: Side): PathIds => ({ [`${kind}_id`]: side.standing[kind] });
 const ownSubnet = (side: Side): PathIds => ({
@@ -55,6 +63,15 @@ const newReservation = async ({ tenant, standing: { network, subnet } }: Side): 
   network_id: network,
   subnet_id: subnet,
   reservation_id: await tenant.addReservation(network, subnet),
+});
+const newDomain = async ({ tenant }: Side): Promise<PathIds> => ({
+  domain_id: await addAppliedDomain(tenant),
+});
+const ofRecord = { record_name: standingRecord.name, record_type: standingRecord.type };
+const ownRecord = (side: Side): PathIds => ({ domain_id: side.standing.domain, ...ofRecord });
+const newRecord = async ({ tenant }: Side): Promise<PathIds> => ({
+  domain_id: await addDomainWithRecord(tenant),
+  ...ofRecord,
 });
 const inSubnet = (side: Side) => ({ subnet_id: side.standing.subnet });
 const anyRule = (port: number) => ({ protocol: "tcp", ports: [String(port)], peers: [{ any: true }] });
@@ -295,6 +312,27 @@ export const recipes: { readonly [id in OperationId]: Recipe } = {
       protocol: "tcp",
       port: 443,
     }),
+  },
+  listDomains: {},
+  createDomain: { body: ({ tenant }) => domainBody(tenant) },
+  getDomain: { path: standing("domain") },
+  updateDomain: { path: standing("domain"), body: () => ({ description: "touched" }) },
+  deleteDomain: { path: newDomain },
+  cancelDomainDeletion: { path: async ({ tenant }) => ({ domain_id: await addDeletedDomain(tenant) }) },
+  verifyDomain: { path: standing("domain") },
+  checkDomain: { path: standing("domain") },
+  applyDomain: { path: standing("domain") },
+  setDomainDnssec: { path: newDomain, body: () => ({ enabled: true }) },
+  exportZoneFile: { path: standing("domain") },
+  importZoneFile: { path: newDomain, body: () => ({ zone_file: "www IN A 192.0.2.10\n" }) },
+  listRecordSets: { path: standing("domain") },
+  getRecordSet: { path: ownRecord },
+  setRecordSet: { path: newRecord, body: () => ({ values: ["192.0.2.10"] }) },
+  deleteRecordSet: { path: newRecord },
+  changeRecordValues: { path: newRecord, body: () => ({ add: ["192.0.2.10"] }) },
+  changeRecordSets: {
+    path: newDomain,
+    body: () => ({ changes: [{ op: "upsert", name: "www", type: "A", values: ["192.0.2.10"] }] }),
   },
   listGateways: {},
   createGateway: { body: async ({ tenant }) => tenant.gatewayBody(await tenant.addNetwork()) },

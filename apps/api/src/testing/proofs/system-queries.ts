@@ -4,8 +4,8 @@
  */
 export const systemQueries: readonly string[] = [
   "agent/end-attempt.ts: an audit row for operators",
+  "agent/find-job.ts: an agent's job is found by its region",
   "agent/reported-key.ts: an audit row for operators",
-  "agent/routes.ts: an agent's job is found by its region",
   "commands/seed.ts: seeding ends the tokens of the seeding before",
   "platform/audit.ts: the audit trail holds rows of no organisation too",
   "platform/caller.ts: a token says itself which organisation it is of",
@@ -25,6 +25,11 @@ export const systemQueries: readonly string[] = [
   "products/consoles/store.ts: a ticket says itself which session it is for",
   "products/consoles/store.ts: an agent's sessions are found by its region",
   "products/consoles/store.ts: the clean-up is of no one organisation",
+  "products/domains/end-claims.ts: claims of all organisations end by time",
+  "products/domains/find-drift.ts: the worker compares the zones of all organisations",
+  "products/domains/look-at-delegations.ts: the worker looks at the delegations of all organisations' domains",
+  "products/domains/purge-domains.ts: the sweep looks into all removal buffers",
+  "products/domains/verify-pending-domains.ts: the worker looks for the proofs of all organisations' domains",
   "products/inventory/capacity.ts: a region's room is shared by all organisations",
   "products/inventory/drift-notes.ts: drift is of whoever's VM it is, and of nobody's",
   "products/inventory/guests.ts: the time is nobody's",

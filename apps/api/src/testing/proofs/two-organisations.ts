@@ -9,6 +9,7 @@ import { TestScanner } from "../test-scanner.ts";
 import { addIdentity, addPasskey, addPerson, addSession, type Person } from "./person.ts";
 import { runJob } from "./region-agent.ts";
 import { made, Tenant, type TenantRegion } from "./tenant.ts";
+import { openDomains } from "./tenant-domains.ts";
 
 /** Something of every kind that a tenant owns, none of it changed by the proofs. */
 export type Standing = {
@@ -46,6 +47,8 @@ export type Standing = {
   readonly identity: string;
   /** A region that only this organisation sees. */
   readonly region: string;
+  /** Proven and served, with a record set. */
+  readonly domain: string;
 };
 
 /** Objects that existed and are gone: they must read like ones that never existed. */
@@ -62,6 +65,7 @@ export type Removed = Pick<
   | "firewall"
   | "firewall_rule"
   | "firewall_attachment"
+  | "domain"
   | "gateway"
   | "port_forward"
   | "console_session"
@@ -200,6 +204,7 @@ async function firstCursors(world: ApiWorld, sides: readonly Side[]): Promise<Ma
         .replace("{ip_pool_id}", standing.ip_pool)
         .replace("{server_id}", standing.server)
         .replace("{gateway_id}", standing.gateway)
+        .replace("{domain_id}", standing.domain)
         .replace("{region}", "r1");
       const { next_cursor: cursor } = made(await caller.get(`${path}?limit=1`));
       if (cursor === null) throw new Error(`${info.id} has no second page for ${tenant.slug}`);
@@ -314,6 +319,7 @@ async function openSide(
   await openScreen(world, tenant, server);
   const screen = await openScreen(world, tenant, server);
   await tenant.addFirewall();
+  const domains = await openDomains(world, tenant);
   const ranges = made(await world.operator.get(`/ip-pools/${pool}/ranges`)).items;
   const allocations = made(await world.operator.get(`/ip-pools/${pool}/allocations?limit=200`)).items;
 
@@ -340,6 +346,7 @@ async function openSide(
     passkey,
     identity,
     region: only.slug,
+    domain: domains.standing,
   };
   return {
     tenant,
@@ -347,6 +354,7 @@ async function openSide(
     removed: {
       ...removed,
       ...removedGateway,
+      domain: domains.removed,
       login_session: removedSession,
       passkey: removedPasskey,
       identity: removedIdentity,

@@ -118,6 +118,29 @@ create trigger record_set_counted_delete after delete on record_set
   referencing old table as changed for each statement execute function kule_count_record_sets();
 
 /*
+ * Record sets that follow a server have to be served anew when its VM gets an address or loses one, whatever the reason. The
+ * task has a transaction of its own, which locks the domains.
+ */
+create function kule_follow_addresses() returns trigger
+language plpgsql security definer set search_path = public, pg_temp as $$
+declare
+  v_server_id text;
+begin
+  for v_server_id in
+    select distinct r.server_id from record_set r
+     where r.organisation_id = new.organisation_id and r.server_id in (old.server_id, new.server_id)
+  loop
+    perform graphile_worker.add_job('follow_addresses',
+      json_build_object('organisation_id', new.organisation_id, 'server_id', v_server_id),
+      job_key => 'follow:' || v_server_id);
+  end loop;
+  return null;
+end $$;
+create trigger public_ip_followed after update on public_ip for each row
+  when (old.is_applied is distinct from new.is_applied or old.is_applied and old.server_id is distinct from new.server_id)
+  execute function kule_follow_addresses();
+
+/*
  * Who has, or wants, a name, one of its parents, or a name inside of it: the only thing that an organisation's transaction
  * may know of others' domains, and only the rules of ownership look at it. At most 1,000 names inside.
  */
