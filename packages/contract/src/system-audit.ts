@@ -4,6 +4,7 @@ export type SystemAuditAction =
   | "agent.key_pending"
   | "agent.refused"
   | "audit.remove"
+  | "domain.purge"
   | "installation.seed"
   | "job.end"
   | "password.mail_reset"

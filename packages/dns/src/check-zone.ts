@@ -1,6 +1,6 @@
 // Delegation and propagation of a zone: what its name servers serve, and what the parent says of them.
 
-import { askNameServer, type NotAnswered } from "./ask-name-server.ts";
+import { askNameServer, type NotAnswered, type ServerAddress } from "./ask-name-server.ts";
 import { absoluteName } from "./dns-name.ts";
 import { type Delegation, findDelegation, type NamedServer, type ResolveSettings } from "./resolve.ts";
 
@@ -19,6 +19,12 @@ export interface CheckedServer {
   readonly name: string;
   readonly addresses: readonly CheckedAddress[];
 }
+
+/** A name server of the installation: its addresses come from the operator. */
+export type WantedServer = NamedServer & {
+  /** Default: that of the settings. */
+  readonly port?: number;
+};
 
 export type CheckedAddress = { readonly address: string } & (
   | { readonly answers: false; readonly problem: NotAnswered["reason"] }
@@ -46,7 +52,7 @@ const MAX_ADDRESSES = 4;
  */
 export async function checkZone(
   zone: string,
-  nameServers: readonly NamedServer[],
+  nameServers: readonly WantedServer[],
   settings: ResolveSettings,
 ): Promise<ZoneCheck> {
   const name = absoluteName(zone);
@@ -56,7 +62,9 @@ export async function checkZone(
       nameServers.slice(0, MAX_SERVERS).map(async (server) => ({
         name: absoluteName(server.name),
         addresses: await Promise.all(
-          server.addresses.slice(0, MAX_ADDRESSES).map((address) => checkAddress(address, name, settings)),
+          server.addresses.slice(0, MAX_ADDRESSES).map((address) =>
+            checkAddress({ address, port: server.port ?? settings.port ?? 53 }, name, settings),
+          ),
         ),
       })),
     ),
@@ -78,11 +86,11 @@ function delegatedTo(delegation: Delegation): string[] | null {
 }
 
 async function checkAddress(
-  address: string,
+  server: ServerAddress,
   zone: string,
   settings: ResolveSettings,
 ): Promise<CheckedAddress> {
-  const server = { address, port: settings.port ?? 53 };
+  const { address } = server;
   const options = { deadlineMilliseconds: settings.questionMilliseconds ?? 2_000 };
   const [soa, ns] = await Promise.all([
     askNameServer(server, { name: zone, type: "SOA" }, options),

@@ -64,7 +64,21 @@ export type TxtAnswer =
         readonly answered: boolean;
       }[];
     }
+  | {
+      /** Only when aliases are refused: the name is one, for `target`. */
+      readonly outcome: "alias";
+      readonly zone: string;
+      readonly target: string;
+    }
   | Unresolved;
+
+export interface ReadTxtOptions {
+  /**
+   * `refuse`: a name that is an alias (CNAME, or below a DNAME) is not followed. What an alias leads to may be somebody
+   * else's: whoever may write there has not shown that the name is theirs. Default `follow`.
+   */
+  readonly aliases?: "follow" | "refuse";
+}
 
 const MAX_QUESTIONS = 80;
 const MAX_SERVERS_OF_A_ZONE = 8;
@@ -108,8 +122,15 @@ export async function findDelegation(name: string, settings: ResolveSettings): P
   };
 }
 
-/** The TXT records of `name` at the authoritative servers, along CNAMEs. Never throws; ends within the deadline. */
-export async function readTxt(name: string, settings: ResolveSettings): Promise<TxtAnswer> {
+/**
+ * The TXT records of `name` at the authoritative servers, along CNAMEs unless these are refused. Never throws; ends within
+ * the deadline.
+ */
+export async function readTxt(
+  name: string,
+  settings: ResolveSettings,
+  { aliases: onAlias = "follow" }: ReadTxtOptions = {},
+): Promise<TxtAnswer> {
   const session = openSession(settings);
   let asked = absoluteName(name);
   let zoneName = ".";
@@ -123,6 +144,7 @@ export async function readTxt(name: string, settings: ResolveSettings): Promise<
     zoneName = found.zone.name;
     const target = aliasTarget(found.answer, asked, zoneName);
     if (target === null) return await readFromAll(session, found, asked);
+    if (onAlias === "refuse") return { outcome: "alias", zone: zoneName, target };
     asked = target;
   }
   return { outcome: "unresolved", reason: "too-many-aliases", zone: zoneName };

@@ -1,4 +1,5 @@
 import type { JobHandlers } from "../platform/job-handler.ts";
+import { domainJobs } from "./domains/index.ts";
 import { networkHooks } from "./network-hooks.ts";
 import { networkJobs } from "./networks/index.ts";
 import { serverHooks } from "./server-hooks.ts";
@@ -8,4 +9,5 @@ import { serverJobs } from "./servers/index.ts";
 export const jobHandlers: JobHandlers = {
   server: serverJobs(serverHooks),
   network: networkJobs(networkHooks),
+  domain: domainJobs(),
 };

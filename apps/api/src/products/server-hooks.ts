@@ -1,3 +1,4 @@
+import { domainsOfServers } from "./domains/index.ts";
 import { firewallsOfServers } from "./firewalls/index.ts";
 import { gatewaysOfServers } from "./gateways/index.ts";
 import { publicIpsOfServers } from "./public-ips/index.ts";
@@ -11,4 +12,5 @@ export const serverHooks: readonly ServerHooks[] = [
   publicIpsOfServers,
   firewallsOfServers,
   gatewaysOfServers,
+  domainsOfServers,
 ];

@@ -172,7 +172,7 @@ export interface Domain {
   generation: Generated<number>;
   id: string;
   is_verified: Generated<boolean>;
-  kept_delegations: Generated<Json>;
+  kept_delegations: Generated<string[]>;
   label: string;
   labels: Generated<Json>;
   name: string;

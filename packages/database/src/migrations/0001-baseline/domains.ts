@@ -31,8 +31,9 @@ create table domain (
   verification_seen text,
   verification_checked_at timestamptz,
   verified_at timestamptz,
-  -- NS record sets of names inside of this one that other organisations had before it was proven.
-  kept_delegations jsonb not null default '[]',
+  -- Names inside of this one that other organisations had before it was proven: they are delegated to their own name
+  -- servers for as long as those organisations have them.
+  kept_delegations text[] not null default '{}',
   dnssec_enabled boolean not null default false,
   ds_records text[] not null default '{}',
   serial bigint,
@@ -65,10 +66,13 @@ create table domain (
 );
 -- One organisation has a name; many may try to prove it.
 create unique index domain_of_one on domain (name) where is_verified;
+-- For the claims on a name and its parents.
+create index domain_claimed on domain (name) where status not in ('expired', 'lost');
 create index domain_inside on domain (reversed_name text_pattern_ops);
 create index domain_list on domain (organisation_id, created_at desc, id desc);
 create index domain_unproven on domain (status, created_at) where not is_verified;
 create index domain_compared on domain (compared_at) where is_verified;
+create index domain_delegation on domain (delegation_checked_at nulls first) where is_verified;
 create index domain_purge on domain (purge_at) where status = 'pending_deletion';
 grant select, insert, update, delete on domain to kule_api;
 ${isolateTenants("domain")}
@@ -129,7 +133,9 @@ create function kule_domain_claims(p_name text) returns table (
   union all
   (select d.id, d.organisation_id, d.name, d.is_verified, d.created_at
      from domain d
-    where d.reversed_name like reverse('.' || replace(replace(p_name, '\\\\', ''), '_', '\\\\_')) || '%' and d.is_verified
+    where d.is_verified
+      -- All names that end with a dot and this one. A LIKE with a parameter would read the whole table.
+      and d.reversed_name ~>=~ reverse('.' || p_name) and d.reversed_name ~<~ (reverse('.' || p_name) || '~')
     limit 1000);
 $$;
 /* Whether a verified domain, of whatever organisation, has name servers for a name inside of it, or for one between. */
@@ -145,5 +151,11 @@ language sql security definer set search_path = public, pg_temp as $$
   update domain set status = 'lost', updated_at = clock_timestamp(), generation = generation + 1
    where id = any (p_ids) and status = 'pending';
 $$;
-grant execute on function kule_domain_claims(text), kule_domain_delegates(text, text[]), kule_domain_lost(text[]) to kule_api;
+/* The name servers of proven domains, of whatever organisations: what a parent's delegation of them has to say. */
+create function kule_domain_name_servers(p_names text[]) returns table (name text, name_servers text[])
+language sql stable security definer set search_path = public, pg_temp as $$
+  select d.name, d.name_servers from domain d where d.name = any (p_names) and d.is_verified;
+$$;
+grant execute on function kule_domain_claims(text), kule_domain_delegates(text, text[]), kule_domain_lost(text[]),
+  kule_domain_name_servers(text[]) to kule_api;
 `;
