@@ -109,7 +109,10 @@ export class ServedDomainWorld {
   }
 
   /** A domain that is not proven. */
-  async addDomain(owner: ApiCaller, more: Readonly<Record<string, unknown>> = {}): Promise<Schemas["Domain"]> {
+  async addDomain(
+    owner: ApiCaller,
+    more: Readonly<Record<string, unknown>> = {},
+  ): Promise<Schemas["Domain"]> {
     const answer = await owner.post("/domains", { name: this.name(), ...more });
     expect(answer.status, JSON.stringify(answer.body)).toBe(201);
     return answer.body.domain;

@@ -27,4 +27,3 @@ export function reverseZoneOf(address: IpAddress, blocks: readonly string[]): Po
   }
   return null;
 }
-

@@ -26,7 +26,11 @@ export type CheckedDomain = {
 };
 
 export type CheckFacts = {
-  readonly servers: readonly { readonly name: string; readonly address: string; readonly state: ServedState }[];
+  readonly servers: readonly {
+    readonly name: string;
+    readonly address: string;
+    readonly state: ServedState;
+  }[];
   readonly delegation: DelegationComparison;
   /** DS records at the parent; null: not known. */
   readonly parentDs: readonly string[] | null;
@@ -41,7 +45,10 @@ export function checkProblems(domain: CheckedDomain, facts: CheckFacts): CheckPr
   ];
 }
 
-function delegationProblems({ name, nameServers }: CheckedDomain, found: DelegationComparison): CheckProblem[] {
+function delegationProblems(
+  { name, nameServers }: CheckedDomain,
+  found: DelegationComparison,
+): CheckProblem[] {
   const enter = `Enter these name servers where ${name} is registered: ${nameServers.join(", ")}`;
   switch (found.state) {
     case "right":
@@ -111,7 +118,11 @@ function serverProblem(server: CheckFacts["servers"][number]): CheckProblem[] {
       ];
     case "silent":
       return [
-        { code: "name_server_silent", message: `${at} does not answer`, fix: "An operator has to look at it" },
+        {
+          code: "name_server_silent",
+          message: `${at} does not answer`,
+          fix: "An operator has to look at it",
+        },
       ];
   }
 }

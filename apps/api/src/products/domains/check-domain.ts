@@ -16,10 +16,7 @@ const mostAddresses = 8;
 const mostNames = 20;
 
 /** Asks the domain's name servers what they serve, and its parent's where they delegate it to. */
-export async function checkDomain(
-  request: ApiRequest<"checkDomain">,
-  domain: DomainDetails,
-): Promise<Reply> {
+export async function checkDomain(request: ApiRequest<"checkDomain">, domain: DomainDetails): Promise<Reply> {
   const dns = requireDns(request.deps.dns);
   const found = await checkZone(domain.name, askedServers(dns, domain), dns.resolving);
   const wantedSerial = domain.serial === null ? null : Number(domain.serial);

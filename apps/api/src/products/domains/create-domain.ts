@@ -69,7 +69,11 @@ export async function createDomain(request: ApiRequest<"createDomain">, tx: Tx):
       tx,
       domain,
       ({ name: zone, default_ttl_seconds }) =>
-        fileChanges(recordSetsOfFile(text, { name: zone, defaultTtlSeconds: default_ttl_seconds }), [], "merge"),
+        fileChanges(
+          recordSetsOfFile(text, { name: zone, defaultTtlSeconds: default_ttl_seconds }),
+          [],
+          "merge",
+        ),
       { pointerOf: (problem) => `/zone_file/${problem.name}/${problem.type}` },
     );
     job = written.job ?? job;

@@ -10,7 +10,7 @@ import { accepted } from "./answers.ts";
 import { askedBy } from "./apply.ts";
 import { refuseUnless } from "./domain-refusals.ts";
 import { removeDomain } from "./remove-domain.ts";
-import { changeDomainRow, deleteDomainRow, type DomainDetails, lockDomain } from "./store.ts";
+import { changeDomainRow, type DomainDetails, deleteDomainRow, lockDomain } from "./store.ts";
 
 /** Marks a domain for removal; one that is not proven is deleted at once. */
 export async function deleteDomain(

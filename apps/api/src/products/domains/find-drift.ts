@@ -2,7 +2,11 @@ import type { Schemas } from "@kule/contract/schemas";
 import type { DnsProvider, ProviderZone } from "@kule/dns/dns-provider";
 import { relativeName } from "@kule/rules/domains/record-name";
 import type { RecordSet } from "@kule/rules/domains/record-set";
-import { type Difference, type ProviderRecordSet, zoneDifferences } from "@kule/rules/domains/zone-difference";
+import {
+  type Difference,
+  type ProviderRecordSet,
+  zoneDifferences,
+} from "@kule/rules/domains/zone-difference";
 import { sql } from "kysely";
 import { type Database, systemQuery } from "../../platform/database.ts";
 import { lockOpenJobs } from "../../platform/jobs.ts";
@@ -36,11 +40,7 @@ export async function findDrift(db: Database, provider: DnsProvider, signal?: Ab
     .select(["id", "organisation_id"])
     .where("is_verified", "=", true)
     .where("status", "=", "active")
-    .where(
-      "compared_at",
-      "<",
-      sql<Date>`clock_timestamp() - make_interval(mins => ${everyMinutes})`,
-    )
+    .where("compared_at", "<", sql<Date>`clock_timestamp() - make_interval(mins => ${everyMinutes})`)
     .orderBy("compared_at")
     .limit(mostAtOnce)
     .execute();
@@ -91,10 +91,12 @@ async function compare(
 }
 
 function differencesOf(wanted: DomainPayload["zone"], zone: ProviderZone | null): Shown[] {
-  const present = (zone?.recordSets ?? []).flatMap(({ name, type, ttlSeconds, contents }): ProviderRecordSet[] => {
-    const relative = relativeName(name, wanted.name);
-    return relative === null ? [] : [{ name: relative, type, ttl: ttlSeconds, values: contents }];
-  });
+  const present = (zone?.recordSets ?? []).flatMap(
+    ({ name, type, ttlSeconds, contents }): ProviderRecordSet[] => {
+      const relative = relativeName(name, wanted.name);
+      return relative === null ? [] : [{ name: relative, type, ttl: ttlSeconds, values: contents }];
+    },
+  );
   const differences = zoneDifferences(
     {
       name: wanted.name,

@@ -47,11 +47,7 @@ export function nearestParent(name: string, claims: readonly Claim[]): Claim | n
 }
 
 /** Whether the nearest proven parent has name servers for the name, or for a name between the two. */
-export async function isDelegatedByParent(
-  tx: Tx,
-  name: string,
-  claims: readonly Claim[],
-): Promise<boolean> {
+export async function isDelegatedByParent(tx: Tx, name: string, claims: readonly Claim[]): Promise<boolean> {
   const parent = nearestParent(name, claims);
   if (parent === null) return false;
   const labels = name.slice(0, -parent.name.length - 1).split(".");

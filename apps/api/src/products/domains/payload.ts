@@ -33,11 +33,7 @@ export async function renderDomainPayload(tx: Tx, job: JobRow): Promise<DomainPa
 }
 
 /** The zone of a domain as a payload has it. */
-export async function wantedZone(
-  tx: Tx,
-  domain: DomainRow,
-  isGone = false,
-): Promise<DomainPayload["zone"]> {
+export async function wantedZone(tx: Tx, domain: DomainRow, isGone = false): Promise<DomainPayload["zone"]> {
   return {
     name: domain.name,
     name_servers: domain.name_servers.map((name) => `${name}.`),
@@ -72,9 +68,7 @@ async function keptDelegations(
   { name: zone, kept_delegations }: DomainRow,
   rows: readonly RecordSetRow[],
 ): Promise<WantedSet[]> {
-  const taken = new Set(
-    rows.filter(({ type }) => type === "NS" || type === "CNAME").map(({ name }) => name),
-  );
+  const taken = new Set(rows.filter(({ type }) => type === "NS" || type === "CNAME").map(({ name }) => name));
   const kept = await nameServersOf(tx, kept_delegations);
   return kept.flatMap(({ name, name_servers }) => {
     const relative = relativeName(`${name}.`, zone);

@@ -1,5 +1,5 @@
-import { isProven as isProvenStatus } from "@kule/rules/domains/lifecycle";
 import type { DomainStatus } from "@kule/rules/domains/lifecycle";
+import { isProven as isProvenStatus } from "@kule/rules/domains/lifecycle";
 import { decideVerification, type VerificationDecision } from "@kule/rules/domains/ownership";
 import { sql } from "kysely";
 import type { Tx } from "../../platform/database.ts";

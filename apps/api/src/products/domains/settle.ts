@@ -4,7 +4,7 @@ import type { JobEnd, JobHandler } from "../../platform/job-handler.ts";
 import { type JobRow, lockOpenJobs } from "../../platform/jobs.ts";
 import { applyAgain, bySystem } from "./apply.ts";
 import { renderDomainPayload } from "./payload.ts";
-import { deleteDomainRow, type DomainRow, lockDomain } from "./store.ts";
+import { type DomainRow, deleteDomainRow, lockDomain } from "./store.ts";
 
 /** The job handler for jobs of domains. */
 export function domainJobs(): JobHandler {
@@ -42,7 +42,10 @@ async function settleDomainJob(tx: Tx, job: JobRow, end: JobEnd): Promise<void> 
   }
   const isNewest = applied.generation >= domain.generation;
   await observe(tx, domain, {
-    observed_generation: Math.max(domain.observed_generation, Math.min(applied.generation, domain.generation)),
+    observed_generation: Math.max(
+      domain.observed_generation,
+      Math.min(applied.generation, domain.generation),
+    ),
     serial: applied.serial === null ? null : String(applied.serial),
     ds_records: [...applied.ds],
     ...(isNewest ? { status_code: null, status_message: null, status_job_id: null } : {}),

@@ -79,10 +79,7 @@ export async function writtenDomain(tx: Tx, organisationId: string, id: string):
 }
 
 type OwnChanges = Partial<
-  Pick<
-    DomainRow,
-    "description" | "protect_delete" | "default_ttl_seconds" | "status"
-  >
+  Pick<DomainRow, "description" | "protect_delete" | "default_ttl_seconds" | "status">
 > & {
   readonly labels?: string;
   readonly deletion_requested_at?: RawBuilder<Date> | null;

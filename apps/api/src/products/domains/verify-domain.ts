@@ -29,7 +29,8 @@ export async function verifyDomain(
   try {
     return await mutation(request, (tx) => prove(request, tx, found, proof));
   } catch (error) {
-    if (error instanceof NotProven) await note(request, found, { seen: proof?.seen ?? null, ends: error.ends });
+    if (error instanceof NotProven)
+      await note(request, found, { seen: proof?.seen ?? null, ends: error.ends });
     throw error;
   }
 }

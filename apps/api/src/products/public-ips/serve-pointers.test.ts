@@ -1,5 +1,5 @@
-import { mkdtempSync, rmSync } from "node:fs";
 import { Resolver } from "node:dns/promises";
+import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { powerDnsProvider } from "@kule/dns/powerdns";
@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { ApiWorld, type TestOrganisation } from "../../testing/api-world.ts";
 import { type PointerService, servePointers } from "./serve-pointers.ts";
 
-const apiKey = "a key of this test";
+const apiKey = "key-of-this-test";
 let world: ApiWorld;
 let acme: TestOrganisation;
 let folder: string;
@@ -37,7 +37,10 @@ beforeAll(async () => {
       prefix_length: 24,
     });
     await world.operator.post(`/ip-pools/${pool.body.id}/ranges`, { cidr: `${net}.0/29` });
-    await world.operator.post(`/ip-pools/${pool.body.id}/allocations`, { organisation_id: acme.id, count: 4 });
+    await world.operator.post(`/ip-pools/${pool.body.id}/allocations`, {
+      organisation_id: acme.id,
+      count: 4,
+    });
   }
 }, 60_000);
 afterAll(async () => {

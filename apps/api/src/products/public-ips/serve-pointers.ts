@@ -17,7 +17,12 @@ export type PointerService = {
 const mostAtOnce = 1_000;
 const ttlSeconds = 3_600;
 
-type Due = { readonly address: string; readonly wanted: string | null; readonly generation: number };
+type Due = {
+  readonly address: string;
+  readonly wanted: string | null;
+  readonly generation: number;
+  readonly state: string;
+};
 type Placed = Due & Pointer;
 
 /**
@@ -47,7 +52,10 @@ export async function servePointers(
       await serveZone(service, zone, pointers, signal);
       await note(db, pointers, "served");
     }
-  return { served: due.length - elsewhere.length, isAll: due.length < mostAtOnce };
+  return {
+    served: due.length - elsewhere.length,
+    isAll: due.filter(({ state }) => state === "pending").length < mostAtOnce,
+  };
 }
 
 /** Those that nobody has looked at, and then those that had no zone here when somebody did: the blocks may be others now. */
@@ -55,7 +63,7 @@ async function duePointers(db: Database, hasService: boolean): Promise<Due[]> {
   const states = hasService ? ["pending", "unmanaged"] : ["pending"];
   return db
     .selectFrom("public_pointer")
-    .select([sql<string>`host(address)`.as("address"), "wanted", "generation"])
+    .select([sql<string>`host(address)`.as("address"), "wanted", "generation", "state"])
     .where("state", "in", states)
     .orderBy("state")
     .orderBy("updated_at")
