@@ -1,4 +1,5 @@
 import { batteryHook } from "@kule/crash-points/crash-hook";
+import type { DnsProvider } from "@kule/dns/dns-provider";
 import type { Deps } from "../platform/deps.ts";
 import { dnsInstallation } from "../platform/dns-installation.ts";
 import type { Logger } from "../platform/log.ts";
@@ -42,10 +43,10 @@ export async function workerCommand(
     const stopping = new AbortController();
     void stop.then(() => stopping.abort());
     await Promise.all([
-      keepWorking(() => runWorker({ deps: open.deps, workerUrl, auditKeys, mailer }), stop, log),
+      keepWorking(() => runWorker({ deps: open.deps, workerUrl, auditKeys, mailer, dnsProvider: own?.provider ?? null }), stop, log),
       // A region that cannot be worked for ends the process, as it would end its agent.
       direct?.workDirectRegions(open.deps, regions, environment, stopping.signal),
-      own?.(open.deps, stopping.signal),
+      own?.work(open.deps, stopping.signal),
     ]);
   } finally {
     await open.close();
@@ -61,11 +62,15 @@ export async function workerCommand(
 async function ownWork(
   { path, file }: NonNullable<Settings["dns"]>,
   environment: Readonly<Record<string, string | undefined>>,
-): Promise<(deps: Deps, stop: AbortSignal) => Promise<void>> {
-  const [{ dnsWork }, { workOwnJobs }] = await Promise.all([
+): Promise<{
+  readonly provider: DnsProvider;
+  readonly work: (deps: Deps, stop: AbortSignal) => Promise<void>;
+}> {
+  const [{ dnsWork, openDnsProvider }, { workOwnJobs }] = await Promise.all([
     import("../worker/dns-work.ts"),
     import("../worker/own-jobs.ts"),
   ]);
-  const work = dnsWork(path, dnsInstallation(file), environment);
-  return (deps, stop) => workOwnJobs(deps, jobHandlers, work, stop);
+  const provider = openDnsProvider(path, environment);
+  const work = dnsWork(provider, dnsInstallation(file));
+  return { provider, work: (deps, stop) => workOwnJobs(deps, jobHandlers, work, stop) };
 }

@@ -12,7 +12,7 @@ import { dnsInstallation } from "../platform/dns-installation.ts";
 import type { Settings } from "../platform/settings.ts";
 import { jobHandlers } from "../products/job-handlers.ts";
 import { type CheckedDomains, checkDomains, compareDomains } from "../worker/check-domains.ts";
-import { dnsWork } from "../worker/dns-work.ts";
+import { dnsWork, openDnsProvider } from "../worker/dns-work.ts";
 import { workOwnJobs } from "../worker/own-jobs.ts";
 import type { ApiCaller } from "./api-caller.ts";
 import { ApiWorld, type TestOrganisation } from "./api-world.ts";
@@ -135,7 +135,7 @@ export class ServedDomainWorld {
   startWorker(): void {
     const { dns } = this.world.replica.deps.settings;
     if (dns === null) throw new Error("there is no DNS file");
-    const work = dnsWork(this.#path, dnsInstallation(dns.file), { KULE_DNS_API_KEY: apiKey });
+    const work = dnsWork(openDnsProvider(this.#path, { KULE_DNS_API_KEY: apiKey }), dnsInstallation(dns.file));
     const stop = new AbortController();
     this.#worker = { stop, ended: workOwnJobs(this.world.replica.deps, jobHandlers, work, stop.signal) };
   }
