@@ -8,6 +8,7 @@ import { bundleApps } from "@kule/build/bundle-apps";
 import type { Schemas } from "@kule/contract/schemas";
 import { startProcess, type TestProcess } from "@kule/testing/child-process";
 import { worldCheck } from "@kule/testing/world-check/world-check";
+import { apiEnvironment } from "../api-crash/killable-api.ts";
 import { differingAnswers } from "./served-answers.ts";
 
 const root = resolve(import.meta.dirname, "../../../..");
@@ -41,8 +42,8 @@ export class DomainStage {
   startWorker(battery: Readonly<Record<string, string>> = {}): TestProcess {
     const { database } = this.domains.world;
     return startProcess("worker", [this.#main, "worker"], {
+      ...apiEnvironment(database.apiUrl),
       ...this.domains.workerEnvironment(),
-      KULE_DATABASE_URL: database.apiUrl,
       KULE_WORKER_DATABASE_URL: database.workerUrl,
       KULE_LEASE_SECONDS: String(leaseSeconds),
       KULE_LOG_LEVEL: "warn",
