@@ -33,6 +33,16 @@ export const publicIpChecks: readonly Check[] = [
   },
   {
     invariant: "I4",
+    check: "the reverse name that is to be served is the one of the public IP",
+    sql: `select host(i.address) || ' of ' || i.id as subject from public_ip i
+            left join public_pointer p on p.address = i.address
+           where i.ptr is distinct from p.wanted
+          union all
+          select host(p.address) || ' of nobody' from public_pointer p
+           where p.wanted is not null and not exists (select 1 from public_ip i where i.address = p.address)`,
+  },
+  {
+    invariant: "I4",
     check: "no public IP of a deleted server",
     sql: `select i.id || ' of ' || s.id as subject from public_ip i
             join server s on s.id in (i.server_id, i.held_by) where s.status = 'deleted'`,

@@ -1,7 +1,7 @@
 import type { SystemAuditAction } from "@kule/contract/system-audit";
 import type { JobStatus } from "@kule/rules/jobs/actions";
 import { type JobErrorCode, jobErrorText, knownErrorCode } from "@kule/rules/jobs/region-texts";
-import { backoffSeconds, hasAttemptsLeft } from "@kule/rules/jobs/retry";
+import { backoffSeconds, countsAsAttempt, hasAttemptsLeft } from "@kule/rules/jobs/retry";
 import { sql } from "kysely";
 import { systemQuery, type Tx } from "../platform/database.ts";
 import { newId } from "../platform/ids.ts";
@@ -131,14 +131,17 @@ async function decideNext(tx: Tx, job: JobRow, outcome: AttemptOutcome, replaced
     };
   if (outcome.status === "released")
     return { status: "queued", delaySeconds: outcome.waitSeconds ?? 0, countsAttempt: false };
-  if (!hasAttemptsLeft(job.attempt, job.max_attempts))
+  // Of the control plane's own jobs alone: a region may report any code.
+  const ownCode = job.region === null ? (outcome.error?.code ?? null) : null;
+  const countsAttempt = countsAsAttempt(ownCode, job.attempt, job.max_attempts);
+  if (countsAttempt && !hasAttemptsLeft(job.attempt, job.max_attempts))
     return {
       status: "failed",
       error: outcome.error ?? ended("attempts_exhausted", `The job gave up after ${job.attempt} attempts`),
     };
   // With another VM number the attempt starts afresh; a temporary error needs time.
   const delaySeconds = replaced ? 0 : backoffSeconds(job.attempt, Math.random());
-  return { status: "queued", delaySeconds, countsAttempt: true };
+  return { status: "queued", delaySeconds, countsAttempt };
 }
 
 /**

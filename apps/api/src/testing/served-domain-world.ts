@@ -131,6 +131,11 @@ export class ServedDomainWorld {
     return (await owner.get(`/domains/${domain.id}`)).body;
   }
 
+  /** What a worker of its own process needs to serve domains. */
+  workerEnvironment(): Readonly<Record<string, string>> {
+    return { KULE_DNS_FILE: this.#path, KULE_DNS_API_KEY: apiKey };
+  }
+
   /** A worker that does the control plane's own jobs. */
   startWorker(): void {
     const { dns } = this.world.replica.deps.settings;

@@ -551,7 +551,13 @@ export const tr = {
     certainAddress: "Belirli bir adres",
     certainAddressHint:
       "Size ayrılmış ve kimsenin almadığı adreslerden biri. Boş bırakılırsa herhangi bir boş adres.",
-    ptrHint: "Ters DNS henüz yayımlanmıyor; ad kaydedilir.",
+    ptrHint: "Tam bir ana makine adı. Ad sunucuları bir dakika içinde yanıtlar.",
+    ptrStatus: {
+      none: "",
+      pending: "ad sunucularına gidiyor",
+      served: "yayında",
+      unmanaged: "yayında değil: bu adresin ters bölgesi başka yerde",
+    },
     withServer: "Sunucusu yok edilince",
     released: "bırakılır",
     kept: "kalır",

@@ -132,7 +132,8 @@ export class WorkerLane {
         `insert into graphile_worker._private_known_crontabs (identifier, known_since, last_execution)
          select name, now(), date_bin(make_interval(mins => minutes), clock_timestamp(), timestamptz 'epoch')
            from (values ('sweep_removal_buffers', 1), ('reap_leases', 1), ('end_lost_consoles', 1), ('clean_up', 10),
-                       ('check_edges', 5), ('keep_history', 60),
+                       ('check_edges', 5), ('check_domains', 1), ('compare_domains', 1), ('serve_pointers', 10),
+                       ('keep_history', 60),
                        ('check_invariants', 10))
                 as listed (name, minutes)
          on conflict (identifier) do update set last_execution = excluded.last_execution`,

@@ -5144,6 +5144,11 @@ export interface components {
             /** @description The server's interface has it, but its guest is not configured yet: reboot the server through the API, or stop and start it */
             requires_reboot: boolean;
             ptr: components["schemas"]["PtrName"] | null;
+            /**
+             * @description Whether the name servers answer `ptr`. `unmanaged`: the reverse zone of the address is not served here; an operator can say where it is
+             * @enum {string}
+             */
+            ptr_status: "none" | "pending" | "served" | "unmanaged";
             labels: components["schemas"]["Labels"];
             /** @description Release it when its server is destroyed */
             delete_with_server: boolean;

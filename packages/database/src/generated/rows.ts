@@ -579,6 +579,15 @@ export interface PublicIp {
   version: number;
 }
 
+export interface PublicPointer {
+  address: string;
+  generation: Generated<number>;
+  served_generation: Generated<number>;
+  state: Generated<string>;
+  updated_at: Generated<Timestamp>;
+  wanted: string | null;
+}
+
 export interface QuotaCount {
   amount: number;
   disk_gb: number | null;
@@ -977,6 +986,7 @@ export interface DB {
   public_address_count: PublicAddressCount;
   public_address_due: PublicAddressDue;
   public_ip: PublicIp;
+  public_pointer: PublicPointer;
   quota_count: QuotaCount;
   quota_due: QuotaDue;
   record_set: RecordSet;

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { nextProgress } from "./progress.ts";
-import { backoffSeconds, defaultMaxAttempts, hasAttemptsLeft } from "./retry.ts";
+import { backoffSeconds, countsAsAttempt, defaultMaxAttempts, hasAttemptsLeft } from "./retry.ts";
 
 test("the wait doubles up to five minutes", () => {
   expect([1, 2, 3, 4, 5, 6, 7, 8, 50].map((attempt) => backoffSeconds(attempt, 0.5))).toEqual([
@@ -25,6 +25,18 @@ test("jitter spreads the wait by a tenth either way", () => {
 test("the eighth attempt is the last", () => {
   expect(hasAttemptsLeft(7, defaultMaxAttempts)).toBe(true);
   expect(hasAttemptsLeft(8, defaultMaxAttempts)).toBe(false);
+});
+
+test("a DNS provider that is away is waited for with long pauses, and uses up no last attempt", () => {
+  const counted = (code: string | null, attempt: number) =>
+    countsAsAttempt(code, attempt, defaultMaxAttempts);
+  expect([1, 6, 7, 8].map((attempt) => counted("dns_unavailable", attempt))).toEqual([
+    true,
+    true,
+    false,
+    false,
+  ]);
+  expect([counted("hypervisor_unreachable", 8), counted(null, 8)]).toEqual([true, true]);
 });
 
 test("progress never goes back and reaches 100 only at the end", () => {

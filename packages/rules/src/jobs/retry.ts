@@ -14,6 +14,17 @@ export function backoffSeconds(attempt: number, jitter: number): number {
   return Math.round(base * (0.9 + 0.2 * jitter) * 1000) / 1000;
 }
 
+/** What a job waits for as long as it takes: nobody can do more than wait, and nothing is half done. */
+const waitedFor: ReadonlySet<string> = new Set(["dns_unavailable"]);
+
+/**
+ * Whether an attempt that met transient trouble is one of those that the job has. The last one is kept for other trouble,
+ * so that the pauses stay long.
+ */
+export function countsAsAttempt(code: string | null, attempt: number, maxAttempts: number): boolean {
+  return code === null || !waitedFor.has(code) || attempt < maxAttempts - 1;
+}
+
 /** True if a job that used so many attempts may be tried again by itself. */
 export function hasAttemptsLeft(attempt: number, maxAttempts: number): boolean {
   return attempt < maxAttempts;

@@ -229,6 +229,16 @@ const planted: readonly Planted[] = [
     ["I4 sub_b reserves 2 of its 3 addresses"],
   ],
   [
+    "a reverse name that nobody is to serve",
+    "update public_ip set ptr = 'web.example.org' where id = 'ip_run'",
+    ["I4 203.0.113.2 of ip_run"],
+  ],
+  [
+    "a reverse name of an address that was released",
+    "insert into public_pointer (address, wanted) values ('203.0.113.99', 'web.example.org')",
+    ["I4 203.0.113.99 of nobody"],
+  ],
+  [
     "a lost public address",
     "delete from public_address where address = '203.0.113.6'",
     ["I4 rng_1 has 7 of 8 addresses, 0 outside"],

@@ -2,4 +2,5 @@
 export { releasePublicIp, takePublicIp } from "./allocation.ts";
 export { publicIpsOfServers } from "./of-servers.ts";
 export { mountPublicIps } from "./routes.ts";
+export { servePointers } from "./serve-pointers.ts";
 export { factsOf, findPublicIp, lockPublicIp } from "./store.ts";

@@ -43,7 +43,13 @@ type GatewayRow = {
 export type PublicIpDetails = PublicIpRow &
   HolderRow &
   KeeperRow &
-  GatewayRow & { readonly gateway: string; readonly prefix_length: number; readonly vlan: number | null };
+  GatewayRow & {
+    readonly gateway: string;
+    readonly prefix_length: number;
+    readonly vlan: number | null;
+    /** Null without a reverse name, now and before. */
+    readonly ptr_state: string | null;
+  };
 
 /** The open job of the server that is joined under this name, other than one that can be superseded. */
 const jobOf = (server: "server" | "keeper") => sql<string | null>`(
@@ -56,6 +62,7 @@ function details(db: Database | Tx, organisationId: string) {
   return db
     .selectFrom("public_ip")
     .innerJoin("ip_pool", "ip_pool.id", "public_ip.pool_id")
+    .leftJoin("public_pointer", "public_pointer.address", "public_ip.address")
     .leftJoin("server", (join) =>
       join
         .onRef("server.organisation_id", "=", "public_ip.organisation_id")
@@ -90,6 +97,7 @@ function details(db: Database | Tx, organisationId: string) {
            and job.status in ('queued', 'running')
          order by job.created_at desc limit 1)`.as("gateway_job_id"),
       "ip_pool.prefix_length",
+      "public_pointer.state as ptr_state",
       "ip_pool.vlan",
       "server.id as holder_id",
       "server.name as holder_name",

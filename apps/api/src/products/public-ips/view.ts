@@ -22,6 +22,7 @@ export function viewPublicIp(row: PublicIpDetails): Schemas["PublicIp"] {
     attached_to: attachedTo(row),
     requires_reboot: row.requires_reboot,
     ptr: row.ptr,
+    ptr_status: ptrStatus(row),
     labels: row.labels as Schemas["Labels"],
     delete_with_server: row.delete_with_server,
     protection: { delete: row.protect_delete },
@@ -36,6 +37,12 @@ export function viewPublicIp(row: PublicIpDetails): Schemas["PublicIp"] {
     created_at: row.created_at.toISOString(),
     updated_at: row.updated_at.toISOString(),
   };
+}
+
+/** A name that was taken away is pending until no name server has it. */
+function ptrStatus({ ptr, ptr_state: state }: PublicIpDetails): Schemas["PublicIp"]["ptr_status"] {
+  if (ptr !== null) return (state ?? "pending") as Schemas["PublicIp"]["ptr_status"];
+  return state === "pending" ? "pending" : "none";
 }
 
 function attachedTo(row: PublicIpDetails): Schemas["PublicIp"]["attached_to"] {

@@ -121,7 +121,15 @@ function Facts({ view, ip }: OverviewProps) {
         </div>
         <div>
           <dt>{text.ptr}</dt>
-          <dd class="mono breakable">{ip.ptr ?? "–"}</dd>
+          <dd>
+            <span class="mono breakable">{ip.ptr ?? "–"}</span>
+            {ip.ptr_status === "none" ? null : (
+              <>
+                {" "}
+                <span class="hint">{text.ptrStatus[ip.ptr_status]}</span>
+              </>
+            )}
+          </dd>
         </div>
         <div>
           <dt>{text.withServer}</dt>

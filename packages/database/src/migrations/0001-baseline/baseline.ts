@@ -19,6 +19,7 @@ import { networkChecks } from "./network-checks.ts";
 import { networks } from "./networks.ts";
 import { organisations } from "./organisations.ts";
 import { platform } from "./platform.ts";
+import { pointers } from "./pointers.ts";
 import { publicIpChecks } from "./public-ip-checks.ts";
 import { publicIps } from "./public-ips.ts";
 import { quotaCounts } from "./quota-counts.ts";
@@ -72,6 +73,7 @@ export const baseline = [
   ipPools,
   gateways,
   publicIps,
+  pointers,
   ipPoolCounts,
   publicIpChecks,
   gatewayChecks,

@@ -1,0 +1,38 @@
+import type { DnsProvider } from "@kule/dns/dns-provider";
+import { ownNameServers } from "@kule/rules/domains/ownership-proof";
+import type { Deps } from "../platform/deps.ts";
+import { servePointers } from "../products/public-ips/index.ts";
+
+/** Stands in the names of name servers where domains have their own label. */
+const reverseLabel = "reverse";
+
+/**
+ * Brings all reverse names that are due to the name servers.
+ *
+ * @param provider null: this worker has none, so no reverse zone is served
+ * @returns how many are as wanted now
+ * @throws DnsUnavailable when the provider does not answer: the task is tried again
+ */
+export async function serveAllPointers(
+  { db, dns }: Pick<Deps, "db" | "dns">,
+  provider: DnsProvider | null,
+  signal?: AbortSignal,
+): Promise<number> {
+  const service =
+    provider === null || dns === null
+      ? null
+      : {
+          provider,
+          reverseZones: dns.reverseZones,
+          nameServers: ownNameServers(
+            dns.nameServers.map(({ pattern }) => pattern),
+            reverseLabel,
+          ).all.map((name) => `${name}.`),
+        };
+  let served = 0;
+  for (;;) {
+    const run = await servePointers(db, service, signal);
+    served += run.served;
+    if (run.isAll) return served;
+  }
+}
