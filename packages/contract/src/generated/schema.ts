@@ -5795,7 +5795,7 @@ export interface components {
         };
         ResourceRef: {
             /** @enum {string} */
-            type: "server" | "network" | "subnet" | "domain" | "public_ip";
+            type: "server" | "network" | "subnet" | "public_ip" | "domain";
             id: string;
             /** @description Its present name. Null when it is deleted */
             name: string | null;

@@ -135,7 +135,7 @@ create function kule_domain_claims(p_name text) returns table (
      from domain d
     where d.is_verified
       -- All names that end with a dot and this one. A LIKE with a parameter would read the whole table.
-      and d.reversed_name ~>=~ reverse('.' || p_name) and d.reversed_name ~<~ reverse('.' || p_name) || '~'
+      and d.reversed_name ~>=~ reverse('.' || p_name) and d.reversed_name ~<~ (reverse('.' || p_name) || '~')
     limit 1000);
 $$;
 /* Whether a verified domain, of whatever organisation, has name servers for a name inside of it, or for one between. */
