@@ -3,6 +3,7 @@ import type { en } from "./en.ts";
 import { accountTr } from "./tr-account.ts";
 import { actionsTr } from "./tr-actions.ts";
 import { auditTr } from "./tr-audit.ts";
+import { domainsTr } from "./tr-domains.ts";
 import { gatewaysTr } from "./tr-gateways.ts";
 import { identitiesTr } from "./tr-identities.ts";
 import { jobTextsTr } from "./tr-job-texts.ts";
@@ -40,6 +41,7 @@ export const tr = {
   locale: "tr",
   ...operatorTr,
   ...networkingTr,
+  ...domainsTr,
   ...gatewaysTr,
   ...subnetsTr,
   ...membersTr,
@@ -62,6 +64,7 @@ export const tr = {
     gateways: "Ağ geçitleri",
     firewalls: "Güvenlik duvarları",
     publicIps: "Genel IP'ler",
+    domains: "Alan adları",
     sshKeys: "SSH anahtarları",
     jobs: "İşler",
     operator: "İşletmen",
@@ -647,6 +650,7 @@ export const tr = {
       firewall_rules: "Güvenlik duvarı kuralları",
       gateways: "Ağ geçitleri",
       members: "Üyeler ve davetler",
+      domains: "Alan adları",
     },
   },
   segments: {
@@ -825,6 +829,9 @@ export const tr = {
     address_in_use: "Bu adres kullanılıyor.",
     capacity_unavailable: "Bölgede bu paket için şu anda yer yok.",
     quota_exceeded: "Kuruluşun bir kotası dolu.",
+    domain_not_proven: "Alan adının sizin olduğu kanıtlanamadı.",
+    domain_taken: "Bu alan adı başka bir kuruluşun.",
+    ds_at_parent: "Bir üstteki alanda hâlâ DS kayıtları var. Önce onları kayıt kuruluşunda kaldırın.",
     cidr_overlap: "Adres aralığı başka bir alt ağla çakışıyor.",
     in_use: "Hâlâ kullanılıyor.",
     vm_not_importable: "Bu sanal makine devralınamaz: işaretli, kapsayıcı ya da şablon.",
