@@ -2,6 +2,7 @@ import { allocationChecks } from "./allocations.ts";
 import { auditChecks } from "./audit.ts";
 import type { Check } from "./check.ts";
 import { consoleChecks } from "./consoles.ts";
+import { domainChecks } from "./domains.ts";
 import { firewallChecks } from "./firewalls.ts";
 import { gatewayChecks } from "./gateways.ts";
 import { jobChecks } from "./jobs.ts";
@@ -20,6 +21,7 @@ export const databaseChecks: readonly Check[] = [
   ...firewallChecks,
   ...gatewayChecks,
   ...networkChecks,
+  ...domainChecks,
   ...jobChecks,
   ...recordChecks,
   ...uniquenessChecks,

@@ -25,6 +25,8 @@ export const keys = {
     ...{ table: "server", column: "organisation_id", rows: 5_000, days: 1 },
     recent: "organisations",
   },
+  // Each with up to 10,000 record sets.
+  domain: { table: "domain", column: "id", rows: 100, days: 1 },
   metered: { table: "usage_event", column: "resource_id", rows: 20_000, days: 1, recent: "metered" },
   "events of an organisation": {
     ...{ table: "usage_event", column: "organisation_id", rows: 20_000, days: 1 },

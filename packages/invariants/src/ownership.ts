@@ -54,6 +54,14 @@ export const ownershipPairs: readonly OwnershipPair[] = [
   { child: "port_forward", column: "gateway_id", parent: "gateway", region: true },
   { child: "port_forward", column: "subnet_id", parent: "subnet", region: true },
   { child: "port_forward", column: "server_id", parent: "server", region: true },
+  {
+    child: "record_set",
+    column: "domain_id",
+    parent: "domain",
+    region: false,
+    by: "domain",
+  },
+  { child: "record_set", column: "server_id", parent: "server", region: false },
   { child: "drift", column: "server_id", parent: "server", region: true },
   { child: "console_session", column: "server_id", parent: "server", region: true },
   { child: "ssh_key_use", column: "server_id", parent: "server", region: false },
@@ -96,6 +104,7 @@ export const ownershipPairs: readonly OwnershipPair[] = [
   },
   { child: "server", column: "status_job_id", parent: "job", region: true, by: "server", key: "id" },
   { child: "network", column: "status_job_id", parent: "job", region: true },
+  { child: "domain", column: "status_job_id", parent: "job", region: false },
 ];
 
 export const ownershipChecks: readonly Check[] = ownershipPairs.map(
@@ -116,6 +125,7 @@ const unenforced = new Set([
   "job.resource_id",
   "server.status_job_id",
   "network.status_job_id",
+  "domain.status_job_id",
   "gateway_subnet.network_id",
   "port_forward.subnet_id",
 ]);

@@ -68,8 +68,8 @@ function internalText(error: ProxmoxError): string {
 }
 
 export function retryLater(error: ProxmoxError | EdgeFailure | DnsFailure): RetryLater {
-  if (isEdgeTrouble(error)) return edgeRetry(error);
   if (error instanceof DnsUnavailable || error instanceof DnsRefused) return dnsRetry(error);
+  if (isEdgeTrouble(error)) return edgeRetry(error);
   return new RetryLater(
     {
       code: "hypervisor_unavailable",

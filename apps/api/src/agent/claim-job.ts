@@ -1,3 +1,4 @@
+import { isControlPlaneJobKind } from "@kule/contract/control-plane-kinds";
 import type { Schemas } from "@kule/contract/schemas";
 import { mayTakeSecret } from "@kule/rules/regions/agent-key";
 import { sql } from "kysely";
@@ -5,6 +6,7 @@ import pg from "pg";
 import type { ApiRequest } from "../platform/api-request.ts";
 import type { Tx } from "../platform/database.ts";
 import { DatabaseAway, violatedConstraint } from "../platform/database-errors.ts";
+import type { Deps } from "../platform/deps.ts";
 import { handlerOf, type JobHandlers, kindsOf } from "../platform/job-handler.ts";
 import type { JobRow } from "../platform/jobs.ts";
 import { noContent, type Reply, reply } from "../platform/reply.ts";
@@ -21,28 +23,62 @@ type ClaimedJob = Schemas["ClaimedJob"]["job"];
  */
 const recheckMs = 2_000;
 
+/** Who claims: a region's agent, or a worker for the jobs of the control plane itself. */
+export type Claimant = {
+  /** Null: the jobs without a region. */
+  readonly region: string | null;
+  /** Null for the worker, which has no token. */
+  readonly tokenId: string | null;
+  readonly name: string;
+};
+
+/** A claim with what is needed to answer it. */
+export type Claim = {
+  readonly deps: Deps;
+  readonly handlers: JobHandlers;
+  readonly claimed: ClaimedJobs;
+  readonly claimant: Claimant;
+  readonly body: Schemas["ClaimRequest"];
+  /** Aborted when nobody reads the answer any more. */
+  readonly disconnected: AbortSignal;
+};
+
 /** Assigns the region's next job to the agent, or waits for one. */
 export async function claimJob(
   request: ApiRequest<"claimJob">,
   handlers: JobHandlers,
   claimed: ClaimedJobs,
 ): Promise<Reply> {
-  const { deps, body } = request;
+  const { deps, body, caller } = request;
   const region = regionOf(request);
+  const job = await nextJob({
+    deps,
+    handlers,
+    claimed,
+    claimant: { region, tokenId: caller.tokenId, name: body.agent_name ?? caller.tokenName },
+    body,
+    disconnected: request.context.req.raw.signal,
+  });
+  return job === null ? noContent() : reply(200, { job });
+}
+
+/** The next job for whoever claims, or null when there was none for as long as the claim waits. */
+export async function nextJob(claim: Claim): Promise<ClaimedJob | null> {
+  const { deps, body } = claim;
   const deadline = performance.now() + (body.wait_seconds ?? 0) * 1000;
-  const gone = AbortSignal.any([deps.stopping, request.context.req.raw.signal]);
+  const gone = AbortSignal.any([deps.stopping, claim.disconnected]);
   for (;;) {
     // Subscribed before the search, so that what happens between the search and the wait is not missed.
-    const news = listenForJobs(request, region);
+    const news = listenForJobs(claim);
     try {
-      const job = await claimOnce(request, region, handlers, claimed);
+      const job = await claimOnce(claim);
       if (job instanceof NotAssigned) {
-        await releaseUnassignable(request, job, handlers);
+        await releaseUnassignable(claim, job);
         continue;
       }
-      if (job !== null) return reply(200, { job });
+      if (job !== null) return job;
       const leftMs = deadline - performance.now();
-      if (leftMs <= 0 || gone.aborted) return noContent();
+      if (leftMs <= 0 || gone.aborted) return null;
       await news.next(Math.min(leftMs, recheckMs), gone);
     } finally {
       news.dispose();
@@ -58,18 +94,13 @@ class CallerDisconnected extends Error {}
  * connection: if both find work, the index on claims gives it to one of them, and the other searches again
  * and gets the same answer.
  */
-async function claimOnce(
-  request: ApiRequest<"claimJob">,
-  region: string,
-  handlers: JobHandlers,
-  claimed: ClaimedJobs,
-): Promise<ClaimedJob | NotAssigned | null> {
+async function claimOnce(claim: Claim): Promise<ClaimedJob | NotAssigned | null> {
   const look = () =>
-    inTransaction(request.db, async (tx) => {
-      const job = await claim(tx, request, region, handlers, claimed);
+    inTransaction(claim.deps.db, async (tx) => {
+      const job = await assign(tx, claim);
       // Rolled back, the job waits for the next agent; assigned without a reader, it would wait for the end
       // of its lease.
-      if (job !== null && request.context.req.raw.signal.aborted) throw new CallerDisconnected();
+      if (job !== null && claim.disconnected.aborted) throw new CallerDisconnected();
       return job;
     }).catch((error: unknown) => {
       if (error instanceof CallerDisconnected) return null;
@@ -83,20 +114,20 @@ async function claimOnce(
   }
 }
 
-async function claim(
+async function assign(
   tx: Tx,
-  { caller, body, deps }: ApiRequest<"claimJob">,
-  region: string,
-  handlers: JobHandlers,
-  claimed: ClaimedJobs,
+  { deps, handlers, claimed, claimant, body }: Claim,
 ): Promise<ClaimedJob | NotAssigned | null> {
   const { leaseSeconds } = deps.settings;
-  const agentName = body.agent_name ?? caller.tokenName;
-  // A newer agent may support kinds that this build cannot settle: they wait for a newer control plane.
+  const { region, tokenId, name } = claimant;
+  // A newer agent may support kinds that this build cannot settle: they wait for a newer control plane. What the control
+  // plane does itself no agent is given, whatever it says that it can do.
   const known = kindsOf(handlers);
-  const capabilities = body.capabilities.filter((kind) => known.has(kind));
+  const capabilities = body.capabilities.filter(
+    (kind) => known.has(kind) && isControlPlaneJobKind(kind) === (region === null),
+  );
   const { rows } = await sql<JobRow>`
-    select * from kule_claim_job(${region}, ${caller.tokenId}, ${agentName}, ${body.claim_id},
+    select * from kule_claim_job(${region}, ${tokenId}, ${name}, ${body.claim_id},
                                  ${capabilities}::text[], ${leaseSeconds}::integer)`.execute(tx);
   const [job] = rows;
   if (job === undefined || job.lease_until === null) return null;
@@ -110,7 +141,10 @@ async function claim(
     if (error instanceof DatabaseAway || error instanceof pg.DatabaseError) throw error;
     return new NotAssigned(job, unrenderable(error), error);
   }
-  if (hasSealedSecret(payload) && !(await mayOpenSecrets(tx, region, body.public_key ?? null)))
+  if (
+    hasSealedSecret(payload) &&
+    (region === null || !(await mayOpenSecrets(tx, region, body.public_key ?? null)))
+  )
     return new NotAssigned(job, keyAwaited);
   return {
     id: job.id,
@@ -142,9 +176,8 @@ class NotAssigned {
  * region would find this job first, and no other job would ever run.
  */
 async function releaseUnassignable(
-  { db, deps }: ApiRequest<"claimJob">,
+  { deps, handlers }: Claim,
   { job, outcome, cause }: NotAssigned,
-  handlers: JobHandlers,
 ): Promise<void> {
   if (cause === undefined)
     deps.log.warn(
@@ -153,7 +186,7 @@ async function releaseUnassignable(
     );
   else deps.log.error({ err: cause, job: job.id, kind: job.kind }, "the payload of a job cannot be rendered");
   try {
-    await inTransaction(db, async (tx) => {
+    await inTransaction(deps.db, async (tx) => {
       await handlerOf(handlers, job).lockResource(tx, job);
       await endAttempt(tx, job, outcome, { handlers, settings: deps.settings });
     });
@@ -241,8 +274,10 @@ function markInterruptedSteps(tx: Tx, job: JobRow): void {
 
 type JobNews = { next(withinMs: number, gone: AbortSignal): Promise<void>; dispose(): void };
 
-function listenForJobs({ deps }: ApiRequest, region: string): JobNews {
+function listenForJobs({ deps, claimant }: Claim): JobNews {
   const { promise, resolve } = Promise.withResolvers<void>();
+  // Jobs without a region are announced under the empty name.
+  const region = claimant.region ?? "";
   const unsubscribe = deps.notifications.subscribe("kule_region", (about) => {
     if (about === null || about === region) resolve();
   });

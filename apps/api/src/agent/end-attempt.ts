@@ -76,11 +76,13 @@ async function finish(
     disk_bytes: diskBytes = null,
     filter = null,
     network_generation: networkGeneration = null,
+    domain = null,
   } = (more.result ?? {}) as {
     public_network?: "applied" | "next_boot";
     disk_bytes?: number | null;
     filter?: string;
     network_generation?: number;
+    domain?: JobEnd["domain"];
   };
   // It becomes the reason of a record that tenants read: in our own text, not in the region's.
   const message = error === null ? defaultMessages[status] : jobErrorText(error.code);
@@ -91,6 +93,7 @@ async function finish(
     diskBytes,
     filter,
     networkGeneration,
+    domain,
     message,
     code: error?.code ?? null,
   };

@@ -2,10 +2,19 @@ import type { Schemas } from "@kule/contract/schemas";
 
 type ReportedState = NonNullable<Schemas["JobOutcome"]["observed"]>;
 
+type ReportedZone = NonNullable<ReportedState["domain"]>;
+
 /** What a job's outcome reports of its resource, as it is stored: these fields and no others. */
 export type Observed = Pick<
   ReportedState,
-  "power_state" | "node" | "disk_bytes" | "public_network" | "filter" | "network_generation" | "vmid_unusable"
+  | "power_state"
+  | "node"
+  | "disk_bytes"
+  | "public_network"
+  | "filter"
+  | "network_generation"
+  | "domain"
+  | "vmid_unusable"
 > & {
   readonly macs?: readonly (string | null)[];
 };
@@ -18,7 +27,8 @@ const mac = /^[0-9a-f]{2}(:[0-9a-f]{2}){5}$/i;
  * cannot make a job's row grow.
  */
 export function storedObservation(told: ReportedState): Observed {
-  const { power_state, node, disk_bytes, public_network, filter, network_generation, vmid_unusable } = told;
+  const { power_state, node, disk_bytes, public_network, filter, network_generation, domain, vmid_unusable } =
+    told;
   const { macs: toldMacs } = told;
   const macs = macsOf(toldMacs);
   return {
@@ -28,9 +38,15 @@ export function storedObservation(told: ReportedState): Observed {
     ...(public_network === undefined ? {} : { public_network }),
     ...(filter === undefined ? {} : { filter }),
     ...(network_generation === undefined ? {} : { network_generation }),
+    ...(domain === undefined ? {} : { domain: storedZone(domain) }),
     ...(vmid_unusable === undefined ? {} : { vmid_unusable }),
     ...(macs === undefined ? {} : { macs }),
   };
+}
+
+/** Its fields and no others: the contract lets an object of an agent have more. */
+function storedZone({ generation, serial, ds }: ReportedZone): ReportedZone {
+  return { generation, serial, ds };
 }
 
 /** By position: what is no MAC is none, and of more interfaces than a VM can have none is believed. */

@@ -8,6 +8,7 @@ import { sql } from "kysely";
 import type { ApiRequest } from "../platform/api-request.ts";
 import { committing } from "../platform/crash-points.ts";
 import type { Database, Tx } from "../platform/database.ts";
+import type { Deps } from "../platform/deps.ts";
 import { Conflict, fieldError, NotFound } from "../platform/errors.ts";
 import { handlerOf, type JobHandlers } from "../platform/job-handler.ts";
 import type { JobIdentity, JobRow } from "../platform/jobs.ts";
@@ -36,28 +37,42 @@ export function checkReport(
   ];
 }
 
-/**
- * Records the report of a job's holder. A report that was recorded before changes nothing and gets the same
- * kind of answer; one of a former holder changes nothing and is refused.
- */
+/** The report of an agent. */
 export async function reportStep(
   request: ApiRequest<"reportStep">,
   found: JobIdentity,
   handlers: JobHandlers,
   claimed: ClaimedJobs,
 ): Promise<Reply> {
-  const { leaseSeconds } = request.deps.settings;
-  const report: Report = request.body;
+  return reply(200, await recordReport({ deps: request.deps, handlers, claimed }, found, request.body));
+}
+
+/** What a report is recorded with. */
+export type Recording = {
+  readonly deps: Pick<Deps, "db" | "settings">;
+  readonly handlers: JobHandlers;
+  readonly claimed: ClaimedJobs;
+};
+
+/**
+ * Records the report of a job's holder. A report that was recorded before changes nothing and gets the same
+ * kind of answer; one of a former holder changes nothing and is refused.
+ *
+ * @throws Conflict for a former holder; NotFound for a job that is not there
+ */
+export async function recordReport(
+  { deps: { db, settings }, handlers, claimed }: Recording,
+  found: JobIdentity,
+  report: Report,
+): Promise<Schemas["StepAck"]> {
   if (report.outcome === undefined) {
-    const phase = await phaseOfSteps(request.db, found, report);
-    const query = progressQuery(found, report, phase, leaseSeconds);
-    const [job] = (await committing(() => query.execute(request.db))).rows;
+    const phase = await phaseOfSteps(db, found, report);
+    const query = progressQuery(found, report, phase, settings.leaseSeconds);
+    const [job] = (await committing(() => query.execute(db))).rows;
     if (job !== undefined) return acknowledge(job);
   }
   try {
-    const job = await inTransaction(request.db, (tx) =>
-      decide(tx, found, report, { handlers, settings: request.deps.settings }),
-    );
+    const job = await inTransaction(db, (tx) => decide(tx, found, report, { handlers, settings }));
     if (job.status !== "running" && job.status !== "queued") claimed.forget(found.id);
     return acknowledge(job);
   } catch (error) {
@@ -69,13 +84,12 @@ export async function reportStep(
 
 type Acknowledged = Pick<JobRow, "lease_until" | "cancel_requested" | "status">;
 
-function acknowledge(job: Acknowledged): Reply {
-  const ack: Schemas["StepAck"] = {
+function acknowledge(job: Acknowledged): Schemas["StepAck"] {
+  return {
     lease_expires_at: job.lease_until?.toISOString() ?? null,
     cancel_requested: job.cancel_requested,
     status: job.status as JobStatus,
   };
-  return reply(200, ack);
 }
 
 /**

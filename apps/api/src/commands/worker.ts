@@ -1,7 +1,11 @@
 import { batteryHook } from "@kule/crash-points/crash-hook";
+import type { DnsProvider } from "@kule/dns/dns-provider";
+import type { Deps } from "../platform/deps.ts";
+import { dnsInstallation } from "../platform/dns-installation.ts";
 import type { Logger } from "../platform/log.ts";
 import { openDeps } from "../platform/open-deps.ts";
 import { BadSettings, type Settings } from "../platform/settings.ts";
+import { jobHandlers } from "../products/job-handlers.ts";
 import { readAuditKeys } from "../worker/audit-seals/audit-keys.ts";
 import { keepWorking } from "../worker/keep-working.ts";
 import { readMailer } from "../worker/mailer.ts";
@@ -31,6 +35,7 @@ export async function workerCommand(
       ? null
       : await import("../worker/direct-regions.ts");
   const regions = direct?.readDirectRegions(environment) ?? [];
+  const own = settings.dns === null ? null : await ownWork(settings.dns, environment);
   const stop = untilStopSignal();
   const open = await openDeps(settings, log, batteryHook(environment));
   try {
@@ -38,12 +43,34 @@ export async function workerCommand(
     const stopping = new AbortController();
     void stop.then(() => stopping.abort());
     await Promise.all([
-      keepWorking(() => runWorker({ deps: open.deps, workerUrl, auditKeys, mailer }), stop, log),
+      keepWorking(() => runWorker({ deps: open.deps, workerUrl, auditKeys, mailer, dnsProvider: own?.provider ?? null }), stop, log),
       // A region that cannot be worked for ends the process, as it would end its agent.
       direct?.workDirectRegions(open.deps, regions, environment, stopping.signal),
+      own?.work(open.deps, stopping.signal),
     ]);
   } finally {
     await open.close();
   }
   log.info("stopped");
+}
+
+/**
+ * What does the control plane's own jobs, which are those of domains. Its code is loaded only where there are any.
+ *
+ * @throws BadSettings for a provider whose key is not there
+ */
+async function ownWork(
+  { path, file }: NonNullable<Settings["dns"]>,
+  environment: Readonly<Record<string, string | undefined>>,
+): Promise<{
+  readonly provider: DnsProvider;
+  readonly work: (deps: Deps, stop: AbortSignal) => Promise<void>;
+}> {
+  const [{ dnsWork, openDnsProvider }, { workOwnJobs }] = await Promise.all([
+    import("../worker/dns-work.ts"),
+    import("../worker/own-jobs.ts"),
+  ]);
+  const provider = openDnsProvider(path, environment);
+  const work = dnsWork(provider, dnsInstallation(file));
+  return { provider, work: (deps, stop) => workOwnJobs(deps, jobHandlers, work, stop) };
 }

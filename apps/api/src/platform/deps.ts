@@ -1,6 +1,7 @@
 import type { CrashHook } from "@kule/crash-points/crash-hook";
 import type { Hono } from "hono";
 import type { Database } from "./database.ts";
+import type { DnsInstallation } from "./dns-installation.ts";
 import type { Logger } from "./log.ts";
 import type { Metrics } from "./metrics.ts";
 import type { Notifications } from "./notifications.ts";
@@ -19,6 +20,8 @@ export type Deps = {
   readonly streams: OpenStreams;
   readonly metrics: Metrics;
   readonly log: Logger;
+  /** Null: the installation serves no domains. */
+  readonly dns: DnsInstallation | null;
   /** Aborted when the process is told to stop: long polls answer at once then. */
   readonly stopping: AbortSignal;
   /** Where test builds are killed; does nothing otherwise. */

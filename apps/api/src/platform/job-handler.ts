@@ -23,6 +23,12 @@ export type JobEnd = {
   readonly filter?: string | null;
   /** The generation of the network that the edge has now, as far as the job was about it. */
   readonly networkGeneration?: number | null;
+  /** What the DNS provider has of the domain now, as far as the job was about it. The serial is null when it is gone. */
+  readonly domain?: {
+    readonly generation: number;
+    readonly serial: number | null;
+    readonly ds: readonly string[];
+  } | null;
 };
 
 /**

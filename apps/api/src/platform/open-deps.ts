@@ -1,6 +1,7 @@
 import { type CrashHook, noCrash } from "@kule/crash-points/crash-hook";
 import { type OpenDatabase, openDatabase } from "./database.ts";
 import type { Deps } from "./deps.ts";
+import { dnsInstallation } from "./dns-installation.ts";
 import type { Logger } from "./log.ts";
 import { createMetrics } from "./metrics.ts";
 import { Notifications } from "./notifications.ts";
@@ -46,6 +47,7 @@ export async function openDeps(
       streams: new OpenStreams(),
       metrics: createMetrics(database.poolUse),
       log,
+      dns: settings.dns === null ? null : dnsInstallation(settings.dns.file),
       stopping: stopping.signal,
       crash,
     },

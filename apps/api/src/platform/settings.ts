@@ -1,4 +1,6 @@
+import { type DnsFile, readDnsFile } from "@kule/region-config/dns-file";
 import { type OidcProvider, readOidcFile } from "@kule/region-config/oidc-file";
+import { reverseZones } from "@kule/rules/domains/reverse-name";
 import { withoutSlashesAtEnd } from "./slashes-at-end.ts";
 
 /**
@@ -28,6 +30,11 @@ export type Settings = {
   readonly oidcProviders: readonly OidcProvider[];
   /** The file that names the mail server. Null: nothing is mailed. Only the worker reads it. */
   readonly mailFile: string | null;
+  /**
+   * The installation's DNS and the path of its file, from which the worker also reads the provider. Null: no domains are
+   * served.
+   */
+  readonly dns: { readonly path: string; readonly file: DnsFile } | null;
   /** A console without any input ends after this. */
   readonly consoleIdleSeconds: number;
   readonly consoleLengthSeconds: number;
@@ -145,6 +152,22 @@ export function readSettings(environment: Readonly<Record<string, string | undef
   if (mailFile !== "" && consoleOrigins.length === 0)
     problems.push("KULE_MAIL_FILE needs KULE_CONSOLE_ORIGINS: mailed links lead to the first of them");
 
+  const dns = (): Settings["dns"] => {
+    const path = text("KULE_DNS_FILE", "");
+    if (path === "") return null;
+    const file = readDnsFile(path);
+    if (typeof file === "string") {
+      problems.push(file);
+      return null;
+    }
+    for (const block of file.reverseZones) {
+      const zones = reverseZones(block);
+      if (!zones.ok)
+        problems.push(`${path}: reverse_zones: ${zones.flaw.message}\n    fix: ${zones.flaw.fix}`);
+    }
+    return { path, file };
+  };
+
   const host = text("KULE_API_HOST", "127.0.0.1");
   const port = integer("KULE_API_PORT", 8080, 0, 65_535);
   const logLevel = text("KULE_LOG_LEVEL", "info");
@@ -165,6 +188,7 @@ export function readSettings(environment: Readonly<Record<string, string | undef
     consoleKeys,
     consoleOrigins,
     oidcProviders: oidcProviders(),
+    dns: dns(),
     mailFile: mailFile === "" ? null : mailFile,
     removalBufferSeconds: integer("KULE_REMOVAL_BUFFER_SECONDS", 259_200, 0, 31_536_000),
     addressQuarantineSeconds: integer("KULE_ADDRESS_QUARANTINE_SECONDS", 600, 0, 31_536_000),

@@ -62,8 +62,8 @@ async function reap(tx: Tx, seen: JobRow, context: EndContext): Promise<boolean>
     {
       status: "retry",
       error: {
-        code: "lease_expired",
-        message: "The region's agent stopped reporting; the job is tried again",
+        code: job.region === null ? "worker_lost" : "lease_expired",
+        message: `${job.region === null ? "The control plane's worker" : "The region's agent"} stopped reporting; the job is tried again`,
         step: null,
         retryable: true,
       },

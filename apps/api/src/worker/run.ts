@@ -1,13 +1,16 @@
+import type { DnsProvider } from "@kule/dns/dns-provider";
 import { type JobHelpers, Logger, run, type TaskList } from "graphile-worker";
 import { crashPoint, withCrashPoints } from "../platform/crash-points.ts";
 import type { Deps } from "../platform/deps.ts";
 import type { Settings } from "../platform/settings.ts";
 import type { ResetMailTask } from "../products/account/index.ts";
+import { applyDomainsOfServer } from "../products/domains/index.ts";
 import { jobHandlers } from "../products/job-handlers.ts";
 import { applyUnseenNetworks } from "../products/networks/index.ts";
 import type { AuditKeys } from "./audit-seals/audit-keys.ts";
 import { keepSealing } from "./audit-seals/keep-sealing.ts";
 import { verifyAudit } from "./audit-seals/verify-audit.ts";
+import { checkDomains, compareDomains } from "./check-domains.ts";
 import { checkInvariants } from "./check-invariants.ts";
 import { cleanUp } from "./clean-up.ts";
 import { endLostConsoles } from "./end-lost-consoles.ts";
@@ -35,6 +38,7 @@ export async function runWorker({
   workerUrl,
   auditKeys = null,
   mailer = null,
+  dnsProvider = null,
 }: {
   readonly deps: Deps;
   /** Of `kule_worker`. */
@@ -43,10 +47,12 @@ export async function runWorker({
   readonly auditKeys?: AuditKeys | null;
   /** Null: nothing is mailed. */
   readonly mailer?: Mailer | null;
+  /** Null: zones are not compared. */
+  readonly dnsProvider?: DnsProvider | null;
 }): Promise<RunningWorker> {
   const runner = await run({
     connectionString: workerUrl,
-    taskList: tasksOf(deps, { auditKeys, mailer }),
+    taskList: tasksOf(deps, { auditKeys, mailer, dnsProvider }),
     // One more than the tasks that delay others: a scan of the invariants of a large installation takes
     // seconds.
     concurrency: 3,
@@ -83,6 +89,8 @@ function recurringTasks({ invariantsEveryMinutes }: Settings): RecurringTask[] {
     { name: "reap_leases", everyMinutes: 1, maxAttempts: 25 },
     { name: "end_lost_consoles", everyMinutes: 1, maxAttempts: 25 },
     { name: "check_edges", everyMinutes: 5, maxAttempts: 1 },
+    { name: "check_domains", everyMinutes: 1, maxAttempts: 1 },
+    { name: "compare_domains", everyMinutes: 1, maxAttempts: 1 },
     { name: "clean_up", everyMinutes: 10, maxAttempts: 25 },
     { name: "keep_history", everyMinutes: 60, maxAttempts: 5 },
     { name: "verify_audit", everyMinutes: 10, maxAttempts: 1 },
@@ -92,7 +100,7 @@ function recurringTasks({ invariantsEveryMinutes }: Settings): RecurringTask[] {
 
 /** The tasks by name. A task that throws is tried again with backoff. */
 export function tasksOf(deps: Deps, has: Partial<WorkersOwn> = {}): TaskList {
-  const tasks = plainTasksOf(deps, { auditKeys: null, mailer: null, ...has });
+  const tasks = plainTasksOf(deps, { auditKeys: null, mailer: null, dnsProvider: null, ...has });
   const withPoints = Object.entries(tasks).map(([name, task]) => {
     const run = (payload: unknown, helpers: JobHelpers) =>
       withCrashPoints(deps.crash, `worker.${name}`, async () => {
@@ -106,10 +114,17 @@ export function tasksOf(deps: Deps, has: Partial<WorkersOwn> = {}): TaskList {
 }
 
 /** Settings that only the worker has. */
-type WorkersOwn = { readonly auditKeys: AuditKeys | null; readonly mailer: Mailer | null };
+type WorkersOwn = {
+  readonly auditKeys: AuditKeys | null;
+  readonly mailer: Mailer | null;
+  readonly dnsProvider: DnsProvider | null;
+};
 type Task = (payload: unknown, helpers: Pick<JobHelpers, "withPgClient" | "abortSignal">) => Promise<void>;
 
-function plainTasksOf(deps: Deps, { auditKeys, mailer }: WorkersOwn): Readonly<Record<string, Task>> {
+function plainTasksOf(
+  deps: Deps,
+  { auditKeys, mailer, dnsProvider }: WorkersOwn,
+): Readonly<Record<string, Task>> {
   return {
     expire_removal_buffer: async (payload) => {
       const { organisation_id, server_id } = payload as { organisation_id: string; server_id: string };
@@ -130,6 +145,18 @@ function plainTasksOf(deps: Deps, { auditKeys, mailer }: WorkersOwn): Readonly<R
     check_edges: async () => {
       const looked = await applyUnseenNetworks(deps.db, deps.settings.edgeCheckSeconds);
       if (looked > 0) deps.log.debug({ networks: looked }, "edges are compared with the wanted state");
+    },
+    check_domains: async () => {
+      deps.log.debug({ ...(await checkDomains(deps)) }, "checked domains");
+    },
+    compare_domains: async (_payload, { abortSignal }) => {
+      if (dnsProvider === null) return;
+      const compared = await compareDomains(deps, dnsProvider, abortSignal);
+      if (compared > 0) deps.log.debug({ zones: compared }, "zones are compared with the wanted ones");
+    },
+    follow_addresses: async (payload) => {
+      const { organisation_id, server_id } = payload as { organisation_id: string; server_id: string };
+      await applyDomainsOfServer(deps.db, organisation_id, server_id);
     },
     refresh_filters: async (payload) => {
       const { organisation_id, region } = payload as { organisation_id: string; region: string };

@@ -645,6 +645,7 @@ export const en = {
       firewalls: "Firewalls",
       firewall_rules: "Firewall rules",
       gateways: "Gateways",
+      domains: "Domains",
       members: "Members and invitations",
       domains: "Domains",
     },

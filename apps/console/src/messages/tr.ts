@@ -649,6 +649,7 @@ export const tr = {
       firewalls: "Güvenlik duvarları",
       firewall_rules: "Güvenlik duvarı kuralları",
       gateways: "Ağ geçitleri",
+      domains: "Alan adları",
       members: "Üyeler ve davetler",
       domains: "Alan adları",
     },
@@ -859,5 +860,8 @@ export const tr = {
     tier_forbids_egress: "Veri alt ağları internete hiçbir zaman ulaşamaz.",
     subnet_no_egress: "Ağ geçidi sunucunun alt ağına hizmet vermiyor; önce alt ağı geçide bağlayın.",
     port_in_use: "Bu port zaten yönlendiriliyor.",
+    domain_not_proven: "Alan adının sizin olduğu henüz kanıtlanmadı.",
+    domain_taken: "Alan adını başka bir kuruluş kullanıyor.",
+    ds_at_parent: "Üst alan adında hâlâ DS kayıtları var; önce onları kaldırın.",
   } satisfies Record<ConflictCode, string>,
 } satisfies typeof en;

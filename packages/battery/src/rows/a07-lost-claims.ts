@@ -38,8 +38,8 @@ export const row: Row = {
       patches: [
         {
           file: "packages/database/src/migrations/0001-baseline/job-queue.ts",
-          find: "where ${isOfRegion} and claim_id = p_claim_id and status = 'running'",
-          replace: "where ${isOfRegion} and claim_id = p_claim_id and status = 'lost'",
+          find: `where \${isOfRegion} and claim_id = p_claim_id and status = 'running'`,
+          replace: `where \${isOfRegion} and claim_id = p_claim_id and status = 'lost'`,
         },
       ],
       expects: /claim .*was answered 500|was not answered the job/,
@@ -50,8 +50,8 @@ export const row: Row = {
       patches: [
         {
           file: "packages/database/src/migrations/0001-baseline/job-queue.ts",
-          find: "where ${isOfRegion} and status = 'running' and lease_until < clock_timestamp()",
-          replace: "where ${isOfRegion} and status = 'running'",
+          find: `where \${isOfRegion} and status = 'running' and lease_until < clock_timestamp()`,
+          replace: `where \${isOfRegion} and status = 'running'`,
         },
       ],
       expects: /claimed while another lease had not passed/,

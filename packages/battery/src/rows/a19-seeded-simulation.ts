@@ -251,8 +251,8 @@ export const row: Row = {
       patches: [
         {
           file: "packages/database/src/migrations/0001-baseline/job-queue.ts",
-          find: "where ${isOfRegion} and claim_id = p_claim_id and status = 'running'",
-          replace: "where ${isOfRegion} and claim_id = p_claim_id and status = 'none'",
+          find: `where \${isOfRegion} and claim_id = p_claim_id and status = 'running'`,
+          replace: `where \${isOfRegion} and claim_id = p_claim_id and status = 'none'`,
         },
       ],
       expects: /model and API differ/,

@@ -108,6 +108,12 @@ const readers: Readonly<Record<string, (reader: Reader) => Parsed>> = {
       text: `${algorithm} ${hash} ${hex}`,
     };
   },
+  DS: (reader) => {
+    const [keyTag, algorithm, digestType] = [reader.integer(16), reader.integer(8), reader.integer(8)];
+    const hex = reader.hex();
+    const text = `${keyTag} ${algorithm} ${digestType} ${hex}`;
+    return { canonical: text, data: { keyTag, algorithm, digestType, digest: Buffer.from(hex, "hex") }, text };
+  },
   SOA: (reader) => {
     const [mname, rname] = [reader.name(), reader.name()];
     const numbers = [0, 1, 2, 3, 4].map(() => reader.integer(32));

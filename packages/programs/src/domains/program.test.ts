@@ -154,7 +154,10 @@ describe("a domain at the DNS provider", () => {
     const name = newName();
     const signed = await run(jobOf(name, [www], { dnssec: true }));
     expect(signed.steps).toEqual(["create-zone", "change-records", "sign", "await-answers"]);
-    expect(signed.domain?.ds).toEqual([expect.stringMatching(/^\d+ 13 2 [0-9a-f]{64}$/)]);
+    expect(signed.domain?.ds).toEqual([
+      expect.stringMatching(/^\d+ 13 2 [0-9a-f]{64}$/),
+      expect.stringMatching(/^\d+ 13 4 [0-9a-f]{96}$/),
+    ]);
     expect((await run(jobOf(name, [www], { dnssec: true }))).domain).toEqual(signed.domain);
     const plain = await run(jobOf(name, [www]));
     expect(plain.steps).toEqual(["unsign", "await-answers"]);

@@ -40,6 +40,7 @@ export function decideCancel(job: {
   if (acts.has(job.kind)) return job.status === "queued" ? yes : no("The job is being carried out");
   if (job.kind === "ServerUpdate") return no("Rename the server again instead");
   if (job.kind === "NetworkApply") return no("Change the network again instead");
+  if (job.kind === "DomainApply") return no("Change the domain again instead");
   if (job.kind === "FirewallApply") return no("Change the firewall again instead");
   if (job.kind === "DomainApply") return no("Change the domain again instead");
   if (job.kind !== "ServerCreate" && job.kind !== "ServerAdopt") return no("A destroy cannot be undone");
@@ -48,14 +49,21 @@ export function decideCancel(job: {
 }
 
 /** Whether a job of a network that ended without success may be queued again: what it brings is what is wanted then. */
-export function decideNetworkRetry(
-  job: { readonly status: JobStatus; readonly isOvertaken: boolean },
-  network: { readonly isThere: boolean; readonly hasOpenJob: boolean },
-): JobActionDecision {
+export const decideNetworkRetry = (job: AppliedJob, network: AppliedResource): JobActionDecision =>
+  decideApplyRetry("network", job, network);
+
+/** The same of a job of a domain. */
+export const decideDomainRetry = (job: AppliedJob, domain: AppliedResource): JobActionDecision =>
+  decideApplyRetry("domain", job, domain);
+
+type AppliedJob = { readonly status: JobStatus; readonly isOvertaken: boolean };
+type AppliedResource = { readonly isThere: boolean; readonly hasOpenJob: boolean };
+
+function decideApplyRetry(what: string, job: AppliedJob, resource: AppliedResource): JobActionDecision {
   if (job.status !== "failed" && job.status !== "cancelled") return no(`The job is ${job.status}`);
-  if (!network.isThere) return no("The network does not exist any more");
-  if (network.hasOpenJob) return no("Another job of the network is open");
-  return job.isOvertaken ? no("Another job of the network came after it") : yes;
+  if (!resource.isThere) return no(`The ${what} does not exist any more`);
+  if (resource.hasOpenJob) return no(`Another job of the ${what} is open`);
+  return job.isOvertaken ? no(`Another job of the ${what} came after it`) : yes;
 }
 
 /** In which state a server must be for a job of that kind to be tried again. */

@@ -1,7 +1,7 @@
 import type { RequestQuery } from "@kule/contract/schemas";
 import type { Domain } from "@kule/database/generated/rows";
 import { readDomainName } from "@kule/rules/domains/domain-name";
-import { type Selectable, sql } from "kysely";
+import { type RawBuilder, type Selectable, sql } from "kysely";
 import type { Database, Tx } from "../../platform/database.ts";
 import { isId } from "../../platform/ids.ts";
 import { labelCondition } from "../../platform/label-filter.ts";
@@ -81,9 +81,13 @@ export async function writtenDomain(tx: Tx, organisationId: string, id: string):
 type OwnChanges = Partial<
   Pick<
     DomainRow,
-    "description" | "protect_delete" | "default_ttl_seconds" | "status" | "deletion_requested_at" | "purge_at"
+    "description" | "protect_delete" | "default_ttl_seconds" | "status"
   >
-> & { readonly labels?: string };
+> & {
+  readonly labels?: string;
+  readonly deletion_requested_at?: RawBuilder<Date> | null;
+  readonly purge_at?: RawBuilder<Date> | null;
+};
 
 /** Changes what the provider has no part in: a domain that was up to date stays so. */
 export async function changeDomainRow(

@@ -12,6 +12,8 @@ export function resourceNameOf(job: "job" | "j"): RawBuilder<string | null> {
       where n.organisation_id = ${job}.organisation_id and n.id = ${job}.resource_id)
     when 'public_ip' then (select host(p.address) from public_ip p
       where p.organisation_id = ${job}.organisation_id and p.id = ${job}.resource_id)
+    when 'domain' then (select d.name from domain d
+      where d.organisation_id = ${job}.organisation_id and d.id = ${job}.resource_id)
     when 'subnet' then (select u.name from subnet u
       where u.organisation_id = ${job}.organisation_id and u.id = ${job}.resource_id)
   end`);

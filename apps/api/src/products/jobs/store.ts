@@ -21,7 +21,8 @@ export type JobDetails = JobRow & {
   readonly server_is_locked: boolean | null;
   /** What the server belongs to. */
   readonly managed_by: ServerOwner | null;
-  readonly network_is_there: boolean;
+  /** Of a network or a domain; for servers there is the status. */
+  readonly resource_is_there: boolean;
   readonly has_open_job: boolean;
   readonly is_overtaken: boolean;
 };
@@ -73,8 +74,12 @@ export async function isBrokenByRebuild(
   return rebuild !== undefined && !rebuild.is_overtaken;
 }
 
-const networkIsThere = sql<boolean>`case when job.resource_type = 'network' then exists (
-  select 1 from network n where n.organisation_id = job.organisation_id and n.id = job.resource_id) else false end`;
+const isThere = sql<boolean>`case job.resource_type
+  when 'network' then exists (
+    select 1 from network n where n.organisation_id = job.organisation_id and n.id = job.resource_id)
+  when 'domain' then exists (
+    select 1 from domain d where d.organisation_id = job.organisation_id and d.id = job.resource_id)
+  else false end`;
 
 /** Times are texts in JSON. */
 export type StepRow = Omit<Selectable<DB["job_step"]>, "started_at" | "finished_at"> & {
@@ -106,7 +111,7 @@ function jobDetails(db: Database | Tx, organisationId: string) {
       sql<boolean | null>`server.observed_generation > 0`.as("server_was_created"),
       sql<boolean | null>`server.locked_at is not null`.as("server_is_locked"),
       ownerOf("server").as("managed_by"),
-      networkIsThere.as("network_is_there"),
+      isThere.as("resource_is_there"),
       hasOpenJob.as("has_open_job"),
       isOvertaken.as("is_overtaken"),
     ]);

@@ -2,6 +2,7 @@ import type { Schemas } from "@kule/contract/schemas";
 import type { Refusal } from "@kule/rules/decision";
 import {
   decideCancel,
+  decideDomainRetry,
   decideNetworkRetry,
   decideRetry,
   isDone,
@@ -92,10 +93,11 @@ export function cancelDecision(row: JobDetails): JobActionDecision {
 
 /** Whether the job may be retried now. */
 export function retryDecision(row: JobDetails): JobActionDecision {
-  if (row.resource_type === "network")
-    return decideNetworkRetry(
+  const applies = { network: decideNetworkRetry, domain: decideDomainRetry } as const;
+  if (row.resource_type === "network" || row.resource_type === "domain")
+    return applies[row.resource_type](
       { status: row.status as JobStatus, isOvertaken: row.is_overtaken },
-      { isThere: row.network_is_there, hasOpenJob: row.has_open_job },
+      { isThere: row.resource_is_there, hasOpenJob: row.has_open_job },
     );
   return decideRetry(
     {

@@ -15,6 +15,7 @@ const units: { readonly [name in QuotaName]: Schemas["Quota"]["unit"] } = {
   firewalls: "count",
   firewall_rules: "count",
   gateways: "count",
+  domains: "count",
   members: "count",
 };
 
