@@ -95,7 +95,6 @@ export const actionsEn = {
   "server.observe": "Record a change found in the region",
   "server.password_reset": "Reset a server's password",
   "server.power": "Switch a server on or off",
-  "domain.purge": "Remove a deleted domain",
   "server.purge": "Destroy a deleted server",
   "server.rebuild": "Rebuild a server",
   "server.reconcile": "Reconcile a server's VM",

@@ -647,7 +647,6 @@ export const en = {
       gateways: "Gateways",
       domains: "Domains",
       members: "Members and invitations",
-      domains: "Domains",
     },
   },
   segments: {

@@ -94,7 +94,6 @@ export const actionsTr = {
   "server.observe": "Bölgede yapılan değişikliği izleme",
   "server.password_reset": "Sunucunun parolasını sıfırlama",
   "server.power": "Sunucuyu açma ya da kapatma",
-  "domain.purge": "Silinmiş alan adını kaldırma",
   "server.purge": "Silinmiş sunucuyu yok etme",
   "server.rebuild": "Sunucuyu yeniden kurma",
   "server.reconcile": "Sunucunun makinesini düzeltme",

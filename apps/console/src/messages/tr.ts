@@ -651,7 +651,6 @@ export const tr = {
       gateways: "Ağ geçitleri",
       domains: "Alan adları",
       members: "Üyeler ve davetler",
-      domains: "Alan adları",
     },
   },
   segments: {
@@ -830,9 +829,6 @@ export const tr = {
     address_in_use: "Bu adres kullanılıyor.",
     capacity_unavailable: "Bölgede bu paket için şu anda yer yok.",
     quota_exceeded: "Kuruluşun bir kotası dolu.",
-    domain_not_proven: "Alan adının sizin olduğu kanıtlanamadı.",
-    domain_taken: "Bu alan adı başka bir kuruluşun.",
-    ds_at_parent: "Bir üstteki alanda hâlâ DS kayıtları var. Önce onları kayıt kuruluşunda kaldırın.",
     cidr_overlap: "Adres aralığı başka bir alt ağla çakışıyor.",
     in_use: "Hâlâ kullanılıyor.",
     vm_not_importable: "Bu sanal makine devralınamaz: işaretli, kapsayıcı ya da şablon.",

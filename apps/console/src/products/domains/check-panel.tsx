@@ -46,8 +46,8 @@ export function CheckPanel({ view, domain, check }: DelegationProps) {
 function Report({ view, check }: { readonly view: DelegationProps["view"]; readonly check: Check }) {
   const text = view.messages.domains.check;
   return (
-    <div class="verdict" data-verdict={check.is_right ? "allowed" : "denied"} role="status">
-      <p class="verdict-word">
+    <div class="check-report" data-right={check.is_right ? "" : undefined} role="status">
+      <p class="check-word">
         <Icon name={check.is_right ? "check" : "cross"} size={22} />
         {check.is_right ? text.right : text.wrong}
       </p>

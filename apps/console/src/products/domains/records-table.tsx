@@ -80,7 +80,7 @@ function Values(
   const text = view.messages.domains.record;
   const { values, addresses, comment, managed_by } = recordSet;
   const followed = followedServer(recordSet);
-  const shown = followed === null ? values : (addresses ?? []).map(({ address }) => address);
+  const shown = followed === null ? values : (addresses ?? []);
   return (
     <div>
       {shown.slice(0, mostShown).map((value) => (
