@@ -32,6 +32,7 @@ export async function buildAssets(directory: string, plugins: readonly Plugin[] 
       entryPoints: {
         console: "browser/console.ts",
         style: "src/design/console.css",
+        domains: "src/design/part-domains.css",
         jobs: "src/design/part-jobs.css",
         networks: "src/design/part-networks.css",
         operator: "src/design/part-operator.css",

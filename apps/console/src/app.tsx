@@ -10,6 +10,7 @@ import type { Log } from "./log.ts";
 import { accountRoutes } from "./products/account/routes.tsx";
 import { auditRoutes } from "./products/audit/routes.tsx";
 import { consoleRoutes } from "./products/consoles/routes.tsx";
+import { domainRoutes } from "./products/domains/routes.tsx";
 import { firewallRoutes } from "./products/firewalls/routes.tsx";
 import { gatewayRoutes } from "./products/gateways/routes.tsx";
 import { ipPoolRoutes } from "./products/ip-pools/routes.tsx";
@@ -117,6 +118,7 @@ export function createConsole(services: ConsoleServices, log: Log): Hono<Console
   app.route("/", firewallRoutes());
   app.route("/", gatewayRoutes());
   app.route("/", publicIpRoutes());
+  app.route("/", domainRoutes());
   app.route("/", ipPoolRoutes());
   app.route("/", jobRoutes(services));
   app.route("/", usageRoutes());

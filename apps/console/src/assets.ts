@@ -4,7 +4,7 @@ import { gzipSync } from "node:zlib";
 import type { Handler } from "hono";
 
 /** The assets that only some pages load beside the common script and stylesheet, so that the first page stays small. */
-export const pageParts = ["jobs", "networks", "operator", "passkeys", "screen", "usage"] as const;
+export const pageParts = ["domains", "jobs", "networks", "operator", "passkeys", "screen", "usage"] as const;
 export type PagePart = (typeof pageParts)[number];
 
 /** The script, stylesheet and fonts that browsers load, held in memory. */
@@ -61,6 +61,7 @@ export function loadAssets(directory: string): Assets {
     scriptPath: path(/^console-.+\.js$/),
     stylePath: path(/^style-.+\.css$/),
     parts: {
+      domains: part("domains"),
       jobs: part("jobs"),
       networks: part("networks"),
       operator: part("operator"),

@@ -45,6 +45,11 @@ const lists = {
     counts: rowCounts,
     columns: ["status", "server", "ptr", "region", "created"],
   },
+  domains: {
+    rows: 50,
+    counts: rowCounts,
+    columns: ["status", "delegation", "records", "dnssec", "created"],
+  },
   ssh_keys: {
     rows: 50,
     counts: rowCounts,

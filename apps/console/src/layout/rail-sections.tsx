@@ -10,6 +10,7 @@ export type Product =
   | "gateways"
   | "firewalls"
   | "publicIps"
+  | "domains"
   | "sshKeys"
   | "jobs"
   | "usage";
@@ -30,6 +31,7 @@ const products: readonly { readonly id: Product; readonly path: string; readonly
   { id: "gateways", path: "/gateways", icon: "gateways" },
   { id: "firewalls", path: "/firewalls", icon: "firewalls" },
   { id: "publicIps", path: "/public-ips", icon: "addresses" },
+  { id: "domains", path: "/domains", icon: "domains" },
   { id: "sshKeys", path: "/ssh-keys", icon: "keys" },
   { id: "jobs", path: "/jobs", icon: "jobs" },
   { id: "usage", path: "/usage", icon: "usage" },

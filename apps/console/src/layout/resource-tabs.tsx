@@ -5,6 +5,11 @@ import type { View } from "./view.ts";
 /** The page of each tab below the resource's own, and the permission that it requires. */
 const pages: Readonly<Record<ResourceTab, { readonly path: string; readonly permission?: string }>> = {
   overview: { path: "" },
+  // The first page of a domain.
+  records: { path: "" },
+  import: { path: "/import", permission: "domain_record:update" },
+  delegation: { path: "/delegation" },
+  dnssec: { path: "/dnssec" },
   network: { path: "/network" },
   // The console itself is a window of its own, at `/console`.
   console: { path: "/console-sessions" },
@@ -13,6 +18,11 @@ const pages: Readonly<Record<ResourceTab, { readonly path: string; readonly perm
   audit: { path: "/audit", permission: "audit:read" },
   settings: { path: "/settings" },
 };
+
+/** Whether a tab is the resource's own page, which the others are below. */
+export function isFirstTab(tab: ResourceTab): boolean {
+  return pages[tab].path === "";
+}
 
 /** The address of a tab. */
 export function tabPath<Item extends AnyItem>(

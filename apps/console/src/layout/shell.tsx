@@ -19,6 +19,7 @@ const partsOf: { readonly [section in Section]?: readonly PagePart[] } = {
   networks: ["networks"],
   gateways: ["networks"],
   firewalls: ["networks"],
+  domains: ["domains"],
   operator: ["operator"],
   usage: ["usage"],
   quotas: ["usage"],

@@ -50,6 +50,10 @@ export const auditEn = {
     label: (name: string) => `Pages of ${name}`,
     tabs: {
       overview: "Overview",
+      records: "Records",
+      import: "Import",
+      delegation: "Delegation",
+      dnssec: "DNSSEC",
       network: "Network",
       console: "Console",
       jobs: "Jobs",

@@ -15,6 +15,7 @@ export const searchEn = {
       firewall: "Create a firewall",
       gateway: "Create a gateway",
       publicIp: "Reserve a public IP",
+      domain: "Add a domain",
       sshKey: "Add an SSH key",
     },
     kinds: {
@@ -23,6 +24,7 @@ export const searchEn = {
       firewall: "Firewall",
       gateway: "Gateway",
       public_ip: "Public IP",
+      domain: "Domain",
       ssh_key: "SSH key",
       job: "Job",
     },

@@ -87,6 +87,19 @@ export const selectionEn = {
           "They are quarantined for a while, and stay allocated to your organisation; you may get other ones next time.",
       },
     },
+    domains: {
+      count: (items: number) => `${items} ${items === 1 ? "domain" : "domains"}`,
+      acts: { apply: "Re-apply", delete: "Delete" },
+      titles: {
+        apply: (domains: string) => `Re-apply ${domains}?`,
+        delete: (domains: string) => `Delete ${domains}?`,
+      },
+      leads: {
+        apply: "Each is compared with its name servers. What was changed there without Kule is put right.",
+        delete:
+          "They stay served until the removal buffer ends, and until then the deletion can be cancelled. Those that are not proven are deleted at once.",
+      },
+    },
     sshKeys: {
       count: (items: number) => `${items} ${items === 1 ? "key" : "keys"}`,
       acts: { delete: "Delete" },

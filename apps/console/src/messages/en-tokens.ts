@@ -30,6 +30,8 @@ export const tokensEn = {
     resources: {
       audit: "Audit trail",
       catalog: "Catalogue",
+      domain: "Domains",
+      domain_record: "Records of domains",
       firewall: "Firewalls",
       gateway: "Gateways",
       job: "Jobs",

@@ -2,6 +2,7 @@ import type { Schemas } from "@kule/contract/schemas";
 import { accountEn } from "./en-account.ts";
 import { actionsEn } from "./en-actions.ts";
 import { auditEn } from "./en-audit.ts";
+import { domainsEn } from "./en-domains.ts";
 import { gatewaysEn } from "./en-gateways.ts";
 import { identitiesEn } from "./en-identities.ts";
 import { jobTextsEn } from "./en-job-texts.ts";
@@ -23,6 +24,7 @@ export const en = {
   locale: "en",
   ...operatorEn,
   ...networkingEn,
+  ...domainsEn,
   ...gatewaysEn,
   ...subnetsEn,
   ...membersEn,
@@ -45,6 +47,7 @@ export const en = {
     gateways: "Gateways",
     firewalls: "Firewalls",
     publicIps: "Public IPs",
+    domains: "Domains",
     sshKeys: "SSH keys",
     jobs: "Jobs",
     operator: "Operator",

@@ -52,6 +52,10 @@ export const auditTr = {
     label: (name: string) => `${name} sayfaları`,
     tabs: {
       overview: "Genel bakış",
+      records: "Kayıtlar",
+      import: "İçe aktar",
+      delegation: "Yetki devri",
+      dnssec: "DNSSEC",
       network: "Ağ",
       console: "Konsol",
       jobs: "İşler",

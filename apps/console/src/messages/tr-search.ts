@@ -17,6 +17,7 @@ export const searchTr = {
       firewall: "Güvenlik duvarı oluştur",
       gateway: "Ağ geçidi oluştur",
       publicIp: "Genel IP ayır",
+      domain: "Alan adı ekle",
       sshKey: "SSH anahtarı ekle",
     },
     kinds: {
@@ -25,6 +26,7 @@ export const searchTr = {
       firewall: "Güvenlik duvarı",
       gateway: "Ağ geçidi",
       public_ip: "Genel IP",
+      domain: "Alan adı",
       ssh_key: "SSH anahtarı",
       job: "İş",
     },

@@ -88,6 +88,20 @@ export const selectionTr = {
           "Bir süre karantinada kalır ve kuruluşunuza tahsisli kalmaya devam ederler; bir dahaki sefere başkalarını alabilirsiniz.",
       },
     },
+    domains: {
+      count: (items: number) => `${items} alan adı`,
+      acts: { apply: "Yeniden uygula", delete: "Sil" },
+      titles: {
+        apply: (domains: string) => `${domains} yeniden uygulansın mı?`,
+        delete: (domains: string) => `${domains} silinsin mi?`,
+      },
+      leads: {
+        apply:
+          "Her biri ad sunucularındaki durumuyla karşılaştırılır. Orada Kule'nin dışında değiştirilenler düzeltilir.",
+        delete:
+          "Silinme süresi dolana kadar yayında kalırlar ve o zamana kadar vazgeçilebilir. Kanıtlanmamış olanlar hemen silinir.",
+      },
+    },
     sshKeys: {
       count: (items: number) => `${items} anahtar`,
       acts: { delete: "Sil" },

@@ -32,6 +32,8 @@ export const tokensTr = {
     resources: {
       audit: "Denetim kaydı",
       catalog: "Katalog",
+      domain: "Alan adları",
+      domain_record: "Alan adı kayıtları",
       firewall: "Güvenlik duvarları",
       gateway: "Ağ geçitleri",
       job: "İşler",

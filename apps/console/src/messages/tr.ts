@@ -3,6 +3,7 @@ import type { en } from "./en.ts";
 import { accountTr } from "./tr-account.ts";
 import { actionsTr } from "./tr-actions.ts";
 import { auditTr } from "./tr-audit.ts";
+import { domainsTr } from "./tr-domains.ts";
 import { gatewaysTr } from "./tr-gateways.ts";
 import { identitiesTr } from "./tr-identities.ts";
 import { jobTextsTr } from "./tr-job-texts.ts";
@@ -40,6 +41,7 @@ export const tr = {
   locale: "tr",
   ...operatorTr,
   ...networkingTr,
+  ...domainsTr,
   ...gatewaysTr,
   ...subnetsTr,
   ...membersTr,
@@ -62,6 +64,7 @@ export const tr = {
     gateways: "Ağ geçitleri",
     firewalls: "Güvenlik duvarları",
     publicIps: "Genel IP'ler",
+    domains: "Alan adları",
     sshKeys: "SSH anahtarları",
     jobs: "İşler",
     operator: "İşletmen",

@@ -1,3 +1,4 @@
+import { domains } from "../products/domains/resource.ts";
 import { firewalls } from "../products/firewalls/resource.ts";
 import { gateways } from "../products/gateways/resource.ts";
 import { networks } from "../products/networks/resource.ts";
@@ -13,6 +14,7 @@ export const tabbedResources: readonly Resource<AnyItem>[] = [
   firewalls,
   gateways,
   publicIps,
+  domains,
 ];
 
 /** Resources that the search finds. */

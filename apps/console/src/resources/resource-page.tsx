@@ -5,7 +5,7 @@ import { ApiDrawer } from "../layout/api-call-part.tsx";
 import type { Crumb } from "../layout/crumbs-part.tsx";
 import { PageNotice } from "../layout/page-notice.tsx";
 import { CopyButton } from "../layout/parts.tsx";
-import { ResourceTabs, tabPath } from "../layout/resource-tabs.tsx";
+import { isFirstTab, ResourceTabs, tabPath } from "../layout/resource-tabs.tsx";
 import { Shell } from "../layout/shell.tsx";
 import type { View } from "../layout/view.ts";
 import type { PageBanner } from "../page-banner.ts";
@@ -63,7 +63,7 @@ export function ResourcePage<Item extends AnyItem>(props: {
   const { messages } = view;
   const name = resource.nameOf(item);
   const tabName = messages.resourceTabs.tabs[tab];
-  const isFirst = tab === "overview";
+  const isFirst = isFirstTab(tab);
   const above = props.parents ?? listCrumbs(resource, messages);
   return (
     <Shell

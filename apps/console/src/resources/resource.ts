@@ -11,10 +11,21 @@ import type { Messages } from "../messages/messages.ts";
 export type AnyItem = { readonly id: string };
 
 /** The pages of a resource. */
-export type ResourceTab = "overview" | "network" | "console" | "jobs" | "usage" | "audit" | "settings";
+export type ResourceTab =
+  | "overview"
+  | "records"
+  | "import"
+  | "delegation"
+  | "dnssec"
+  | "network"
+  | "console"
+  | "jobs"
+  | "usage"
+  | "audit"
+  | "settings";
 
 /** The kinds of resources that the search finds. */
-export type FoundKind = "server" | "network" | "firewall" | "gateway" | "public_ip" | "ssh_key";
+export type FoundKind = "server" | "network" | "firewall" | "gateway" | "public_ip" | "domain" | "ssh_key";
 
 /**
  * The descriptor of one kind of resource, from which the shared code makes the frame of its list, its tabs, and the

@@ -10,6 +10,7 @@ import { type FreshDatabase, freshDatabase, type SeededTemplate } from "@kule/te
 import { openRestorer, type Restorer } from "@kule/testing/kept-rows";
 import type { Hono } from "hono";
 import pg from "pg";
+import { silentDns } from "./silent-dns.ts";
 import { testSecret } from "./test-panel.ts";
 
 /** The secrets and identifiers that every scene has. */
@@ -77,7 +78,13 @@ export class SceneApi {
     const log = createLog("error", { write: (line) => defects.push(defectIn(line)) });
     // Each connection costs milliseconds to open; a page makes a few calls at once.
     const few = { poolSize: 4 };
-    const all = { ...testSettings(database.apiUrl), ...few, consoleKeys: [testSecret], ...settings };
+    const all = {
+      ...testSettings(database.apiUrl),
+      ...few,
+      consoleKeys: [testSecret],
+      dns: silentDns,
+      ...settings,
+    };
     const api = new SceneApi(database, template.facts, await openDeps(all, log), all, defects);
     await api.reportAgain();
     return api;

@@ -25,6 +25,7 @@ export const noAssets: Assets = {
   scriptPath: "/assets/console-test.js",
   stylePath: "/assets/style-test.css",
   parts: {
+    domains: { scriptPath: null, stylePath: "/assets/domains-test.css" },
     jobs: { scriptPath: null, stylePath: "/assets/jobs-test.css" },
     networks: { scriptPath: null, stylePath: "/assets/networks-test.css" },
     operator: { scriptPath: null, stylePath: "/assets/operator-test.css" },

@@ -20,6 +20,7 @@ const places: Readonly<Partial<Record<Quota["name"], string>>> = {
   firewalls: "/firewalls",
   firewall_rules: "/firewalls",
   gateways: "/gateways",
+  domains: "/domains",
   members: "/members",
 };
 

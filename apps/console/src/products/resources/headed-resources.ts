@@ -1,5 +1,6 @@
 import type { AnyItem } from "../../resources/resource.ts";
 import type { HeadedResource } from "../../resources/resource-page.tsx";
+import { headedDomains } from "../domains/head-part.tsx";
 import { headedFirewalls } from "../firewalls/head-part.tsx";
 import { headedGateways } from "../gateways/head-part.tsx";
 import { headedNetworks } from "../networks/head-part.tsx";
@@ -13,4 +14,5 @@ export const headedResources: readonly HeadedResource<AnyItem>[] = [
   headedFirewalls,
   headedGateways,
   headedPublicIps,
+  headedDomains,
 ];

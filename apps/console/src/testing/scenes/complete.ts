@@ -1,5 +1,6 @@
 import { ApiCaller } from "@kule/api/testing/api-caller";
 import { haveSecondFactor } from "../account-states.ts";
+import { addDomain, changeAtProvider, serve, sign } from "../domain-states.ts";
 import { haveDrift } from "../region-troubles.ts";
 import { done, type SceneApi } from "../scene-api.ts";
 import { everything } from "./everything.ts";
@@ -8,7 +9,7 @@ import { sceneAfter } from "./scene.ts";
 
 /**
  * One of every form that a page can have: beside what is in use, an unused one of each kind, which can be deleted or
- * attached; a queued job; drift, and a VM that can be imported; open invitations; another organisation of Ada's;
+ * attached; a domain that is being deleted, and a signed one with drift; a queued job; drift, and a VM that can be imported; open invitations; another organisation of Ada's;
  * members with a second factor.
  */
 export const complete = sceneAfter("complete", everything, async (api, facts) => {
@@ -22,6 +23,13 @@ export const complete = sceneAfter("complete", everything, async (api, facts) =>
   await own(`/gateways/${gateways.out}/subnets`, { subnet_id: subnets.jobs });
   // `app-1` has an open job, which allows no other.
   await own(`/firewalls/${firewalls.web}/attachments`, { server_id: servers["jobs-1"] });
+  const leaving = await addDomain(api, "leaving.example");
+  await serve(api, leaving);
+  await done(acme.delete(`/domains/${leaving}`));
+  const changed = await addDomain(api, "changed.example");
+  await serve(api, changed);
+  await changeAtProvider(api, changed);
+  await sign(api, changed);
   const ip = await own("/public-ips", { region: "ist1" });
   await own(`/public-ips/${ip.id}/attach`, { server_id: servers["jobs-1"] });
   await agent.work();

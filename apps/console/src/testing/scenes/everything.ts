@@ -1,5 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { ed25519Line } from "@kule/api/testing/ssh-key-lines";
+import { addDomain, serve } from "../domain-states.ts";
 import { openConsole } from "../open-consoles.ts";
 import { done } from "../scene-api.ts";
 import { networks } from "./networks.ts";
@@ -8,7 +9,7 @@ import { sceneAfter } from "./scene.ts";
 /**
  * One of every resource and state with a page, so that every form and every link exists: a gateway with a port
  * forward, a firewall, a reserved address, a free public address, a key, tokens, an open console and a running job of
- * `app-1`, a failed one of `app-2`, `app-3` in its removal, and a key of the agent that waits for approval.
+ * `app-1`, a failed one of `app-2`, a served domain and one that is not proven, `app-3` in its removal, and a key of the agent that waits for approval.
  */
 export const everything = sceneAfter("everything", networks, async (api, { networks, subnets, servers }) => {
   const { acme, agent, operator } = api;
@@ -58,7 +59,14 @@ export const everything = sceneAfter("everything", networks, async (api, { netwo
       public_key: randomBytes(32).toString("base64"),
     }),
   );
+  const zone =
+    '@ IN MX 10 mail.shop.example.\n@ IN TXT "v=spf1 -all"\nwww IN A 192.0.2.10\nwww IN A 192.0.2.11\n';
+  const shop = await addDomain(api, "shop.example", { zone_file: zone });
+  await done(acme.put(`/domains/${shop}/records/app/A`, { values: [`auto:${servers["app-1"]}`] }));
+  await serve(api, shop);
+  const waiting = await addDomain(api, "waiting.example", { description: "The new shop" });
   return {
+    domains: { shop, waiting },
     firewalls: { web: firewall.id as string },
     gateways: { out: gateway.id as string },
     portForwards: { "443": forward.id as string },

@@ -1,4 +1,5 @@
 import { haveSecondFactor, linkProvider } from "../account-states.ts";
+import { changeAtProvider, sign } from "../domain-states.ts";
 import { haveDrift, haveStuckJobs } from "../region-troubles.ts";
 import type { SceneApi } from "../scene-api.ts";
 import { everything } from "./everything.ts";
@@ -10,13 +11,16 @@ import { sceneAfter } from "./scene.ts";
  * call `refreshTroubles`.
  */
 export const troubled = sceneAfter("troubled", everything, async (api, facts) => {
-  const { jobs, people, subnets } = facts;
+  const { domains, jobs, people, subnets } = facts;
   const place = { subnet_id: subnets.app };
   await haveDrift(api, place);
   await haveStuckJobs(api, place);
   await listFirst(api, "server", "name", ["app-1", "app-2", "app-3", "failed", "not-claimed", "jobs-1"]);
   await listFirst(api, "network", "name", ["shop"]);
   await listFirst(api, "public_ip", "host(address)", ["203.0.113.10"]);
+  await changeAtProvider(api, domains.shop);
+  await sign(api, domains.shop);
+  await listFirst(api, "domain", "name", ["shop.example", "waiting.example"]);
   await listFirst(api, "job", "id", [jobs.running, jobs.failed]);
   await linkProvider(api, people.ada.id, "ada@acme.example");
   await haveSecondFactor(api, people.mia.id);

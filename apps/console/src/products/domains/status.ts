@@ -1,0 +1,33 @@
+import type { Schemas } from "@kule/contract/schemas";
+import type { Tone } from "../../layout/parts.tsx";
+
+const statusTones = {
+  pending: "warning",
+  expired: "bad",
+  lost: "bad",
+  provisioning: "busy",
+  active: "good",
+  updating: "busy",
+  error: "bad",
+  pending_deletion: "warning",
+  deleting: "busy",
+} as const satisfies Record<Schemas["DomainStatus"], Tone>;
+
+export const delegationTones = {
+  unknown: "idle",
+  none: "warning",
+  elsewhere: "warning",
+  partial: "warning",
+  right: "good",
+} as const satisfies Record<Schemas["Domain"]["delegation"]["state"], Tone>;
+
+/** The tone of a domain, in which drift and a failed change of a served domain show as well. */
+export function toneOf({ status, status_reason, drift }: Schemas["Domain"]): Tone {
+  if (status_reason !== null) return "bad";
+  return drift !== null && status === "active" ? "warning" : statusTones[status];
+}
+
+/** Whether the name servers have it, or are to have it. */
+export function isProven({ status }: Pick<Schemas["Domain"], "status">): boolean {
+  return status !== "pending" && status !== "expired" && status !== "lost";
+}
