@@ -5,7 +5,7 @@ import type { Row } from "../row.ts";
 
 /** How many of the crash points a sample tries, and how many rounds of the races. */
 const sampledPoints = 8;
-const rounds = { sample: 3, full: 40 };
+const rounds = { sample: 12, full: 60 };
 
 export const row: Row = {
   id: "A21",
@@ -85,7 +85,7 @@ export const row: Row = {
         progress(`${cases} cases, ${violations.length} violations`);
       }
       const organisations = await Promise.all(
-        ["b", "c", "d", "e"].map((slug) => stage.domains.addOrganisation(`org-${slug}`)),
+        ["b", "c", "d", "e", "f", "g", "h"].map((slug) => stage.domains.addOrganisation(`org-${slug}`)),
       );
       for (let round = 0; round < rounds[scale]; round += 1) {
         cases += 1;

@@ -30,7 +30,7 @@ begin
     on conflict (address) do update
       set wanted = excluded.wanted, generation = public_pointer.generation + 1, state = 'pending',
           updated_at = clock_timestamp();
-  perform kule_task_add('serve_pointers', '{}', clock_timestamp(), 'serve_pointers');
+  perform graphile_worker.add_job('serve_pointers', '{}', job_key => 'serve_pointers');
   return null;
 end $$;
 create trigger public_ip_pointer_insert after insert on public_ip for each row

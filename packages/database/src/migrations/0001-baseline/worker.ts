@@ -30,9 +30,7 @@ grant select on invariant_report to kule_api;
 create function kule_task_add(p_task text, p_payload json, p_run_at timestamptz, p_key text) returns void
 language plpgsql security definer set search_path = public, pg_temp as $$
 begin
-  if p_task not in (
-    'expire_removal_buffer', 'check_invariants', 'refresh_filters', 'follow_addresses', 'serve_pointers'
-  ) then
+  if p_task not in ('expire_removal_buffer', 'check_invariants', 'refresh_filters') then
     raise exception 'task % is not one the API may add', p_task;
   end if;
   perform graphile_worker.add_job(p_task, p_payload, run_at => p_run_at, job_key => p_key, max_attempts => 1000);
