@@ -7,8 +7,8 @@ import { askNameServer } from "@kule/dns/ask-name-server";
 import { readTxt } from "@kule/dns/resolve";
 import { probePowerDns } from "@kule/lab/dns/powerdns-daemon";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { requirePart } from "../parts.ts";
-import { QuickstartHome } from "../quickstart-home.ts";
+import { requirePart } from "@kule/testing/parts";
+import { QuickstartHome } from "@kule/testing/quickstart-home";
 
 const powerDns = await requirePart("PowerDNS", probePowerDns, import.meta.filename);
 
