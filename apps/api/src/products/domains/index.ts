@@ -1,5 +1,6 @@
 /** What other products, the worker and the lists of handlers may import of domains. */
 export { bySystem } from "./apply.ts";
+export { applyFailedDomains } from "./apply-failed-domains.ts";
 export { endClaims } from "./end-claims.ts";
 export { findDrift } from "./find-drift.ts";
 export { applyDomainsOfServer } from "./follow-addresses.ts";
