@@ -13398,7 +13398,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["RecordChanges"];
+                    "application/json": components["schemas"]["RecordChanges"] & components["schemas"]["NothingQueued"];
                 };
             };
             /** @description Accepted */
@@ -13548,7 +13548,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["RecordSetAndJob"];
+                    "application/json": components["schemas"]["RecordSetAndJob"] & components["schemas"]["NothingQueued"];
                 };
             };
             /** @description Written; the domain is not served yet */
@@ -13557,7 +13557,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["RecordSetAndJob"];
+                    "application/json": components["schemas"]["RecordSetAndJob"] & components["schemas"]["NothingQueued"];
                 };
             };
             /** @description Accepted */
@@ -13614,7 +13614,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["RecordChanges"];
+                    "application/json": components["schemas"]["RecordChanges"] & components["schemas"]["NothingQueued"];
                 };
             };
             /** @description Accepted */
@@ -13676,7 +13676,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["RecordChanges"];
+                    "application/json": components["schemas"]["RecordChanges"] & components["schemas"]["NothingQueued"];
                 };
             };
             /** @description Accepted */
@@ -13750,7 +13750,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["RecordChanges"];
+                    "application/json": components["schemas"]["RecordChanges"] & components["schemas"]["NothingQueued"];
                 };
             };
             /** @description Accepted */
