@@ -64,7 +64,7 @@ const written: readonly Written[] = [
     name: "_443._tcp.www",
     type: "TLSA",
     values: [`3 1 1 ${hash.toUpperCase()}`],
-    answer: [{ type: "TLSA", certUsage: 3, selector: 1, match: 1, data: bytesOf(hash) }],
+    answer: [{ certUsage: 3, selector: 1, match: 1, data: bytesOf(hash) }],
   },
   { name: "www", type: "SSHFP", values: [`4 2 ${hash}`], answer: null },
   { name: "*.dev", type: "A", values: ["192.0.2.30"], answer: ["192.0.2.30"] },
