@@ -162,7 +162,7 @@ describe.skipIf(powerDns.missing)("domains that PowerDNS serves", { timeout: 120
         params: { path: { domain_id: domainId } },
         body: { changes },
       }),
-    );
+    ) as Schemas["RecordChanges"];
     expect(await ended(made.job)).toBe("succeeded");
     return made;
   }

@@ -74,7 +74,7 @@ async function preview(context: ConsoleContext, shown: Shown, status: 200 | 412 
     }),
   );
   if (outcome.kind === "done")
-    return show(context, { ...shown, typed, preview: { ...outcome.data, generation } }, status);
+    return show(context, { ...shown, typed, preview: { ...outcome.data, job: null, generation } }, status);
   return refuse(context, outcome, typed);
 }
 
