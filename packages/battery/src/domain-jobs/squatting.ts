@@ -39,5 +39,14 @@ export async function squattingRound(
   if (owners.length !== 1) found.push(`${name} has ${owners.length} owners`);
   const won = answers.slice(0, -1).filter(({ status }) => status === 202);
   if (won.length !== 1) found.push(`${won.length} organisations are told that ${name} is theirs`);
+  // Whoever has the name has to keep a delegation of what another organisation has inside of it.
+  const [both] = await domains.rows(
+    `select parent.kept_delegations from domain parent join domain child on child.name = $2 and child.is_verified
+      where parent.name = $1 and parent.is_verified`,
+    [name, inside],
+  );
+  const kept = (both?.kept_delegations ?? [inside]) as readonly string[];
+  if (!kept.includes(inside))
+    found.push(`${name} and ${inside} are proven, and one does not delegate the other`);
   return found;
 }

@@ -28,21 +28,15 @@ export const row: Row = {
     },
     {
       name: "proven-at-once",
-      removes:
-        "the lock that lets one proof after the other look at the claims, and the index that a name has one owner",
+      removes: "the lock that lets one proof after the other look at the claims",
       patches: [
         {
           file: "apps/api/src/products/domains/prove-domain.ts",
           find: "  await lockOwnership(tx);\n",
           replace: "",
         },
-        {
-          file: "packages/database/src/migrations/0001-baseline/domains.ts",
-          find: "create unique index domain_of_one",
-          replace: "create index domain_of_one",
-        },
       ],
-      expects: /owners|told that/,
+      expects: /does not delegate the other/,
     },
     {
       name: "attempts-used-up",
