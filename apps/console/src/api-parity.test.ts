@@ -27,6 +27,8 @@ const exceptions: Readonly<Record<string, string>> = {
   "createFirewall.rules": "a new firewall begins with one of four sets; its page of rules has all fields",
   addFirewallRule: "the page of rules saves all of them at once with If-Match (setFirewallRules)",
   updateFirewallRule: "the page of rules saves all of them at once with If-Match (setFirewallRules)",
+  changeRecordValues: "programs that share a record set need it; the form of the records has all values",
+  "setRecordSet.managed_by": "what a program says of itself",
   removeFirewallRule: "the page of rules saves all of them at once with If-Match (setFirewallRules)",
 };
 

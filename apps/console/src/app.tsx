@@ -35,6 +35,9 @@ import { guardRequest, readVisitor } from "./request-guard.ts";
 import { firstPage } from "./session.ts";
 
 const maxFormBytes = 128 * 1024;
+/** A zone file of the API's longest, with its line ends and quotes encoded. Only for people who are signed in. */
+const maxZoneFileFormBytes = 3 * 1024 * 1024;
+const zoneFileForms = /^\/domains\/(new|[^/]+\/import(\/apply)?)$/;
 
 /** The console as one request handler. */
 export function createConsole(services: ConsoleServices, log: Log): Hono<ConsoleEnv> {
@@ -94,7 +97,14 @@ export function createConsole(services: ConsoleServices, log: Log): Hono<Console
   app.use(compress({ encoding: "gzip" }));
   app.use(answerUnchanged);
   app.use(readVisitor(services));
-  app.use(bodyLimit({ maxSize: maxFormBytes, onError: (context) => tooLarge(context as ConsoleContext) }));
+  const limitedTo = (maxSize: number) =>
+    bodyLimit({ maxSize, onError: (context) => tooLarge(context as ConsoleContext) });
+  const [limit, zoneFileLimit] = [limitedTo(maxFormBytes), limitedTo(maxZoneFileFormBytes)];
+  app.use((context, next) =>
+    context.get("session") !== null && zoneFileForms.test(context.req.path)
+      ? zoneFileLimit(context, next)
+      : limit(context, next),
+  );
   app.use(guardRequest);
 
   app.get("/", (context) => context.redirect(firstPage(context.get("session")), 303));

@@ -33,6 +33,7 @@ const places: { readonly [name: string]: (facts: Facts) => Place } = {
   gateway: ({ gateways }) => place("/gateways", gateways.out, "/gateways"),
   firewall: ({ firewalls }) => place("/firewalls", firewalls.web, "/firewalls"),
   publicIp: ({ freeIpId }) => place("/public-ips", freeIpId, "/public-ips"),
+  domain: ({ domains }) => place("/domains", domains.shop, "/domains"),
   sshKey: ({ sshKeys }) => ({ ...place("/ssh-keys", sshKeys.laptop, "/ssh-keys"), page: "/ssh-keys" }),
 };
 
@@ -170,6 +171,7 @@ const makers: { readonly [name: string]: (facts: Facts) => Maker } = {
   },
   firewall: () => maker("/firewalls/new", "/firewalls", { name: "db", region: "ist1", start: "ssh" }),
   publicIp: () => maker("/public-ips/new", "/public-ips", { region: "ist1", version: "4" }),
+  domain: () => maker("/domains/new", "/domains", { name: "made.example" }),
   sshKey: () => maker("/ssh-keys/new", "/ssh-keys", { name: "desk", public_key: ed25519Line() }),
   server: ({ subnets }) => {
     const fields = { name: "made", region: "ist1", image: "debian-13", package: "s", intent: "create" };

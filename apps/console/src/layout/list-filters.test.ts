@@ -18,13 +18,14 @@ let first: { readonly [page: string]: string };
 let other: { readonly [page: string]: string };
 beforeAll(async () => {
   world = await startPanelWorld(everything);
-  const { networks, gateways, firewalls, freeIpId, sshKeys } = world.facts;
+  const { networks, gateways, firewalls, freeIpId, sshKeys, domains } = world.facts;
   first = {
     "/networks": networks.shop ?? "",
     "/firewalls": firewalls.web,
     "/gateways": gateways.out,
     "/ssh-keys": sshKeys.laptop,
     "/public-ips": freeIpId,
+    "/domains": domains.shop,
   };
   for (const [page, id] of Object.entries(first))
     await done(world.real.acme.patch(`${page}/${id}`, { labels: { role: "first" } }));
@@ -58,7 +59,9 @@ async function addZebras({ facts, real }: World): Promise<typeof other> {
   const ip = await done(acme.post("/public-ips", { region: "ank1", address: "203.0.114.99" }));
   const { gateway } = await done(acme.post("/gateways", { name: "zebra", network_id: network.id }));
   const key = await done(acme.post("/ssh-keys", { name: "zebra", public_key: ed25519Line() }));
+  const { domain } = await done(acme.post("/domains", { name: "zebra.example" }));
   return {
+    "/domains": domain.id,
     "/networks": network.id,
     "/firewalls": firewall.id,
     "/gateways": gateway.id,
@@ -70,7 +73,7 @@ async function addZebras({ facts, real }: World): Promise<typeof other> {
 const firstOf = (page: string) => `id="${first[page]}"`;
 const otherOf = (page: string) => `id="${other[page]}"`;
 
-describe.each(["/networks", "/firewalls", "/gateways", "/ssh-keys"])("%s", (page) => {
+describe.each(["/networks", "/firewalls", "/gateways", "/ssh-keys", "/domains"])("%s", (page) => {
   test("is filtered by a part of a name, as typed", async () => {
     const html = await ada.page(`${page}?q=ebr`);
     expect(html).toContain(otherOf(page));
@@ -94,7 +97,7 @@ describe.each(["/networks", "/firewalls", "/gateways", "/public-ips"])("%s", (pa
   });
 });
 
-describe.each(["/networks", "/firewalls", "/gateways", "/ssh-keys", "/public-ips"])("%s", (page) => {
+describe.each(["/networks", "/firewalls", "/gateways", "/ssh-keys", "/public-ips", "/domains"])("%s", (page) => {
   test("is filtered by labels, and explains an invalid selector", async () => {
     const html = await ada.page(`${page}?labels=role%3Dfirst`);
     expect(html).toContain(firstOf(page));
@@ -117,6 +120,7 @@ describe.each([
   ["/firewalls", "name"],
   ["/gateways", "name"],
   ["/ssh-keys", "name"],
+  ["/domains", "name"],
   ["/public-ips", "address"],
 ])("%s", (page, key) => {
   test(`is sorted by ${key}, either way, and says so`, async () => {

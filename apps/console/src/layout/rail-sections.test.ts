@@ -16,6 +16,7 @@ const products = [
   "/gateways",
   "/firewalls",
   "/public-ips",
+  "/domains",
   "/ssh-keys",
   "/jobs",
   "/usage",

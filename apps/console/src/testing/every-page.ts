@@ -59,8 +59,16 @@ export async function visitEveryPage(world: CompleteWorld, see: SeePage): Promis
     world.real.operator.with({ "Kule-Organisation": acme.id }).post(`${server}/lock`, { reason: "A look" }),
   );
   for (const page of [`/operator${server}/lock`, `/operator${server}/reconcile`]) await within.visit(page);
+  await visitImport(world, ada);
   await visitSelections(world, ada);
   await visitSecondFactors(world, ada);
+}
+
+/** The page between a zone file and its import. */
+async function visitImport(world: CompleteWorld, ada: Explorer): Promise<void> {
+  const page = `/domains/${world.facts.domains.shop}/import`;
+  const fields = { zone_file: "new A 192.0.2.3\n", mode: "merge" };
+  ada.see("the preview of an import", await (await ada.visitor.submit(page, page, fields)).text());
 }
 
 async function visitSelections(world: CompleteWorld, ada: Explorer): Promise<void> {
@@ -70,6 +78,7 @@ async function visitSelections(world: CompleteWorld, ada: Explorer): Promise<voi
     ["gateways", ["delete"]],
     ["firewalls", ["apply"]],
     ["public-ips", ["release"]],
+    ["domains", ["apply", "delete"]],
     ["ssh-keys", ["delete"]],
   ] as const) {
     const items = await world.real.list(`/${list}?limit=100`);

@@ -24,6 +24,16 @@ export function recordsCalls(
       body: { changes: [{ op: "upsert", name, type, ttl, values }] },
     },
     { operation: "exportZoneFile", path },
+    ...(domain.deletion === null ? [] : removalCalls(domain)),
+  ];
+}
+
+/** The way out of the removal buffer, either way. */
+function removalCalls(domain: Schemas["Domain"]): readonly CalledOperation[] {
+  const path = pathOf(domain);
+  return [
+    { operation: "cancelDomainDeletion", path },
+    { operation: "deleteDomain", path, query: { purge: "true" } },
   ];
 }
 

@@ -1,4 +1,5 @@
 import { pageOf } from "../../resources/resource.ts";
+import { LabelTags } from "../../layout/labels.tsx";
 import { ResourcePage } from "../../resources/resource-page.tsx";
 import { recordsCalls } from "./calls.ts";
 import { headedDomains } from "./head-part.tsx";
@@ -25,6 +26,7 @@ export function RecordsPage(props: RecordsProps) {
     >
       <Warnings view={view} domain={domain} on="records" />
       <PendingDeletion {...props} />
+      <LabelTags labels={domain.labels} list="/domains" />
     </ResourcePage>
   );
 }

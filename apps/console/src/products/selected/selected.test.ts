@@ -107,6 +107,12 @@ describe("of every product with a list", () => {
       const keys = ["laptop", "desk"].map((name) => made(page, { name, public_key: ed25519Line() }));
       return { can: (await Promise.all(keys)).map(({ id }) => id), cannot: [], why: "" };
     }
+    if (page === "/domains") {
+      const add = async (name: string) => (await made(page, { name })).domain.id;
+      const [one, two, used] = [await add("one.example"), await add("two.example"), await add("used.example")];
+      await done(acme.patch(`${page}/${used}`, { protection: { delete: true } }));
+      return { can: [one, two], cannot: [used], why: "used.example is protected against deletion" };
+    }
     if (page === "/networks")
       return { can: [staging, office], cannot: [shop], why: "It still has subnets: app, jobs, admin, db" };
     if (page === "/firewalls") {
@@ -135,6 +141,7 @@ describe("of every product with a list", () => {
     ["/ssh-keys", "delete", "Delete 2 keys?", "DELETE"],
     ["/networks", "delete", "Delete 2 networks?", "DELETE"],
     ["/gateways", "delete", "Delete 2 gateways?", "DELETE"],
+    ["/domains", "delete", "Delete 2 domains?", "DELETE"],
     ["/firewalls", "delete", "Delete 2 firewalls?", "DELETE"],
     ["/public-ips", "release", "Release 2 addresses?", "DELETE"],
   ] as const)(
