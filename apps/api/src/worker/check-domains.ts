@@ -1,6 +1,7 @@
 import { type DnsProvider, DnsUnavailable } from "@kule/dns/dns-provider";
 import type { Deps } from "../platform/deps.ts";
 import {
+  applyFailedDomains,
   endClaims,
   findDrift,
   lookAtDelegations,
@@ -12,6 +13,8 @@ import {
 export type CheckedDomains = {
   /** Whose removal has begun. */
   readonly purged: number;
+  /** Whose last job had failed, and that have another one. */
+  readonly applied: number;
   readonly expired: number;
   /** Ended claims that were deleted. */
   readonly deleted: number;
@@ -22,7 +25,7 @@ export type CheckedDomains = {
 /** What is due for domains, besides their jobs. Without a DNS file nobody is asked. */
 export async function checkDomains(deps: Pick<Deps, "db" | "dns">): Promise<CheckedDomains> {
   const purged = await purgeDomains(deps.db);
-  const ended = await endClaims(deps.db);
+  const ended = { ...(await endClaims(deps.db)), applied: await applyFailedDomains(deps.db) };
   const { dns } = deps;
   if (dns === null) return { purged, ...ended, proven: 0, delegations: 0 };
   const proven = await verifyPendingDomains(deps, dns);

@@ -5,7 +5,7 @@ import { type DnsLab, startDnsLab } from "@kule/lab/dns/dns-lab";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { dnsInstallation } from "../platform/dns-installation.ts";
 import { BadSettings, readSettings } from "../platform/settings.ts";
-import { dnsWork } from "./dns-work.ts";
+import { dnsWork, openDnsProvider } from "./dns-work.ts";
 
 const apiKey = "key-of-the-tests";
 let folder = "";
@@ -30,7 +30,7 @@ afterAll(async () => {
 function workWith(environment: Readonly<Record<string, string>>) {
   const { dns } = readSettings({ KULE_DATABASE_URL: "postgres://x", KULE_DNS_FILE: path });
   if (dns === null) throw new Error("no DNS");
-  return dnsWork(dns.path, dnsInstallation(dns.file), environment);
+  return dnsWork(openDnsProvider(dns.path, environment), dnsInstallation(dns.file));
 }
 
 test("a worker with a DNS file applies domains at the provider that it names, and waits for its name servers", async () => {

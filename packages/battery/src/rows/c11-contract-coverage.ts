@@ -1,4 +1,5 @@
 import { ApiWorld } from "@kule/api/testing/api-world";
+import { openAskedInternet } from "@kule/api/testing/proofs/asked-internet";
 import { ContractPairs, documentedPairs } from "@kule/api/testing/proofs/contract-pairs";
 import { mutationCases } from "@kule/api/testing/proofs/mutation-cases";
 import { callOperation } from "@kule/api/testing/proofs/operation-call";
@@ -121,11 +122,15 @@ async function provokeAll(
   const busy = await openBusyReplica(all);
   const lost = await openLostReplica(all);
   const bare = await openBareReplica(all);
+  const internet = await openAskedInternet(all);
   try {
     pairs.listenTo(bare.app);
     await attempt("passkeys without a domain", () => provoke.at(bare, infoOf("beginPasskeyLogin")));
     await attempt("providers without a panel", () => provoke.at(bare, infoOf("beginOidcLogin")));
     await attempt("mail without a server", () => provoke.at(bare, infoOf("requestPasswordReset")));
+    await attempt("domains without name servers", () => provoke.at(bare, infoOf("checkDomain")));
+    pairs.listenTo(internet.replica.app);
+    await attempt("the proof of a domain", () => internet.proveDomain());
     pairs.listenTo(busy.app);
     pairs.listenTo(lost.app);
     // The first call of a caller is served: the person's changes nothing that the others lean on.
@@ -140,6 +145,7 @@ async function provokeAll(
     await busy.close();
     await lost.close();
     await bare.close();
+    await internet.close();
   }
   return { gone };
 }

@@ -13393,7 +13393,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["RecordChanges"];
+                    "application/json": components["schemas"]["RecordChanges"] & components["schemas"]["NothingQueued"];
                 };
             };
             /** @description Accepted */
@@ -13543,7 +13543,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["RecordSetAndJob"];
+                    "application/json": components["schemas"]["RecordSetAndJob"] & components["schemas"]["NothingQueued"];
                 };
             };
             /** @description Written; the domain is not served yet */
@@ -13552,7 +13552,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["RecordSetAndJob"];
+                    "application/json": components["schemas"]["RecordSetAndJob"] & components["schemas"]["NothingQueued"];
                 };
             };
             /** @description Accepted */
@@ -13609,7 +13609,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["RecordChanges"];
+                    "application/json": components["schemas"]["RecordChanges"] & components["schemas"]["NothingQueued"];
                 };
             };
             /** @description Accepted */
@@ -13671,7 +13671,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["RecordChanges"];
+                    "application/json": components["schemas"]["RecordChanges"] & components["schemas"]["NothingQueued"];
                 };
             };
             /** @description Accepted */
@@ -13745,7 +13745,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["RecordChanges"];
+                    "application/json": components["schemas"]["RecordChanges"] & components["schemas"]["NothingQueued"];
                 };
             };
             /** @description Accepted */

@@ -203,6 +203,42 @@ describe("a provider that is away", () => {
   });
 });
 
+describe("a job that has failed", () => {
+  test("leaves its reason, can be retried, and is followed by another one an hour later", async () => {
+    const domain = await world.addServedDomain(acme.owner);
+    const failing = async () => {
+      world.lab.faults.add("error", { calls: 1_000 });
+      const { body } = await set(domain, "www", "A", [`192.0.2.${++tries}`]);
+      // The last of its attempts.
+      await world.rows("update job set max_attempts = 1 where id = $1", [body.job.id]);
+      const job = await world.jobDone(acme.owner, body.job.id);
+      world.lab.faults.clear();
+      return job;
+    };
+    let tries = 0;
+    const failed = await failing();
+    expect(failed).toMatchObject({ status: "failed", retryable: true });
+    expect(await read(domain.id)).toMatchObject({
+      status: "error",
+      status_reason: { code: "apply_failed", job_id: failed.id },
+    });
+    expect((await acme.owner.post(`/jobs/${failed.id}/retry`)).status).toBe(202);
+    await world.jobDone(acme.owner, failed.id);
+    expect(await read(domain.id)).toMatchObject({ status: "active", status_reason: null });
+
+    await failing();
+    expect((await world.check()).applied).toBe(0);
+    await world.rows("update domain set updated_at = updated_at - interval '61 minutes' where id = $1", [
+      domain.id,
+    ]);
+    expect((await world.check()).applied).toBe(1);
+    const { job_id } = await read(domain.id);
+    if (job_id !== null) await world.jobDone(acme.owner, job_id);
+    expect((await read(domain.id)).status).toBe("active");
+    expect(await served(domain, "www", "A")).toEqual(["192.0.2.2"]);
+  });
+});
+
 describe("DNSSEC", () => {
   test("signs a domain, shows its DS records, and does not end while the parent has them", async () => {
     const domain = await world.addServedDomain(acme.owner);

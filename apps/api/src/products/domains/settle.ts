@@ -4,7 +4,7 @@ import type { JobEnd, JobHandler } from "../../platform/job-handler.ts";
 import { type JobRow, lockOpenJobs } from "../../platform/jobs.ts";
 import { applyAgain, bySystem } from "./apply.ts";
 import { renderDomainPayload } from "./payload.ts";
-import { type DomainRow, deleteDomainRow, lockDomain } from "./store.ts";
+import { type DomainRow, deleteDomainRow, lockDomain, markPending } from "./store.ts";
 
 /** The job handler for jobs of domains. */
 export function domainJobs(): JobHandler {
@@ -16,7 +16,8 @@ export function domainJobs(): JobHandler {
     renderPayload: renderDomainPayload,
     settle: settleDomainJob,
     preempt: () => Promise.resolve(),
-    retried,
+    // The job that had failed is queued again.
+    retried: (tx, job) => markPending(tx, job.organisation_id, job.resource_id),
     replaceVmid: () => Promise.resolve(false),
   };
 }
@@ -98,22 +99,5 @@ async function fail(tx: Tx, domain: DomainRow, job: JobRow, end: JobEnd): Promis
     })
     .where("organisation_id", "=", domain.organisation_id)
     .where("id", "=", domain.id)
-    .execute();
-}
-
-/** The job that had failed is queued again, and its changes are pending. */
-async function retried(tx: Tx, job: JobRow): Promise<void> {
-  await tx
-    .updateTable("domain")
-    .set({
-      status: sql<string>`case when status in ('deleting', 'pending_deletion') then status
-        when observed_generation = 0 then 'provisioning' else 'updating' end`,
-      status_code: null,
-      status_message: null,
-      status_job_id: null,
-      updated_at: sql<Date>`clock_timestamp()`,
-    })
-    .where("organisation_id", "=", job.organisation_id)
-    .where("id", "=", job.resource_id)
     .execute();
 }

@@ -107,6 +107,23 @@ export async function changeDomainRow(
     .execute();
 }
 
+/** Its changes are on their way again, after a job that has failed. What is being deleted, or waits for it, stays so. */
+export async function markPending(tx: Tx, organisationId: string, id: string): Promise<void> {
+  await tx
+    .updateTable("domain")
+    .set({
+      status: sql<string>`case when status in ('deleting', 'pending_deletion') then status
+        when observed_generation = 0 then 'provisioning' else 'updating' end`,
+      status_code: null,
+      status_message: null,
+      status_job_id: null,
+      updated_at: sql<Date>`clock_timestamp()`,
+    })
+    .where("organisation_id", "=", organisationId)
+    .where("id", "=", id)
+    .execute();
+}
+
 /** With its record sets. */
 export async function deleteDomainRow(tx: Tx, organisationId: string, id: string): Promise<void> {
   await tx.deleteFrom("domain").where("organisation_id", "=", organisationId).where("id", "=", id).execute();

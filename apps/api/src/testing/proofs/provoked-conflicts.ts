@@ -16,6 +16,7 @@ import { infoOf, type Provocations } from "./provocations.ts";
 import { recipes } from "./recipes.ts";
 import { claimThis, runJob } from "./region-agent.ts";
 import { made } from "./tenant.ts";
+import { addAppliedDomain, addDeletedDomain } from "./tenant-domains.ts";
 import type { TwoOrganisations } from "./two-organisations.ts";
 
 /** Each conflict of one operation's own; those of a suspended organisation come last, since it stays so. */
@@ -66,6 +67,7 @@ export async function provokeConflicts(all: TwoOrganisations, provoke: Provocati
   await provokePoolConflicts(all);
   await provokeFirewallConflicts(all);
   await provokeGatewayConflicts(all);
+  await provokeDomainConflicts(all);
   const body = tenant.serverBody({ subnet_id: standing.subnet });
   const server = made(await owner.post("/servers", body)).server.id;
   await owner.post("/servers", body);
@@ -155,6 +157,56 @@ async function provokeGatewayConflicts({ a: { tenant, standing } }: TwoOrganisat
     await owner.post(`${path}/port-forwards`, { ...taken, listen_port: 445 }),
   );
   for (let times = 0; times < 2; times += 1) await owner.delete(`${path}/port-forwards/${forward.id}`);
+}
+
+/** Domains that are proven and not, in the removal buffer, and full; and changes that change nothing. */
+async function provokeDomainConflicts({ world, a: { tenant, standing } }: TwoOrganisations): Promise<void> {
+  const { owner } = tenant;
+  const path = `/domains/${standing.domain}`;
+  const { name } = made(await owner.get(path));
+  await owner.post("/domains", { name });
+  await owner.post(`${path}/cancel-deletion`);
+  const record = { values: ["192.0.2.1"] };
+  for (const at of [`/domains/${await addAppliedDomain(tenant)}`, path]) {
+    const set = `${at}/records/again/A`;
+    for (let times = 0; times < 2; times += 1) await owner.put(set, record);
+    for (let times = 0; times < 2; times += 1) await owner.post(`${set}/values`, { add: record.values });
+    for (let times = 0; times < 2; times += 1)
+      await owner.post(`${at}/changes`, { changes: [{ op: "upsert", name: "again", type: "A", ...record }] });
+    for (let times = 0; times < 2; times += 1)
+      await owner.post(`${at}/zone-file`, { zone_file: "again IN A 192.0.2.1\n" });
+    for (let times = 0; times < 2; times += 1) await owner.put(`${at}/dnssec`, { enabled: true });
+  }
+  // Nobody answers whether the parent has DS records.
+  await owner.put(`${path}/dnssec`, { enabled: false });
+  const pending = made(await owner.post("/domains", { name: `pending-${Date.now()}.example` })).domain.id;
+  made(await owner.put(`/domains/${pending}/records/www/A`, record));
+  made(await owner.post(`/domains/${pending}/records/www/A/values`, { add: ["192.0.2.2"] }));
+  await owner.post(`/domains/${pending}/apply`);
+  await owner.put(`/domains/${pending}/dnssec`, { enabled: true });
+  // 503: nobody can be asked.
+  await owner.post(`/domains/${pending}/verify`);
+  made(await owner.delete(`/domains/${pending}/records/www/A`));
+  await world.replica.deps.db
+    .updateTable("domain")
+    .set({ status: "expired" })
+    .where("organisation_id", "=", tenant.id)
+    .where("id", "=", pending)
+    .execute();
+  await owner.post(`/domains/${pending}/verify`);
+  made(await owner.delete(`/domains/${pending}`));
+  const leaving = await addDeletedDomain(tenant);
+  await owner.patch(`/domains/${leaving}`, { ttl: 60 });
+  await owner.delete(`/domains/${leaving}`);
+  await owner.put(`/domains/${leaving}/records/www/A`, record);
+  await owner.delete(`/domains/${leaving}/records/www/A`);
+  await owner.post(`/domains/${leaving}/records/www/A/values`, { add: record.values });
+  await owner.post(`/domains/${leaving}/changes`, {
+    changes: [{ op: "upsert", name: "www", type: "A", ...record }],
+  });
+  await owner.post(`/domains/${leaving}/zone-file`, { zone_file: "www IN A 192.0.2.1\n" });
+  const stale = { op: "upsert", name: "again", type: "A", values: ["192.0.2.3"], if_match: '"r99"' };
+  await owner.post(`${path}/changes`, { changes: [stale] });
 }
 
 /** The same changes of a firewall without servers, and of one whose server needs a job. */
@@ -335,7 +387,7 @@ export function openBusyReplica({ world }: TwoOrganisations): Promise<Replica> {
 
 /** A replica whose panel has no domain of its own, which passkeys need, and that sends no mail. */
 export function openBareReplica({ world }: TwoOrganisations): Promise<Replica> {
-  return openReplica(world.database, { consoleOrigins: [], mailFile: null });
+  return openReplica(world.database, { consoleOrigins: [], mailFile: null, dns: null });
 }
 
 /** A replica whose database is unreachable. */

@@ -25,6 +25,7 @@ export const systemQueries: readonly string[] = [
   "products/consoles/store.ts: a ticket says itself which session it is for",
   "products/consoles/store.ts: an agent's sessions are found by its region",
   "products/consoles/store.ts: the clean-up is of no one organisation",
+  "products/domains/apply-failed-domains.ts: the worker looks after the domains of all organisations",
   "products/domains/end-claims.ts: claims of all organisations end by time",
   "products/domains/find-drift.ts: the worker compares the zones of all organisations",
   "products/domains/look-at-delegations.ts: the worker looks at the delegations of all organisations' domains",

@@ -1,7 +1,6 @@
 import { actAs } from "../../platform/mutation.ts";
 import { inTransaction } from "../../platform/transaction.ts";
-import { bySystem } from "../../products/domains/apply.ts";
-import { proveDomain } from "../../products/domains/prove-domain.ts";
+import { bySystem, proveDomain } from "../../products/domains/index.ts";
 import type { ApiWorld } from "../api-world.ts";
 import { endOwnJobs } from "../end-own-jobs.ts";
 import { made, type Tenant } from "./tenant.ts";

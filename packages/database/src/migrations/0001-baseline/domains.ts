@@ -73,6 +73,7 @@ create index domain_list on domain (organisation_id, created_at desc, id desc);
 create index domain_unproven on domain (status, created_at) where not is_verified;
 create index domain_compared on domain (compared_at) where is_verified;
 create index domain_delegation on domain (delegation_checked_at nulls first) where is_verified;
+create index domain_failed on domain (updated_at) where is_verified and status_code is not null;
 create index domain_purge on domain (purge_at) where status = 'pending_deletion';
 grant select, insert, update, delete on domain to kule_api;
 ${isolateTenants("domain")}
