@@ -37,7 +37,11 @@ const lists = [
 ];
 
 /** The layout differs by status, and the first rows of the scene's lists differ in it. */
-const pagesOf: { readonly [shape: string]: number } = { "/servers/*": 6, "/jobs/*": 2, "/domains/*/delegation": 2 };
+const pagesOf: { readonly [shape: string]: number } = {
+  "/servers/*": 6,
+  "/jobs/*": 2,
+  "/domains/*/delegation": 2,
+};
 
 /** Of longer lists: the rows have the same controls, and each costs the checks of its own. */
 const rowsLookedAt = 6;
@@ -95,7 +99,8 @@ describe.skipIf(part.missing).each([
       // A filtered page has the layout of the unfiltered one.
       const shape = path.replace(/\?.*/, "").replaceAll(/[a-z]+_[0-9a-z]{10,}/g, "*");
       const times = seen.get(shape) ?? 0;
-      if (path.startsWith("/usage/export") || path.endsWith("/zone-file") || times >= (pagesOf[shape] ?? 1)) return null;
+      if (path.startsWith("/usage/export") || path.endsWith("/zone-file") || times >= (pagesOf[shape] ?? 1))
+        return null;
       seen.set(shape, times + 1);
       await page.goto(world.url + path);
       const html = await page.content();

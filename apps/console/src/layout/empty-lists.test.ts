@@ -20,7 +20,16 @@ afterAll(async () => {
 const primaryLinks = (html: string) =>
   [...html.matchAll(/<a class="button" data-kind="primary" href="([^"]*)"/g)].map(([, href = ""]) => href);
 
-test.each(["/servers", "/networks", "/firewalls", "/gateways", "/public-ips", "/domains", "/ssh-keys", "/tokens"])(
+test.each([
+  "/servers",
+  "/networks",
+  "/firewalls",
+  "/gateways",
+  "/public-ips",
+  "/domains",
+  "/ssh-keys",
+  "/tokens",
+])(
   "%s has one primary button, to the page that creates one, and none for a role that may not",
   async (page) => {
     const ada = await full.signedIn("ada");

@@ -97,23 +97,26 @@ describe.each(["/networks", "/firewalls", "/gateways", "/public-ips"])("%s", (pa
   });
 });
 
-describe.each(["/networks", "/firewalls", "/gateways", "/ssh-keys", "/public-ips", "/domains"])("%s", (page) => {
-  test("is filtered by labels, and explains an invalid selector", async () => {
-    const html = await ada.page(`${page}?labels=role%3Dfirst`);
-    expect(html).toContain(firstOf(page));
-    expect(html).not.toContain(otherOf(page));
-    const wrong = await ada.get(`${page}?labels=a+b`);
-    expect(wrong.status).toBe(200);
-    expect(await wrong.text()).toContain('id="labels-problem"');
-  });
+describe.each(["/networks", "/firewalls", "/gateways", "/ssh-keys", "/public-ips", "/domains"])(
+  "%s",
+  (page) => {
+    test("is filtered by labels, and explains an invalid selector", async () => {
+      const html = await ada.page(`${page}?labels=role%3Dfirst`);
+      expect(html).toContain(firstOf(page));
+      expect(html).not.toContain(otherOf(page));
+      const wrong = await ada.get(`${page}?labels=a+b`);
+      expect(wrong.status).toBe(200);
+      expect(await wrong.text()).toContain('id="labels-problem"');
+    });
 
-  test("says that nothing matches, and links to the unfiltered list, where the filters leave nothing", async () => {
-    const turkish = await world.signedIn("ada", { "accept-language": "tr" });
-    const html = await turkish.page(`${page}?labels=role%3Dnobody`);
-    expect(html).toContain("Eşleşen bir şey yok");
-    expect(html).toMatch(new RegExp(`href="${page}"[^>]*>\\s*Süzgeçleri temizle`));
-  });
-});
+    test("says that nothing matches, and links to the unfiltered list, where the filters leave nothing", async () => {
+      const turkish = await world.signedIn("ada", { "accept-language": "tr" });
+      const html = await turkish.page(`${page}?labels=role%3Dnobody`);
+      expect(html).toContain("Eşleşen bir şey yok");
+      expect(html).toMatch(new RegExp(`href="${page}"[^>]*>\\s*Süzgeçleri temizle`));
+    });
+  },
+);
 
 describe.each([
   ["/networks", "name"],

@@ -1,5 +1,5 @@
-import { pageOf } from "../../resources/resource.ts";
 import { LabelTags } from "../../layout/labels.tsx";
+import { pageOf } from "../../resources/resource.ts";
 import { ResourcePage } from "../../resources/resource-page.tsx";
 import { recordsCalls } from "./calls.ts";
 import { headedDomains } from "./head-part.tsx";

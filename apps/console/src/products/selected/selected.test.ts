@@ -109,7 +109,11 @@ describe("of every product with a list", () => {
     }
     if (page === "/domains") {
       const add = async (name: string) => (await made(page, { name })).domain.id;
-      const [one, two, used] = [await add("one.example"), await add("two.example"), await add("used.example")];
+      const [one, two, used] = [
+        await add("one.example"),
+        await add("two.example"),
+        await add("used.example"),
+      ];
       await done(acme.patch(`${page}/${used}`, { protection: { delete: true } }));
       return { can: [one, two], cannot: [used], why: "used.example is protected against deletion" };
     }
