@@ -15,7 +15,7 @@ export async function serve(api: SceneApi, id: string): Promise<void> {
     [id],
   );
   await api.sql(
-    "update job set status = 'succeeded', phase = 'done', finished_at = clock_timestamp() where resource_id = $1 and finished_at is null",
+    "update job set status = 'succeeded', finished_at = clock_timestamp() where resource_id = $1 and finished_at is null",
     [id],
   );
 }

@@ -8,6 +8,7 @@ import { noProblems } from "../../layout/fields.tsx";
 import type { PageBanner } from "../../page-banner.ts";
 import { postedValues } from "../../posted-form.ts";
 import { type RefusedForm, refusalOf } from "../../refused-form.ts";
+import { disabledReason } from "./disabled-reason.ts";
 import { changeOptions, domainIds, domainNotice, domainPage, readTab } from "./read-tab.ts";
 import { recordProblems } from "./record-problems.ts";
 import { isRecordType, type RecordQuery, readRecordQuery, recordsAddress } from "./record-query.ts";
@@ -158,9 +159,11 @@ async function show(
         ),
   ]);
   // One that somebody has deleted by now can be added again with what was typed.
-  const isAdding = query.isAdding || (editing !== null && edited === null && form !== null);
+  const isOffered = disabledReason(tab.view, tab.domain, "change") === null;
+  const isAdding = isOffered && (query.isAdding || (editing !== null && edited === null && form !== null));
   const needsServers =
-    isAdding || edited !== null || records.items.some((each) => followedServer(each) !== null);
+    (isOffered && (isAdding || edited !== null)) ||
+    records.items.some((each) => followedServer(each) !== null);
   const servers = needsServers
     ? await readAll((page) => api.GET("/servers", { params: { query: { ...page, sort: "name" } } }))
     : { items: [] };
@@ -170,7 +173,7 @@ async function show(
         {...tab}
         query={{ ...query, isAdding }}
         records={records}
-        edited={isAdding ? null : edited}
+        edited={isAdding || !isOffered ? null : edited}
         servers={servers.items}
       />,
     ),
