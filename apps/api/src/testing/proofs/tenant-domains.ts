@@ -47,10 +47,11 @@ export async function addAppliedDomain(tenant: Tenant): Promise<string> {
   return id;
 }
 
-/** The standing domain of a tenant, and one that it had. */
+/** The standing domain of a tenant, which has a record set that follows its server, and one that it had. */
 export async function openDomains(
   world: ApiWorld,
   tenant: Tenant,
+  server: string,
 ): Promise<{ readonly standing: string; readonly removed: string }> {
   const name = `${tenant.slug}.example`;
   parents.set(tenant, { world, name });
@@ -61,6 +62,7 @@ export async function openDomains(
   const standing = await addDomainWithRecord(tenant);
   // Every list has a second page.
   await addRecord(tenant, standing, "mail");
+  made(await tenant.owner.put(`/domains/${standing}/records/follows/AAAA`, { values: [`auto:${server}`] }));
   await endOwnJobs(world.replica.deps);
   return { standing, removed };
 }

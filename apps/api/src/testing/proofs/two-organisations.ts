@@ -319,7 +319,7 @@ async function openSide(
   await openScreen(world, tenant, server);
   const screen = await openScreen(world, tenant, server);
   await tenant.addFirewall();
-  const domains = await openDomains(world, tenant);
+  const domains = await openDomains(world, tenant, server);
   const ranges = made(await world.operator.get(`/ip-pools/${pool}/ranges`)).items;
   const allocations = made(await world.operator.get(`/ip-pools/${pool}/allocations?limit=200`)).items;
 
