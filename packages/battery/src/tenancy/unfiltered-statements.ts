@@ -18,6 +18,15 @@ export const unfilteredUses: { readonly [use: string]: string } = {
   "select job by attempt, kind, lease_until, max_attempts, p_capabilities, p_region, region, status in a function":
     "a claim is of a region",
   "select job by claim_id, p_claim_id, p_region, region, status in a function": "a claim is of a region",
+  "select domain by is_verified, reversed_name in a function":
+    "a name, its parents and names inside have one owner",
+  "select domain by name, status in a function": "a name, its parents and names inside have one owner",
+  "select job by attempt, kind, lease_until, max_attempts, p_capabilities, region, status in a function":
+    "the control plane does its own jobs, of all organisations",
+  "select job by claim_id, p_claim_id, region, status in a function":
+    "the control plane does its own jobs, of all organisations",
+  "select job by kind, p_capabilities, region, run_at, status in a function":
+    "the control plane does its own jobs, of all organisations",
   "select job by id, p_job_id in a function": "the queue's functions take a job by its id",
   "select job by id, p_job_id, status in a function": "the queue's functions take a job by its id",
   "select job by id, region": "an agent's job is found by its region",

@@ -53,7 +53,9 @@ export async function isDelegatedByParent(tx: Tx, name: string, claims: readonly
   const labels = name.slice(0, -parent.name.length - 1).split(".");
   const between = labels.map((_, index) => labels.slice(index).join("."));
   const { rows } = await sql<{ delegates: boolean }>`
-    select kule_domain_delegates(${parent.id}, ${between}::text[]) as delegates`.execute(tx);
+    select kule_domain_delegates(${parent.organisationId}, ${parent.id}, ${between}::text[]) as delegates`.execute(
+    tx,
+  );
   return rows[0]?.delegates === true;
 }
 

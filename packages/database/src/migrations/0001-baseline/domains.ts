@@ -109,8 +109,8 @@ create function kule_count_record_sets() returns trigger
 language plpgsql security definer set search_path = public, pg_temp as $$
 begin
   update domain set record_count = record_count + case tg_op when 'INSERT' then counted.amount else -counted.amount end
-    from (select domain_id, count(*)::integer as amount from changed group by 1) counted
-   where domain.id = counted.domain_id;
+    from (select organisation_id, domain_id, count(*)::integer as amount from changed group by 1, 2) counted
+   where domain.organisation_id = counted.organisation_id and domain.id = counted.domain_id;
   return null;
 end $$;
 create trigger record_set_counted_insert after insert on record_set
@@ -163,11 +163,11 @@ create function kule_domain_claims(p_name text) returns table (
     limit 1000);
 $$;
 /* Whether a verified domain, of whatever organisation, has name servers for a name inside of it, or for one between. */
-create function kule_domain_delegates(p_domain_id text, p_names text[]) returns boolean
+create function kule_domain_delegates(p_organisation_id text, p_domain_id text, p_names text[]) returns boolean
 language sql stable security definer set search_path = public, pg_temp as $$
   select exists (
-    select 1 from domain d join record_set r on r.organisation_id = d.organisation_id and r.domain_id = d.id
-     where d.id = p_domain_id and r.type = 'NS' and r.name = any (p_names));
+    select 1 from record_set
+     where organisation_id = p_organisation_id and domain_id = p_domain_id and type = 'NS' and name = any (p_names));
 $$;
 /* Ends the claims of other organisations on a name that was just proven. */
 create function kule_domain_lost(p_ids text[]) returns void
@@ -180,6 +180,6 @@ create function kule_domain_name_servers(p_names text[]) returns table (name tex
 language sql stable security definer set search_path = public, pg_temp as $$
   select d.name, d.name_servers from domain d where d.name = any (p_names) and d.is_verified;
 $$;
-grant execute on function kule_domain_claims(text), kule_domain_delegates(text, text[]), kule_domain_lost(text[]),
+grant execute on function kule_domain_claims(text), kule_domain_delegates(text, text, text[]), kule_domain_lost(text[]),
   kule_domain_name_servers(text[]) to kule_api;
 `;
