@@ -229,6 +229,36 @@ const planted: readonly Planted[] = [
     ["I4 sub_b reserves 2 of its 3 addresses"],
   ],
   [
+    "a domain that counts more record sets than it has",
+    "update domain set record_count = 7 where id = 'dom_a'",
+    ["I10 dom_a counts 7 of 2"],
+  ],
+  [
+    "a record beside a CNAME",
+    "insert into record_set (organisation_id, domain_id, name, type, ttl_seconds, values) values ('org_a', 'dom_a', 'www', 'CNAME', 300, '{x.}')",
+    ["I10 dom_a counts 2 of 3", "I10 www of dom_a"],
+  ],
+  [
+    "a record set that follows another server than its value names",
+    "update record_set set server_id = 'srv_new' where server_id = 'srv_run'",
+    ["I10 www A of dom_a"],
+  ],
+  [
+    "a domain whose change nobody brings to the name servers",
+    "update domain set generation = 4 where id = 'dom_a'",
+    ["I14 dom_a (active) has 3 of 4"],
+  ],
+  [
+    "a domain in transition without a job",
+    "update domain set status = 'updating' where id = 'dom_a'",
+    ["I14 dom_a (updating)"],
+  ],
+  [
+    "a domain that is removed before its time",
+    "update domain set status = 'deleting', status_code = 'x', deletion_requested_at = now(), purge_at = now() + interval '1 day' where id = 'dom_a'",
+    ["I13 dom_a"],
+  ],
+  [
     "a reverse name that nobody is to serve",
     "update public_ip set ptr = 'web.example.org' where id = 'ip_run'",
     ["I4 203.0.113.2 of ip_run"],
@@ -930,6 +960,8 @@ describe("the lists of the checks contain", () => {
       "invariant_report singleton",
       "kule_migration name",
       "password_reset user_id",
+      "public_pointer address",
+      "record_set organisation_id, domain_id, name, type",
       "region slug",
       "region_organisation region, organisation_id",
       "server_secret server_id",
