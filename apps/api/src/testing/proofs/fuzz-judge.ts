@@ -128,6 +128,11 @@ function orderDefects(fuzz: FuzzCase, actor: FuzzActor, { status, text }: RawAns
   if (status === 403 && !isPrivilege(operation.id)) return ["403 for somebody who may"];
   if (status === 429) return [];
   const choices = Object.values(fuzz.path);
+  if (createsByPath.has(operation.id)) {
+    const { domain_id: domain, ...recordSet } = fuzz.path;
+    if (domain?.from !== "own") return status === 404 ? [] : [`expected 404, got ${status}`];
+    if (Object.values(recordSet).some((choice) => choice.from !== "own")) return [];
+  }
   if (choices.some((choice) => choice.from !== "own"))
     return status === 404 ? [] : [`expected 404, got ${status}`];
   const mayBeGone = choices.length > 0 && status === 404;
@@ -147,7 +152,12 @@ function orderDefects(fuzz: FuzzCase, actor: FuzzActor, { status, text }: RawAns
 const askedInside: Partial<Record<OperationId, (fuzz: FuzzCase) => Permission | null>> = {
   deleteServer: ({ query }) =>
     query.some(([name, value]) => name === "purge" && value === "true") ? "server:purge" : null,
+  deleteDomain: ({ query }) =>
+    query.some(([name, value]) => name === "purge" && value === "true") ? "domain:purge" : null,
 };
+
+/** Operations whose path also names what is to be created: there it is a 422 when it cannot be. */
+const createsByPath: ReadonlySet<OperationId> = new Set(["setRecordSet", "changeRecordValues"]);
 
 /**
  * Null unless the request needs more than the operation's permission, and the caller lacks it: then only 403

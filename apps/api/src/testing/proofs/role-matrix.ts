@@ -6,10 +6,10 @@ import type { Findings } from "./isolation-answers.ts";
 import { isPermitted } from "./isolation-matrix.ts";
 import { type Actor, actorsOf } from "./matrix-actors.ts";
 import { standingPath } from "./matrix-objects.ts";
-
 import { callOperation, type OperationCall } from "./operation-call.ts";
 import { ofSessions, personalCall, signIns } from "./person.ts";
 import { recipes } from "./recipes.ts";
+import { addDomain } from "./tenant-domains.ts";
 import type { Side, TwoOrganisations } from "./two-organisations.ts";
 
 /** A sign-in has no caller; it has tests of its own. */
@@ -81,6 +81,14 @@ const usesThatAskMore: readonly {
     permission: "server:purge",
     call: async (side) => ({
       path: { server_id: await side.tenant.addRunningServer({ subnet_id: side.standing.subnet }) },
+      query: { purge: "true" },
+    }),
+  },
+  {
+    operation: "deleteDomain",
+    permission: "domain:purge",
+    call: async (side) => ({
+      path: { domain_id: await addDomain(side.tenant) },
       query: { purge: "true" },
     }),
   },
