@@ -127,6 +127,7 @@ test.each([
   ["server_managed_list", "/servers?managed=true"],
   ["usage_event_owner", `/usage?resource=${KNOWN.load_balancer}`],
   ["usage_event_of", "/usage?kind=server.resized"],
+  ["record_set_of_type", `/domains/${KNOWN.domain}/records?type=MX`],
 ])("without the index %s, %s reads too much", async (index, path) => {
   const { app } = await world.world.addReplica();
   const request = requests.find((each) => each.path === path);

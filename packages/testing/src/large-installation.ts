@@ -24,6 +24,7 @@ export const KNOWN = {
   gateway: `gw_${FIRST}`,
   ip_pool: `pool_${FIRST}`,
   public_ip: `ip_${FIRST}`,
+  domain: `dom_${FIRST}`,
   load_balancer: `lb_${FIRST}`,
 } as const;
 
@@ -67,6 +68,14 @@ export async function insertLargeInstallation(
      union all select 'empty', 'Empty', 100000, 101000, 2, 100, true, now(), now()`,
     `insert into network (id, organisation_id, region, name, cidr, labels, created_at)
      select ${id("net")}, ${organisation}, ${region}, 'network-' || i, '10.0.0.0/8', ${labels}, ${at()} from ${all(50)}`,
+    `insert into domain (id, organisation_id, name, status, default_ttl_seconds, verification_token, label, name_servers,
+                         observed_generation, labels, created_at)
+     select ${id("dom")}, ${organisation}, 'domain-' || i || '.example', 'active', 3600, 'token', 'label' || i,
+            '{ns1.example.net}', 1, ${labels}, ${at()} from ${all(10)}`,
+    // As many as a domain may have.
+    `insert into record_set (organisation_id, domain_id, name, type, ttl_seconds, values)
+     select '${largest.organisationId}', '${KNOWN.domain}', 'server-' || i, (array['A', 'TXT'])[1 + i % 2], 300,
+            case i % 2 when 0 then '{192.0.2.1}' else '{"text"}' end::text[] from generate_series(0, 9999) i`,
     `insert into subnet (id, organisation_id, network_id, region, name, tier, cidr, gateway_ip, lowest_free_hint)
      select ${id("sub")}, ${organisation}, ${id("net")}, ${region}, 'app', 'app', '10.0.0.0/16', '10.0.0.1', '10.0.0.2'
        from ${all(50)}`,
@@ -98,10 +107,11 @@ export async function insertLargeInstallation(
      select subnet_id, '10.200.0.0'::inet + row_number() over (), organisation_id, 'reserved', id from address_reservation`,
     // Jobs in the order of their times, as they come; one of 500 failed, and few are open.
     `insert into job (id, organisation_id, region, kind, resource_type, resource_id, status, phase, progress, attempt,
-                      epoch, requested_by, request_id, created_at, started_at, finished_at, lease_until)
+                      epoch, requested_by, request_id, created_at, started_at, finished_at, lease_until, claim_id)
      select ${id("job")}, organisation_id, region, (array['ServerCreate', 'ServerStop', 'ServerPower', 'ServerRebuild'])[1 + i % 4],
             'server', server_id, status, 'verify', 100, 1, 1, ${by}, 'req_history', at, at,
-            case when status in ('succeeded', 'failed') then at end, case status when 'running' then now() end
+            case when status in ('succeeded', 'failed') then at end, case status when 'running' then now() end,
+            case status when 'running' then 'claim-' || i end
        from (select i, ${organisation} as organisation_id, ${region} as region, ${id("srv", "i / 5")} as server_id,
                     ${at(5)} as at,
                     case when i % 500 = 7 then 'failed' when i / 5 % 1000 = 3 and i % 5 = 0 then 'queued'

@@ -67,7 +67,7 @@ function valuesOf(parameter: string, largest: LargestOrganisation): readonly str
 export function listRequests(largest: LargestOrganisation): readonly ReadRequest[] {
   return Object.values(operations)
     .filter((info) => info.method === "get" && !["public", "session"].includes(info.permission))
-    .filter(({ path }) => !/\/(events|verify|export\.\w+)$/.test(path))
+    .filter(({ path }) => !/\/(events|verify|export\.\w+|zone-file|check)$/.test(path))
     .flatMap((info: OperationInfo) => {
       const path = pathOf(info, largest);
       const by = info.permission.startsWith("operator:") ? "operator" : "owner";
@@ -105,6 +105,8 @@ function pathOf(info: OperationInfo, largest: LargestOrganisation): string {
     region: largest.region,
     network_id: largest.networkId,
     subnet_id: largest.subnetId,
+    record_name: "server-100",
+    record_type: "A",
   };
   return info.path.replaceAll(/\{(\w+)\}/g, (_, name: string) => {
     const id = ids[name];

@@ -21,6 +21,8 @@ export const unfilteredUses: { readonly [use: string]: string } = {
   "select domain by is_verified, reversed_name in a function":
     "a name, its parents and names inside have one owner",
   "select domain by name, status in a function": "a name, its parents and names inside have one owner",
+  "update domain by domain_id, id, organisation_id in a function":
+    "the trigger counts the record sets that were changed",
   "select job by attempt, kind, lease_until, max_attempts, p_capabilities, region, status in a function":
     "the control plane does its own jobs, of all organisations",
   "select job by claim_id, p_claim_id, region, status in a function":

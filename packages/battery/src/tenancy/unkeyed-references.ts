@@ -26,6 +26,8 @@ const excused: { readonly [column: string]: string } = {
   "job.claim_id": "made by the agent for its own call",
   "job.request_id": "names a request, no row",
   "job.resource_id": "of the table that resource_type names; world-check I11 holds its organisation",
+  "domain.status_job_id":
+    "set together with the status by a job of the domain; world-check I11 holds its organisation",
   "network.status_job_id":
     "set together with the status by a job of the network; world-check I11 holds its organisation",
   "public_ip.status_job_id":

@@ -100,6 +100,7 @@ create table record_set (
   constraint record_set_server_key foreign key (organisation_id, server_id) references server (organisation_id, id),
   constraint record_set_follows_addresses check (server_id is null or type in ('A', 'AAAA'))
 );
+create index record_set_of_type on record_set (organisation_id, domain_id, type, name);
 create index record_set_server on record_set (organisation_id, server_id) where server_id is not null;
 grant select, insert, update, delete on record_set to kule_api;
 ${isolateTenants("record_set")}
