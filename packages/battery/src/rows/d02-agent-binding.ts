@@ -278,6 +278,7 @@ const prefixes: Readonly<Record<string, IdPrefix>> = {
   ip_pool_id: "pool",
   range_id: "rng",
   public_ip_id: "ip",
+  domain_id: "dom",
   session_id: "con",
 };
 
@@ -287,11 +288,15 @@ function pathIdsOf(operation: OperationId, tenant: Tenant): Record<string, strin
     const id =
       name === "region"
         ? "r2"
-        : name === "organisation_id"
-          ? tenant.id
-          : name === "address"
-            ? "192.0.2.1"
-            : prefix && newId(prefix);
+        : name === "record_name"
+          ? "www"
+          : name === "record_type"
+            ? "A"
+            : name === "organisation_id"
+              ? tenant.id
+              : name === "address"
+                ? "192.0.2.1"
+                : prefix && newId(prefix);
     if (id === undefined) throw new Error(`${operation} names ${name}, of which this row knows nothing`);
     return [name, id];
   });
