@@ -15,6 +15,7 @@ export const QUOTAS: readonly QuotaName[] = [
   "firewalls",
   "firewall_rules",
   "gateways",
+  "domains",
   "members",
 ];
 
@@ -40,6 +41,7 @@ export function usedBy(state: ModelState, side: Side): { readonly [name in Quota
     firewall_rules: firewalls.length,
     // No command makes one.
     gateways: 0,
+    domains: 0,
     members: live(state.members),
   };
 }

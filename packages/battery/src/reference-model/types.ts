@@ -239,5 +239,6 @@ export type QuotaName =
   | "firewalls"
   | "firewall_rules"
   | "gateways"
+  | "domains"
   | "members";
 export type Amounts = { readonly [name in QuotaName]?: number };
