@@ -1,4 +1,5 @@
 import type { DnsProvider } from "@kule/dns/dns-provider";
+import { laggingServers } from "@kule/programs/domains/lagging-servers";
 import { ownNameServers } from "@kule/rules/domains/ownership-proof";
 import type { Deps } from "../platform/deps.ts";
 import { servePointers } from "../products/public-ips/index.ts";
@@ -11,7 +12,7 @@ const reverseLabel = "reverse";
  *
  * @param provider null: this worker has none, so no reverse zone is served
  * @returns how many are as wanted now
- * @throws DnsUnavailable when the provider does not answer: the task is tried again
+ * @throws DnsUnavailable or PointersLag when they cannot be served yet: the task is tried again
  */
 export async function serveAllPointers(
   { db, dns }: Pick<Deps, "db" | "dns">,
@@ -28,6 +29,14 @@ export async function serveAllPointers(
             dns.nameServers.map(({ pattern }) => pattern),
             reverseLabel,
           ).all.map((name) => `${name}.`),
+          lagging: (zone: string, serial: number) =>
+            laggingServers(
+              dns.nameServers.flatMap(({ addresses, port }) =>
+                addresses.map((address) => ({ address, port })),
+              ),
+              zone,
+              serial,
+            ),
         };
   let served = 0;
   for (;;) {

@@ -4,9 +4,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { powerDnsProvider } from "@kule/dns/powerdns";
 import { type DnsLab, startDnsLab } from "@kule/lab/dns/dns-lab";
+import { laggingServers } from "@kule/programs/domains/lagging-servers";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { ApiWorld, type TestOrganisation } from "../../testing/api-world.ts";
-import { type PointerService, servePointers } from "./serve-pointers.ts";
+import { type PointerService, PointersLag, servePointers } from "./serve-pointers.ts";
 
 const apiKey = "key-of-this-test";
 let world: ApiWorld;
@@ -15,6 +16,8 @@ let folder: string;
 let lab: DnsLab;
 let service: PointerService;
 let resolver: Resolver;
+/** More name servers, at which nobody answers. */
+let silent: { address: string; port: number }[] = [];
 
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), "kule-pointers-"));
@@ -23,6 +26,8 @@ beforeAll(async () => {
     provider: powerDnsProvider({ url: lab.url, apiKey }),
     reverseZones: ["192.0.2.0/24"],
     nameServers: ["ns1.kule.test."],
+    lagging: (zone, serial) =>
+      laggingServers([{ address: lab.address, port: lab.dnsPort }, ...silent], zone, serial),
   };
   resolver = new Resolver({ timeout: 500, tries: 1 });
   resolver.setServers([`127.0.0.1:${lab.dnsPort}`]);
@@ -39,7 +44,7 @@ beforeAll(async () => {
     await world.operator.post(`/ip-pools/${pool.body.id}/ranges`, { cidr: `${net}.0/29` });
     await world.operator.post(`/ip-pools/${pool.body.id}/allocations`, {
       organisation_id: acme.id,
-      count: 4,
+      count: 5,
     });
   }
 }, 60_000);
@@ -93,6 +98,26 @@ describe("the reverse name of a public IP", () => {
     lab.faults.clear();
     await serve();
     expect(await nameOf("192.0.2.3")).toEqual(["a.example.org"]);
+  });
+
+  test("is pending until every name server answers with it", async () => {
+    const ip = await reserve("198.51.100.3", "late.example.org");
+    silent = [{ address: "127.0.0.1", port: 1 }];
+    const here = { ...service, reverseZones: ["198.51.100.0/24", ...service.reverseZones] };
+    await expect(servePointers(world.replica.deps.db, here)).rejects.toThrow(PointersLag);
+    expect(await statusOf(ip.id)).toBe("pending");
+    silent = [];
+
+    // A zone that cannot be served delays no other one.
+    const other = await reserve("192.0.2.6", "other.example.org");
+    const halting: PointerService = {
+      ...here,
+      lagging: async (zone) => (zone.startsWith("100.51") ? ["one is behind"] : []),
+    };
+    await expect(servePointers(world.replica.deps.db, halting)).rejects.toThrow(PointersLag);
+    expect([await statusOf(ip.id), await statusOf(other.id)]).toEqual(["pending", "served"]);
+    await servePointers(world.replica.deps.db, here);
+    expect(await statusOf(ip.id)).toBe("served");
   });
 
   test("that is changed while the old one is served stays due", async () => {

@@ -1,4 +1,4 @@
-import type { DnsProvider, RecordSetChange } from "@kule/dns/dns-provider";
+import { type DnsProvider, DnsUnavailable, type RecordSetChange } from "@kule/dns/dns-provider";
 import { type Pointer, reverseZoneOf } from "@kule/rules/domains/reverse-zone-of";
 import { parseIp } from "@kule/rules/public-ips/addresses";
 import { sql } from "kysely";
@@ -11,7 +11,16 @@ export type PointerService = {
   readonly reverseZones: readonly string[];
   /** Of the reverse zones, absolute. */
   readonly nameServers: readonly string[];
+  /**
+   * Which name servers do not answer for the zone with that serial yet, as texts for operators.
+   *
+   * @param zone without its final dot
+   */
+  lagging(zone: string, serial: number): Promise<readonly string[]>;
 };
+
+/** The provider has the names, and not all name servers answer them yet: try again. */
+export class PointersLag extends Error {}
 
 /** Addresses in one run; the next one continues. */
 const mostAtOnce = 1_000;
@@ -31,7 +40,7 @@ type Placed = Due & Pointer;
  *
  * @param service null: this installation serves no reverse zone
  * @returns how many addresses are as wanted now; when `isAll` is false there are more
- * @throws DnsUnavailable when the provider does not answer
+ * @throws DnsUnavailable when the provider does not answer; PointersLag when a name server is behind it; DnsRefused
  */
 export async function servePointers(
   db: Database,
@@ -47,11 +56,18 @@ export async function servePointers(
     else zones.set(place.zone, [...(zones.get(place.zone) ?? []), { ...each, ...place }]);
   }
   await note(db, elsewhere, "unmanaged");
+  const failures: unknown[] = [];
   if (service !== null)
-    for (const [zone, pointers] of zones) {
-      await serveZone(service, zone, pointers, signal);
-      await note(db, pointers, "served");
-    }
+    for (const [zone, pointers] of zones)
+      try {
+        await serveZone(service, zone, pointers, signal);
+        await note(db, pointers, "served");
+      } catch (error) {
+        if (error instanceof DnsUnavailable) throw error;
+        // One zone that cannot be served must not delay the others; its error is thrown when they are done.
+        failures.push(error);
+      }
+  if (failures.length > 0) throw failures[0];
   return {
     served: due.length - elsewhere.length,
     isAll: due.filter(({ state }) => state === "pending").length < mostAtOnce,
@@ -78,7 +94,7 @@ function placeOf(address: string, blocks: readonly string[]): Pointer | null {
 
 /** Compares before it changes: each change raises the serial of the zone. */
 async function serveZone(
-  { provider, nameServers }: PointerService,
+  { provider, nameServers, lagging }: PointerService,
   zone: string,
   pointers: readonly Placed[],
   signal: AbortSignal | undefined,
@@ -103,6 +119,9 @@ async function serveZone(
     return [{ change: "replace", recordSet: { name: fullName, type: "PTR", ttlSeconds, contents } }];
   });
   await provider.changeZone(zone, changes, signal);
+  const changed = changes.length === 0 ? present : await provider.readZone(zone, signal);
+  const behind = changed === null ? [`${zone} is gone`] : await lagging(zone, changed.serial);
+  if (behind.length > 0) throw new PointersLag(`${zone}: ${behind.join("; ")}`);
 }
 
 /** A name that was changed in the meantime stays due; what has none any more is forgotten. */
