@@ -3,7 +3,7 @@ import { requirePart } from "@kule/testing/parts";
 import type { Page, Route } from "playwright-core";
 import { describe, expect, test } from "vitest";
 import { signIn, signInAsOperator } from "./testing/browser.ts";
-import { crawl } from "./testing/crawl.ts";
+import { crawl, isDownload } from "./testing/crawl.ts";
 import type { PanelWorld } from "./testing/panel-world.ts";
 import { done } from "./testing/scene-api.ts";
 import { sceneInBrowser } from "./testing/scene-in-browser.ts";
@@ -193,7 +193,7 @@ describe.skipIf(part.missing)("the input of a form", { timeout: 600_000 }, () =>
     const shapes = new Set<string>();
     await crawl(first, async ({ path }) => {
       const shape = path.replaceAll(/[a-z]+_[0-9a-z]{10,}/g, "*").replace(/\?.*/, "");
-      if (path.startsWith("/usage/export") || shapes.has(shape)) return null;
+      if (isDownload(path) || shapes.has(shape)) return null;
       shapes.add(shape);
       const [html, names] = (await page.evaluate(`(async () => {
         const html = await (await fetch(${JSON.stringify(world.url + path)})).text();

@@ -1,7 +1,7 @@
 import type { Browser } from "playwright-core";
 import { describe, expect, test } from "vitest";
 import { openPage, signIn, signInAsOperator, takeScreenshots } from "./testing/browser.ts";
-import { crawl } from "./testing/crawl.ts";
+import { crawl, isDownload } from "./testing/crawl.ts";
 import { missedStyles, stylesOfParts } from "./testing/missed-styles.ts";
 import type { PanelWorld } from "./testing/panel-world.ts";
 import { refreshTroubles } from "./testing/region-troubles.ts";
@@ -82,7 +82,7 @@ describe.each([
     const found = await crawl(role === "owner" ? "/servers" : "/operator", async ({ path, from }) => {
       const before = complaints.length;
       // A download is not a page; it is requested all the same.
-      if (path.startsWith("/usage/export")) {
+      if (isDownload(path)) {
         const file = await context.request.get(world.url + path);
         if (file.status() >= 400) broken.push(`${file.status()} ${path} (on ${from})`);
         return null;

@@ -33,6 +33,11 @@ export async function crawl(
   return found;
 }
 
+/** Whether an address of the panel is a file to save: a browser that is sent there shows no page. */
+export function isDownload(path: string): boolean {
+  return path.startsWith("/usage/export") || path.endsWith("/zone-file");
+}
+
 /** The addresses within the console that a page links to, without their fragments. */
 export function linksOf(html: string, path: string): string[] {
   const here = new URL(path, "http://console.test");
