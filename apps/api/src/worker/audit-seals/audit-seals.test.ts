@@ -1,4 +1,5 @@
 import { findViolations } from "@kule/invariants/find-violations";
+import { PostgresCluster } from "@kule/testing/rig/postgres-cluster";
 import { Client } from "pg";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { ApiWorld, type TestOrganisation } from "../../testing/api-world.ts";
@@ -21,7 +22,8 @@ let acme: TestOrganisation;
 let other: TestOrganisation;
 
 beforeAll(async () => {
-  world = await ApiWorld.open();
+  // Rows are sealed when every older transaction of the whole Postgres has ended, and tests beside this one have long ones.
+  world = await ApiWorld.over((await PostgresCluster.open()).database);
   owner = new Client({ connectionString: world.database.ownerUrl });
   await owner.connect();
   acme = await world.addOrganisation("acme");
@@ -32,10 +34,7 @@ afterAll(async () => {
   await world.close();
 });
 
-/**
- * Rows wait for every older transaction of the whole Postgres, other tests' too: idempotency's tests hold one for five
- * seconds, and on a busy machine for many more.
- */
+/** Rows wait for every older transaction of the Postgres; those of the API in this process end by themselves. */
 async function sealEverything(with_: AuditKeys): Promise<void> {
   await expect
     .poll(
