@@ -63,6 +63,7 @@ test("no process that keeps running is given the URL of the database's owner", {
     supervisor: [],
     postgres: [],
     lab: [],
+    dns: [],
     api: ["kule_api"],
     worker: ["kule_api", "kule_worker"],
     console: [],
