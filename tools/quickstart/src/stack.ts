@@ -4,6 +4,7 @@ import { bundleApps } from "@kule/build/bundle-apps";
 import { migrate } from "@kule/database/migrate";
 import { findFreePort, isPortBusy } from "@kule/postgres/free-port";
 import { type KeptDatabase, keepDatabase } from "./kept-database.ts";
+import { keptPort } from "./kept-port.ts";
 import {
   controlPlaneDnsEnv,
   type LabDnsAccess,
@@ -86,15 +87,16 @@ export class StackRun {
       KULE_LAB_NODE_RULES: "infra/proxmox/kule-node-filter.nft",
       ...realGuests,
     });
+    const dnsDir = join(home, "dns");
+    mkdirSync(dnsDir, { recursive: true, mode: 0o700 });
     // The DNS file and quickstart.json name these ports: what is started again must be found where it was.
     const dnsAccess: LabDnsAccess = {
       dnsPort: labDnsPort,
       apiPort: await findFreePort(),
       apiKey: secrets.dnsApiKey,
-      registrarPort: await findFreePort(),
+      registrarPort: await keptPort(join(dnsDir, "registrar-port.json"), "127.0.0.2"),
       registrarKey: secrets.registrarKey,
     };
-    const dnsDir = join(home, "dns");
     rmSync(join(dnsDir, "dns.json"), { force: true });
     const dns = this.#run("dns", ["packages/lab/dist/dns-process.js"], labDnsEnv(dnsDir, dnsAccess));
     await migrate(database.ownerUrl, {
