@@ -58,6 +58,7 @@ export async function addDueTasks(
 export function keepAddingTasks(
   ownerUrl: string,
   tasks: readonly RecurringTask[],
+  holders: ReadonlySet<string>,
   log: Logger,
 ): { stop(): Promise<void> } {
   const owner = new pg.Pool({ connectionString: ownerUrl, max: 1, application_name: "kule-worker-tasks" });
@@ -65,7 +66,7 @@ export function keepAddingTasks(
   const id = newId("wrk");
   let looking: Promise<void> | null = null;
   const look = () => {
-    looking ??= noteWorker(owner, id)
+    looking ??= noteWorker(owner, id, [...holders])
       .then(() => addDueTasks(owner, tasks))
       .then(
         (added) => log.debug({ added }, "added due tasks"),

@@ -1,5 +1,6 @@
+import { EventEmitter } from "node:events";
 import type { DnsProvider } from "@kule/dns/dns-provider";
-import { type JobHelpers, Logger, run, type TaskList } from "graphile-worker";
+import { type JobHelpers, Logger, run, type TaskList, type WorkerEvents } from "graphile-worker";
 import { crashPoint, withCrashPoints } from "../platform/crash-points.ts";
 import type { Deps } from "../platform/deps.ts";
 import type { Settings } from "../platform/settings.ts";
@@ -19,6 +20,7 @@ import { expireRemovalBuffer, sweepRemovalBuffers } from "./expire-removal-buffe
 import { keepHistory } from "./history/keep-history.ts";
 import { mailPasswordReset } from "./mail-password-reset.ts";
 import type { Mailer } from "./mailer.ts";
+import { releaseTasksOfTheDead } from "./presence.ts";
 import { keepAddingTasks, type RecurringTask } from "./recurring-tasks.ts";
 import { refreshFiltersOf } from "./refresh-filters.ts";
 import { serveAllPointers } from "./serve-all-pointers.ts";
@@ -51,9 +53,14 @@ export async function runWorker({
   /** Null: zones are not compared. */
   readonly dnsProvider?: DnsProvider | null;
 }): Promise<RunningWorker> {
+  const tasks = tasksOf(deps, { auditKeys, mailer, dnsProvider });
+  const holders = new Set<string>();
+  const events: WorkerEvents = new EventEmitter();
+  events.on("worker:create", ({ worker }) => holders.add(worker.workerId));
   const runner = await run({
     connectionString: workerUrl,
-    taskList: tasksOf(deps, { auditKeys, mailer, dnsProvider }),
+    taskList: tasks,
+    events,
     // One more than the tasks that delay others: a scan of the invariants of a large installation takes
     // seconds.
     concurrency: 3,
@@ -68,7 +75,7 @@ export async function runWorker({
       else deps.log.debug(message);
     }),
   });
-  const recurring = keepAddingTasks(workerUrl, recurringTasks(deps.settings), deps.log);
+  const recurring = keepAddingTasks(workerUrl, recurringTasks(deps.settings), holders, deps.log);
   const sealing = keepSealing(workerUrl, auditKeys, deps.log);
   const stopOthers = () => Promise.all([recurring.stop(), sealing.stop()]);
   return {
@@ -88,6 +95,7 @@ function recurringTasks({ invariantsEveryMinutes }: Settings): RecurringTask[] {
   return [
     { name: "sweep_removal_buffers", everyMinutes: 1, maxAttempts: 25 },
     { name: "reap_leases", everyMinutes: 1, maxAttempts: 25 },
+    { name: "release_tasks", everyMinutes: 1, maxAttempts: 25 },
     { name: "end_lost_consoles", everyMinutes: 1, maxAttempts: 25 },
     { name: "check_edges", everyMinutes: 5, maxAttempts: 1 },
     { name: "check_domains", everyMinutes: 1, maxAttempts: 1 },
@@ -127,7 +135,7 @@ function plainTasksOf(
   deps: Deps,
   { auditKeys, mailer, dnsProvider }: WorkersOwn,
 ): Readonly<Record<string, Task>> {
-  return {
+  const tasks: Readonly<Record<string, Task>> = {
     expire_removal_buffer: async (payload) => {
       const { organisation_id, server_id } = payload as { organisation_id: string; server_id: string };
       await expireRemovalBuffer(deps, organisation_id, server_id);
@@ -139,6 +147,10 @@ function plainTasksOf(
     reap_leases: async () => {
       const reaped = await expireLeases(deps, jobHandlers);
       if (reaped > 0) deps.log.warn({ reaped }, "requeued jobs whose lease had expired");
+    },
+    release_tasks: async (_payload, { withPgClient }) => {
+      const gone = await withPgClient((owner) => releaseTasksOfTheDead(owner, taskNames));
+      if (gone > 0) deps.log.warn({ gone }, "gave back the tasks of workers that were killed");
     },
     end_lost_consoles: async () => {
       const ended = await endLostConsoles(deps.db);
@@ -184,4 +196,6 @@ function plainTasksOf(
       deps.log.debug({ ...(await cleanUp(deps.db)) }, "cleaned up");
     },
   };
+  const taskNames = Object.keys(tasks);
+  return tasks;
 }

@@ -3,6 +3,7 @@ import pg from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { ServerWorld } from "../testing/server-world.ts";
 import { cleanUp } from "./clean-up.ts";
+import { releaseTasksOfTheDead } from "./presence.ts";
 import { runWorker, tasksOf } from "./run.ts";
 
 let world: ServerWorld;
@@ -107,6 +108,82 @@ describe("the worker", () => {
     await Promise.all([reap(), reap(), reap()]);
     expect(await world.job(job.id)).toMatchObject({ status: "queued", attempt: 1 });
     await world.passBackoff();
+    await world.agent.work();
+  });
+});
+
+describe("a worker that was killed", () => {
+  const hold = (key: string, holder: string, seconds: number) =>
+    world.owner
+      .query(
+        `with added as materialized (
+         select graphile_worker.add_job('end_lost_consoles', '{}', queue_name => 'mail', job_key => '${key}')
+       )
+       select from added`,
+      )
+      .then(() =>
+        world.owner.query(
+          `update graphile_worker._private_jobs set locked_by = '${holder}', locked_at = now() - interval '${seconds} seconds'
+          where key = '${key}';
+         update graphile_worker._private_job_queues set locked_by = '${holder}', locked_at = now() - interval '${seconds} seconds'
+          where queue_name = 'mail'`,
+        ),
+      );
+  const held = async () =>
+    (
+      await world.rows(
+        "select key from graphile_worker._private_jobs where key like 'held %' and locked_by is not null order by key",
+      )
+    ).map(({ key }) => key);
+
+  test("leaves its tasks, and the queue that they block, to the others within minutes", async () => {
+    await hold("held by a dead one", "worker-dead", 61);
+    const running = await runWorker({
+      deps: world.world.replica.deps,
+      workerUrl: world.world.database.workerUrl,
+    });
+    try {
+      // The minute's turn may have passed before this worker.
+      await tasksOf(world.world.replica.deps).release_tasks?.({}, {
+        withPgClient: (use: (client: unknown) => unknown) => use(world.owner),
+      } as never);
+      const isThere = "select from graphile_worker._private_jobs where key = 'held by a dead one'";
+      await expect.poll(() => world.rows(isThere), { timeout: 20_000 }).toEqual([]);
+      const [process] = await world.rows("select cardinality(holders) as holders from worker_process");
+      expect(process).toEqual({ holders: 3 });
+    } finally {
+      await running.stop();
+    }
+  });
+
+  test("is not one that lives, or that has just begun; and leases of regions' jobs are not touched", async () => {
+    await hold("held by a live one", "worker-live", 3_600);
+    await hold("held just now", "worker-new", 30);
+    await world.owner.query(
+      "insert into worker_process (id, holders) values ('live', '{worker-other,worker-live}')",
+    );
+    await world.agent.work();
+    const { job } = await world.create();
+    await world.agent.take("ServerCreate");
+    await world.owner.query(
+      "update graphile_worker._private_jobs set locked_at = now() - interval '1 hour' where key = $1",
+      [job.id],
+    );
+    const locked = async () =>
+      (await world.rows("select locked_by from graphile_worker._private_jobs where key = $1", [job.id]))[0];
+    const before = await locked();
+    expect(before?.locked_by).toBeTruthy();
+    const release = () => releaseTasksOfTheDead(world.owner, ["end_lost_consoles"]);
+    expect(await release()).toBe(0);
+    expect(await held()).toEqual(["held by a live one", "held just now"]);
+    expect(await locked()).toEqual(before);
+    await world.owner.query(
+      "update worker_process set seen_at = now() - interval '1 minute' where id = 'live'",
+    );
+    expect(await release()).toBe(1);
+    expect(await held()).toEqual(["held just now"]);
+    await world.owner.query("delete from graphile_worker._private_jobs where key like 'held %'");
+    await world.owner.query("delete from worker_process where id = 'live'");
     await world.agent.work();
   });
 });

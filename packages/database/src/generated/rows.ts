@@ -941,6 +941,7 @@ export interface UserTotp {
 }
 
 export interface WorkerProcess {
+  holders: Generated<string[]>;
   id: string;
   seen_at: Generated<Timestamp>;
   started_at: Generated<Timestamp>;

@@ -4,7 +4,9 @@ export const worker = `
 create table worker_process (
   id text primary key,
   started_at timestamptz not null default clock_timestamp(),
-  seen_at timestamptz not null default clock_timestamp()
+  seen_at timestamptz not null default clock_timestamp(),
+  -- The names under which it holds tasks.
+  holders text[] not null default '{}'
 );
 grant select on worker_process to kule_api;
 
