@@ -4,6 +4,8 @@ export type SystemAuditAction =
   | "agent.key_pending"
   | "agent.refused"
   | "audit.remove"
+  | "domain.expire"
+  | "domain.lose"
   | "domain.purge"
   | "installation.seed"
   | "job.end"

@@ -45,6 +45,19 @@ export const domainChecks: readonly Check[] = [
              and not exists (select 1 from job j where j.resource_id = d.id and ${isOpen()})`,
   },
   {
+    invariant: "I11",
+    check: "a domain that its parent proves has one, or is about to end",
+    sql: `select d.name || ' of ' || d.organisation_id as subject from domain d
+           where d.is_verified and d.verified_by = 'parent' and d.status <> 'deleting'
+             and not exists (
+               select 1 from domain p
+                where p.organisation_id = d.organisation_id and p.is_verified and p.id <> d.id
+                  and right(d.name, length(p.name) + 1) = '.' || p.name)
+             and not exists (
+               select 1 from graphile_worker._private_jobs q join graphile_worker._private_tasks t on t.id = q.task_id
+                where t.identifier = 'end_domain' and q.payload ->> 'organisation_id' = d.organisation_id)`,
+  },
+  {
     invariant: "I13",
     check: "a domain is removed only after its purge time",
     sql: `select d.id as subject from domain d where d.status = 'deleting' and d.purge_at > clock_timestamp()`,

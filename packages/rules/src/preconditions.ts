@@ -29,6 +29,7 @@ export const preconditions = {
   guest_agent_unavailable: ["guest_agent_answers"],
   idempotency_in_progress: ["idempotency_key_free"],
   in_use: [
+    "domain_without_dependents",
     "firewall_attached_to_nothing",
     "firewall_named_by_none",
     "gateway_forwards_nothing",

@@ -68,9 +68,9 @@ export async function insertLargeInstallation(
      union all select 'empty', 'Empty', 100000, 101000, 2, 100, true, now(), now()`,
     `insert into network (id, organisation_id, region, name, cidr, labels, created_at)
      select ${id("net")}, ${organisation}, ${region}, 'network-' || i, '10.0.0.0/8', ${labels}, ${at()} from ${all(50)}`,
-    `insert into domain (id, organisation_id, name, status, default_ttl_seconds, verification_token, label, name_servers,
-                         observed_generation, labels, created_at)
-     select ${id("dom")}, ${organisation}, 'domain-' || i || '.example', 'active', 3600, 'token', 'label' || i,
+    `insert into domain (id, organisation_id, name, status, verified_by, default_ttl_seconds, verification_token, label,
+                         name_servers, observed_generation, labels, created_at)
+     select ${id("dom")}, ${organisation}, 'domain-' || i || '.example', 'active', 'record', 3600, 'token', 'label' || i,
             '{ns1.example.net}', 1, ${labels}, ${at()} from ${all(10)}`,
     // As many as a domain may have.
     `insert into record_set (organisation_id, domain_id, name, type, ttl_seconds, values)

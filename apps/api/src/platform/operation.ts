@@ -198,9 +198,25 @@ async function checkInput(request: ApiRequest, handler: AnyHandler, found: unkno
     draft = rightFields(json, body.ok ? [] : body.errors);
   }
   // Which fields are valid is known only when no error was left out.
-  if (handler.check !== undefined && wrong.leftOut === 0)
-    wrong.addAll(await handler.check(request, draft, found));
+  if (handler.check !== undefined && wrong.leftOut === 0) {
+    const { errors, leftOut } = await checked(handler.check, request, draft, found);
+    wrong.addAll(errors);
+    wrong.leftOut += leftOut;
+  }
   if (wrong.errors.length > 0) throw new Invalid(wrong.errors, "validation_failed", wrong.leftOut);
+}
+
+/** A check of bulk input throws what is wrong, with the number of errors that it did not keep. */
+async function checked(
+  check: NonNullable<AnyHandler["check"]>,
+  ...input: Parameters<NonNullable<AnyHandler["check"]>>
+): Promise<Pick<Invalid, "errors" | "leftOut">> {
+  try {
+    return { errors: await check(...input), leftOut: 0 };
+  } catch (error) {
+    if (error instanceof Invalid) return error;
+    throw error;
+  }
 }
 
 /** The top-level fields of a body without an error by the contract. */

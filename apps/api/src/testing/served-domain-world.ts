@@ -14,6 +14,7 @@ import { jobHandlers } from "../products/job-handlers.ts";
 import { type CheckedDomains, checkDomains, compareDomains } from "../worker/check-domains.ts";
 import { dnsWork, openDnsProvider } from "../worker/dns-work.ts";
 import { workOwnJobs } from "../worker/own-jobs.ts";
+import { tasksOf } from "../worker/run.ts";
 import type { ApiCaller } from "./api-caller.ts";
 import { ApiWorld, type TestOrganisation } from "./api-world.ts";
 
@@ -157,6 +158,16 @@ export class ServedDomainWorld {
   /** What the worker does every minute. */
   check(): Promise<CheckedDomains> {
     return checkDomains(this.world.replica.deps);
+  }
+
+  /** Does the tasks that a domain's end has left, as the worker does. */
+  async endDomains(): Promise<void> {
+    const tasks = await this.rows(
+      `delete from graphile_worker._private_jobs j using graphile_worker._private_tasks t
+        where t.id = j.task_id and t.identifier = 'end_domain' returning j.payload`,
+    );
+    const { end_domain: task } = tasksOf(this.world.replica.deps);
+    for (const { payload } of tasks) await task?.(payload, {} as never);
   }
 
   compare(): Promise<number> {

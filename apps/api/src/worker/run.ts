@@ -5,7 +5,7 @@ import { crashPoint, withCrashPoints } from "../platform/crash-points.ts";
 import type { Deps } from "../platform/deps.ts";
 import type { Settings } from "../platform/settings.ts";
 import type { ResetMailTask } from "../products/account/index.ts";
-import { applyDomainsOfServer } from "../products/domains/index.ts";
+import { applyDomainsOfServer, type EndedDomain, endDomain } from "../products/domains/index.ts";
 import { jobHandlers } from "../products/job-handlers.ts";
 import { applyUnseenNetworks } from "../products/networks/index.ts";
 import type { AuditKeys } from "./audit-seals/audit-keys.ts";
@@ -175,6 +175,11 @@ function plainTasksOf(
     follow_addresses: async (payload) => {
       const { organisation_id, server_id } = payload as { organisation_id: string; server_id: string };
       await applyDomainsOfServer(deps.db, organisation_id, server_id);
+    },
+    end_domain: async (payload) => {
+      const ended = payload as EndedDomain;
+      const removed = await endDomain(deps.db, ended);
+      deps.log.info({ domain: ended.domain_id, status: ended.status, removed }, "a domain has ended");
     },
     refresh_filters: async (payload) => {
       const { organisation_id, region } = payload as { organisation_id: string; region: string };

@@ -8,7 +8,7 @@ export async function addDomain(api: SceneApi, name: string, more: object = {}):
 /** As if the domain had been proven and the job of its last change had ended: no worker runs here. */
 export async function serve(api: SceneApi, id: string): Promise<void> {
   await api.sql(
-    `update domain set status = 'active', verified_at = clock_timestamp(), serial = 2026112601,
+    `update domain set status = 'active', verified_at = clock_timestamp(), verified_by = 'record', serial = 2026112601,
             observed_generation = generation, compared_at = clock_timestamp(),
             delegation_state = 'right', delegation_observed = name_servers, delegation_checked_at = clock_timestamp()
       where id = $1`,

@@ -164,6 +164,16 @@ export class DomainStage {
     );
   }
 
+  /** What waits for its next attempt, or for the turn of its minute, may have it now. */
+  async passTime(): Promise<void> {
+    await this.passPauses();
+    await this.domains.rows(
+      `update graphile_worker._private_known_crontabs set last_execution = last_execution - interval '1 minute'
+        where identifier = 'release_tasks'`,
+    );
+    await delay(200);
+  }
+
   async close(): Promise<void> {
     await this.domains.close();
     rmSync(this.#folder, { recursive: true, force: true });

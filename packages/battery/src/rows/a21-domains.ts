@@ -1,5 +1,6 @@
 import { DomainStage } from "../domain-jobs/domain-stage.ts";
 import { editOfLargeZone, failingProvider, longOutage } from "../domain-jobs/provider-faults.ts";
+import { endPoints, soldDomain } from "../domain-jobs/sold-domains.ts";
 import { squattingRound } from "../domain-jobs/squatting.ts";
 import type { Row } from "../row.ts";
 
@@ -37,6 +38,30 @@ export const row: Row = {
         },
       ],
       expects: /does not delegate the other/,
+    },
+    {
+      name: "delegated-and-lost",
+      removes: "the hold of the organisation that a name is delegated to",
+      patches: [
+        {
+          file: "packages/rules/src/domains/ownership.ts",
+          find: "if (observed.some((name) => holder.nameServers.includes(name)))",
+          replace: "if (observed.length < 0)",
+        },
+      ],
+      expects: /goes to another organisation while it is delegated/,
+    },
+    {
+      name: "sold-and-kept",
+      removes: "the end of what an organisation has in a domain that it has lost",
+      patches: [
+        {
+          file: "apps/api/src/products/domains/end-domain.ts",
+          find: "for (const dependent of dependents) {",
+          replace: "for (const dependent of dependents.slice(0, 0)) {",
+        },
+      ],
+      expects: /is served for who has sold/,
     },
     {
       name: "attempts-used-up",
@@ -84,6 +109,13 @@ export const row: Row = {
       for (let round = 0; round < rounds[scale]; round += 1) {
         cases += 1;
         violations.push(...(await squattingRound(stage.domains, organisations)));
+      }
+      const [seller, buyer] = organisations;
+      if (seller === undefined || buyer === undefined) throw new Error("there are no organisations");
+      for (const point of [null, ...endPoints]) {
+        cases += 1;
+        const found = await soldDomain(stage, [seller, buyer], point);
+        violations.push(...found.map((text) => `sold, killed at ${point}: ${text}`));
       }
       violations.push(...(await stage.worldCheck()));
     } finally {

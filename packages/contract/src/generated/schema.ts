@@ -2331,8 +2331,9 @@ export interface paths {
          * Add a domain
          * @description The domain is served once `POST /domains/{id}/verify` has seen the TXT record of `verification.record`, or a
          *     delegation to `name_servers`. A name that is not proven within 7 days expires. Several organisations may have added
-         *     the same name: who proves it first has it. A name inside of a domain that the organisation has needs no proof; one
-         *     inside of another organisation's domain needs a delegation there. `zone_file` fills the new domain; its SOA and the NS
+         *     the same name: who proves it first has it, until somebody else proves it while it is delegated to other name servers.
+         *     A name inside of a domain that the organisation has needs no proof; one inside of another organisation's domain needs
+         *     a delegation there. Names under which others register, such as `co.uk`, are refused. `zone_file` fills the new domain; its SOA and the NS
          *     of its apex are left out.
          */
         post: operations["createDomain"];
@@ -2364,7 +2365,8 @@ export interface paths {
          * @description A proven domain stays served, with its records read-only, until `deletion.purge_at`; then a job removes it from the
          *     name servers. `POST /domains/{id}/cancel-deletion` undoes it until that job exists. With `purge=true` there is no buffer,
          *     or it ends now: that needs the permission `domain:purge`. A domain that is not proven is deleted at once (204).
-         *     Refused while it is protected (`protected`).
+         *     Refused while it is protected (`protected`), and while domains inside of it are the organisation's by it alone
+         *     (`in_use`): verify or delete those first.
          */
         delete: operations["deleteDomain"];
         options?: never;
@@ -2372,6 +2374,7 @@ export interface paths {
         /**
          * Change a domain's default TTL, description, protection or labels
          * @description A new default TTL is for record sets that are written after it. In `labels`, a value sets and `null` removes.
+         *     Taking `protection.delete` off needs the permission `domain:unprotect`, which admins and owners have.
          */
         patch: operations["updateDomain"];
         trace?: never;
@@ -2418,7 +2421,8 @@ export interface paths {
          * Prove a domain
          * @description Asks the name servers of the Internet now, whose old answers may be cached for some minutes, for the TXT record and the
          *     delegation. 409 `domain_not_proven` says what was seen. 503 when no name server that knows could be asked.
-         *     Kule also looks by itself, every few minutes.
+         *     Kule also looks by itself, every few minutes. A domain that is the organisation's by its parent domain
+         *     (`verified_by: parent`) gets a proof of its own, with which it stays when the parent is deleted.
          */
         post: operations["verifyDomain"];
         delete?: never;
@@ -3654,7 +3658,7 @@ export interface components {
          * @description What must hold. Closed within a version of the contract; new names may be added.
          * @enum {string}
          */
-        PreconditionName: "address_free" | "another_owner_remains" | "another_way_in" | "authenticator_app" | "authenticator_app_begun" | "cidr_free" | "console_free" | "disk_not_shrunk" | "dns_configured" | "domain_has_room" | "domain_in_removal_buffer" | "domain_name_free" | "domain_not_deleting" | "domain_not_protected" | "domain_proven" | "domains_pending_few" | "drift_can_be_put_right" | "ds_not_at_parent" | "email_domain_allowed" | "email_verified" | "firewall_attached_to_nothing" | "firewall_has_room" | "firewall_name_free" | "firewall_named_by_none" | "firewall_not_attached" | "gateway_forwards_nothing" | "gateway_has_room" | "gateway_name_free" | "gateway_not_deleting" | "guest_agent_answers" | "idempotency_key_free" | "identity_is_free" | "installation_has_a_secret" | "installation_sends_mail" | "invitation_is_for_you" | "invited" | "ip_pool_addresses_free" | "ip_pool_has_free_addresses" | "ip_pool_name_free" | "ip_pool_range_apart" | "job_cancellable" | "job_retryable" | "lease_held" | "named_by_no_rule" | "network_empty" | "network_has_room" | "network_name_free" | "network_not_deleting" | "network_without_gateway" | "no_authenticator_app" | "node_has_capacity" | "not_yet_a_member" | "not_yet_an_account" | "not_yet_invited" | "organisation_active" | "organisation_has_free_public_ip" | "organisation_has_room" | "organisation_slug_free" | "organisation_to_join" | "package_differs" | "panel_has_a_domain" | "panel_has_an_origin" | "port_forward_not_deleting" | "port_free" | "proven_recently" | "provider_agreed" | "public_address_free" | "public_ip_attached" | "public_ip_free" | "public_ip_in_region" | "public_ip_not_protected" | "public_ip_of_no_gateway" | "public_ips_share_a_vlan" | "quota_consoles_of_organisation" | "quota_consoles_of_user" | "quota_disk_gb" | "quota_domains" | "quota_firewall_rules" | "quota_firewalls" | "quota_gateways" | "quota_members" | "quota_memory_mb" | "quota_networks" | "quota_public_ips" | "quota_servers" | "quota_ssh_keys" | "quota_subnets" | "quota_vcpu" | "region_agent_key_known" | "region_has_agent" | "agent_key_is_pending" | "region_has_capacity" | "region_has_edge" | "region_has_free_vlan" | "region_has_free_vmid" | "region_open" | "region_slug_free" | "reservation_name_free" | "second_factor" | "server_has_its_vm" | "server_has_no_open_job" | "server_has_room" | "server_in_removal_buffer" | "server_in_right_state" | "server_may_restart" | "server_name_free" | "server_not_deleting" | "server_not_locked" | "server_not_managed" | "server_not_protected" | "server_running" | "server_steady" | "server_without_public_ip" | "ssh_key_name_free" | "ssh_key_new" | "subnet_empty" | "subnet_has_egress" | "subnet_has_free_address" | "subnet_may_have_egress" | "subnet_name_free" | "subnet_not_deleting" | "subnet_not_served" | "subnet_served" | "subnet_without_firewall" | "subnet_without_gateway" | "subnet_without_port_forwards" | "subnet_without_reservations" | "token_is_a_session" | "token_is_live" | "vlan_range_covers_use" | "vlan_range_without_public_pools" | "vm_importable" | "vmid_free" | "vmid_range_covers_use";
+        PreconditionName: "address_free" | "another_owner_remains" | "another_way_in" | "authenticator_app" | "authenticator_app_begun" | "cidr_free" | "console_free" | "disk_not_shrunk" | "dns_configured" | "domain_has_room" | "domain_in_removal_buffer" | "domain_name_free" | "domain_not_deleting" | "domain_not_protected" | "domain_proven" | "domains_pending_few" | "drift_can_be_put_right" | "ds_not_at_parent" | "email_domain_allowed" | "email_verified" | "firewall_attached_to_nothing" | "firewall_has_room" | "firewall_name_free" | "firewall_named_by_none" | "firewall_not_attached" | "gateway_forwards_nothing" | "gateway_has_room" | "gateway_name_free" | "gateway_not_deleting" | "guest_agent_answers" | "idempotency_key_free" | "identity_is_free" | "installation_has_a_secret" | "installation_sends_mail" | "invitation_is_for_you" | "invited" | "ip_pool_addresses_free" | "ip_pool_has_free_addresses" | "ip_pool_name_free" | "ip_pool_range_apart" | "job_cancellable" | "job_retryable" | "lease_held" | "named_by_no_rule" | "domain_without_dependents" | "network_empty" | "network_has_room" | "network_name_free" | "network_not_deleting" | "network_without_gateway" | "no_authenticator_app" | "node_has_capacity" | "not_yet_a_member" | "not_yet_an_account" | "not_yet_invited" | "organisation_active" | "organisation_has_free_public_ip" | "organisation_has_room" | "organisation_slug_free" | "organisation_to_join" | "package_differs" | "panel_has_a_domain" | "panel_has_an_origin" | "port_forward_not_deleting" | "port_free" | "proven_recently" | "provider_agreed" | "public_address_free" | "public_ip_attached" | "public_ip_free" | "public_ip_in_region" | "public_ip_not_protected" | "public_ip_of_no_gateway" | "public_ips_share_a_vlan" | "quota_consoles_of_organisation" | "quota_consoles_of_user" | "quota_disk_gb" | "quota_domains" | "quota_firewall_rules" | "quota_firewalls" | "quota_gateways" | "quota_members" | "quota_memory_mb" | "quota_networks" | "quota_public_ips" | "quota_servers" | "quota_ssh_keys" | "quota_subnets" | "quota_vcpu" | "region_agent_key_known" | "region_has_agent" | "agent_key_is_pending" | "region_has_capacity" | "region_has_edge" | "region_has_free_vlan" | "region_has_free_vmid" | "region_open" | "region_slug_free" | "reservation_name_free" | "second_factor" | "server_has_its_vm" | "server_has_no_open_job" | "server_has_room" | "server_in_removal_buffer" | "server_in_right_state" | "server_may_restart" | "server_name_free" | "server_not_deleting" | "server_not_locked" | "server_not_managed" | "server_not_protected" | "server_running" | "server_steady" | "server_without_public_ip" | "ssh_key_name_free" | "ssh_key_new" | "subnet_empty" | "subnet_has_egress" | "subnet_has_free_address" | "subnet_may_have_egress" | "subnet_name_free" | "subnet_not_deleting" | "subnet_not_served" | "subnet_served" | "subnet_without_firewall" | "subnet_without_gateway" | "subnet_without_port_forwards" | "subnet_without_reservations" | "token_is_a_session" | "token_is_live" | "vlan_range_covers_use" | "vlan_range_without_public_pools" | "vm_importable" | "vmid_free" | "vmid_range_covers_use";
         Precondition: {
             name: components["schemas"]["PreconditionName"];
             code: components["schemas"]["ErrorCode"];
@@ -5245,7 +5249,7 @@ export interface components {
                 message: string;
                 job_id: string | null;
             } | null;
-            /** @description How to prove the domain, until it is proven */
+            /** @description How to prove the domain, until it has a proof of its own */
             verification: {
                 /** @description Enter this record where the domain is served now */
                 record: {
@@ -5258,11 +5262,18 @@ export interface components {
                 };
                 /** @description Or enter these at the registrar. One of them is enough for the proof */
                 name_servers: string[];
-                expires_at: components["schemas"]["Time"];
+                /** @description Null for a domain that is the organisation's by its parent domain */
+                expires_at: components["schemas"]["Time"] | null;
                 checked_at: components["schemas"]["Time"] | null;
                 /** @description What the last check saw, when it did not prove the domain */
                 seen: string | null;
             } | null;
+            /**
+             * @description What has proven it: its TXT record, its delegation, or that its parent domain is the organisation's. In the last
+             *     case it ends with the parent. Null while it is not proven
+             * @enum {string|null}
+             */
+            verified_by: "record" | "name_servers" | "parent" | null;
             /** @description The domain's own: to be entered at the registrar */
             name_servers: string[];
             /** @description What the parent's name servers said at the last check */
@@ -13162,7 +13173,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description It was proven before */
+            /** @description It was proven before, or has a proof of its own now */
             200: {
                 headers: {
                     [name: string]: unknown;

@@ -169,6 +169,7 @@ export interface Domain {
   dnssec_enabled: Generated<boolean>;
   drift: Json | null;
   ds_records: Generated<string[]>;
+  ends_lost: Generated<boolean>;
   generation: Generated<number>;
   id: string;
   is_verified: Generated<boolean>;
@@ -194,6 +195,7 @@ export interface Domain {
   verification_seen: string | null;
   verification_token: string;
   verified_at: Timestamp | null;
+  verified_by: string | null;
 }
 
 export interface Drift {

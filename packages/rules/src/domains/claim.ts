@@ -5,6 +5,14 @@ export type Claim = {
   /** Canonical. */
   readonly name: string;
   readonly status: "pending" | "verified";
+  /** The name servers that are its own; as long as the name is delegated to one of them nobody else can prove it. */
+  readonly nameServers: readonly string[];
+  /** It is verified, by nothing but its parent. */
+  readonly isByParent: boolean;
+  /** It is being removed, or waits for its removal. */
+  readonly isLeaving: boolean;
+  /** A change of it is on its way to the name servers. */
+  readonly isBusy: boolean;
   /** In ms since 1970. */
   readonly claimedAtMs: number;
 };

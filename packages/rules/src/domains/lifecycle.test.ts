@@ -4,6 +4,7 @@ import {
   type DomainState,
   type DomainStatus,
   decideDomainAction,
+  dependentsRefusal,
   isProven,
 } from "./lifecycle.ts";
 
@@ -13,6 +14,7 @@ const domain = (status: DomainStatus, more: Partial<DomainState> = {}): DomainSt
   status,
   isProtected: false,
   hasOpenJob: false,
+  verifiedBy: isProven(status) ? "record" : null,
   ...more,
 });
 const codeOf = (action: DomainAction, status: DomainStatus, more: Partial<DomainState> = {}) =>
@@ -66,5 +68,20 @@ describe("what can be done with a domain", () => {
           code: "protected",
           fix: 'PATCH /domains/dom_1 {"protection":{"delete":false}}',
         });
+  });
+});
+
+test("a domain by its parent can be verified until it leaves", () => {
+  expect(codeOf("verify", "active", { verifiedBy: "parent" })).toBeNull();
+  expect(codeOf("verify", "pending_deletion", { verifiedBy: "parent" })).toBe("resource_deleting");
+});
+
+test("a domain with others that are the organisation's by it alone is not deleted, and a few of them are named", () => {
+  expect(dependentsRefusal(domain("active"), [])).toBeNull();
+  const names = Array.from({ length: 7 }, (_, index) => `d${index}.example.com`);
+  expect(dependentsRefusal(domain("active"), names)).toMatchObject({
+    code: "in_use",
+    name: "domain_without_dependents",
+    message: expect.stringContaining("d4.example.com and 2 more would end with example.com"),
   });
 });

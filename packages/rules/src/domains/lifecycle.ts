@@ -3,6 +3,7 @@ import type { ConflictCode } from "../preconditions.ts";
 import {
   domainNotProven,
   domainTaken,
+  inUse,
   invalidState,
   resourceDeleting,
   resourceProtected,
@@ -37,7 +38,12 @@ export type DomainState = {
   readonly status: DomainStatus;
   readonly isProtected: boolean;
   readonly hasOpenJob: boolean;
+  /** What has proven it; null: nothing yet. */
+  readonly verifiedBy: VerifiedBy | null;
 };
+
+/** Its TXT record, its delegation, or that its parent domain is the organisation's. */
+export type VerifiedBy = "record" | "name_servers" | "parent";
 
 export type DomainActionCode = Extract<
   ConflictCode,
@@ -61,6 +67,7 @@ export function decideDomainAction(
     case "cancel_deletion":
       return domain.status === "pending_deletion" ? null : notInBuffer(domain);
     case "verify":
+      if (domain.verifiedBy === "parent") return deletingRefusal(domain);
       if (isProven(domain.status))
         return invalidState("domain_proven", `${domain.name} is proven already`, { resource: domain.id });
       return endedRefusal(domain);
@@ -70,6 +77,31 @@ export function decideDomainAction(
     case "set_dnssec":
       return endedRefusal(domain) ?? notProvenRefusal(domain) ?? deletingRefusal(domain);
   }
+}
+
+/** Domains that are shown of those that keep a parent. */
+const mostDependents = 5;
+
+/**
+ * Why a domain cannot be deleted before those inside of it.
+ *
+ * @param dependents names that are the organisation's by this domain alone
+ */
+export function dependentsRefusal(
+  { id, name }: Pick<DomainState, "id" | "name">,
+  dependents: readonly string[],
+): Refusal<"in_use"> | null {
+  if (dependents.length === 0) return null;
+  const shown = dependents.slice(0, mostDependents).join(", ");
+  const more = dependents.length > mostDependents ? ` and ${dependents.length - mostDependents} more` : "";
+  return inUse(
+    "domain_without_dependents",
+    `${shown}${more} would end with ${name}, which alone proves them`,
+    {
+      resource: id,
+      fix: `POST /domains/${dependents[0]}/verify, or delete it first`,
+    },
+  );
 }
 
 function removalRefusal(action: "delete" | "purge", domain: DomainState): Refusal<DomainActionCode> | null {
@@ -102,9 +134,9 @@ function endedRefusal({ id, name, status }: DomainState): Refusal<DomainActionCo
       fix: `POST /domains {"name":"${name}"} to begin again`,
     });
   if (status === "lost")
-    return domainTaken("domain_name_free", `Another organisation has proven ${name}`, {
+    return domainTaken("domain_name_free", `Another organisation has proven ${name}, or its parent domain`, {
       resource: id,
-      fix: `DELETE /domains/${id}; ask the operators, if you are the owner of this domain`,
+      fix: `If it is yours: POST /domains {"name":"${name}"} to begin again, and enter its name servers where it is registered`,
     });
   return null;
 }

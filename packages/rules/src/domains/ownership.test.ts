@@ -1,7 +1,13 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { type Claim, claimLifetimeMs, isExpired } from "./claim.ts";
-import { type ClaimFacts, decideClaim, decideVerification, type VerificationFacts } from "./ownership.ts";
+import {
+  type ClaimFacts,
+  decideClaim,
+  decideVerification,
+  isProvenByParent,
+  type VerificationFacts,
+} from "./ownership.ts";
 
 const startMs = 1_800_000_000_000;
 const claim = (
@@ -15,6 +21,10 @@ const claim = (
   name,
   status,
   claimedAtMs,
+  nameServers: status === "verified" ? [`k-${organisationId}.ns1.kule.example`] : [],
+  isByParent: false,
+  isLeaving: false,
+  isBusy: false,
 });
 const mayClaim = (name: string, claims: Claim[], rest: Partial<ClaimFacts> = {}) => {
   const facts = {
@@ -35,6 +45,7 @@ const verify = (own: Claim, claims: Claim[], rest: Partial<VerificationFacts> = 
     claims: [own, ...claims],
     isDelegated: false,
     isProven: true,
+    observed: [],
     ...rest,
   });
 
@@ -51,11 +62,16 @@ describe("an organisation may claim a name", () => {
     expect(mayClaim("example.com", [expired])).toBe("yes");
   });
 
-  test("unless another one has proven it", () => {
-    expect(mayClaim("example.com", [claim("other", "example.com", "verified")])).toBe("name_taken");
-    expect(mayClaim("example.com", [claim("other", "example.com", "verified")], { isDelegated: true })).toBe(
-      "name_taken",
-    );
+  test("that another one has proven, since it may be sold; inside of a proven domain that decides", () => {
+    const theirs = claim("other", "example.com", "verified");
+    expect(mayClaim("example.com", [theirs])).toBe("yes");
+    const inside = claim("other", "dev.example.com", "verified");
+    for (const isDelegated of [true, false]) {
+      expect(mayClaim("dev.example.com", [theirs, inside], { isDelegated })).toBe("name_taken");
+      expect(
+        mayClaim("dev.example.com", [claim("me", "example.com", "verified"), inside], { isDelegated }),
+      ).toBe("name_taken");
+    }
   });
 
   test("inside of another one's domain only if that delegates it", () => {
@@ -109,6 +125,7 @@ describe("a claim becomes verified", () => {
     const expired = claim("third", "example.com", "pending", startMs - claimLifetimeMs);
     expect(verify(own, [claim("other", "example.com", "pending"), expired])).toEqual({
       ok: true,
+      taken: null,
       lost: ["dom_other_example.com"],
       delegationsToKeep: [],
     });
@@ -130,11 +147,32 @@ describe("a claim becomes verified", () => {
     expect(isExpired({ ...own, status: "verified" }, startMs * 2)).toBe(false);
   });
 
-  test("not when another one was proven first; then it is lost", () => {
-    expect(verify(own, [claim("other", "example.com", "verified")])).toMatchObject({
-      problem: { rule: "name_taken" },
-      ends: "lost",
-    });
+  test("in place of another one's domain to which the name is not delegated any more", () => {
+    const theirs = claim("other", "example.com", "verified");
+    for (const observed of [[], ["ns1.registrar.example"], ["k-me.ns1.kule.example"]])
+      expect(verify(own, [theirs], { observed })).toMatchObject({ ok: true, taken: theirs.id, lost: [] });
+    expect(verify(own, [theirs], { isProven: false })).toMatchObject({ problem: { rule: "not_proven" } });
+  });
+
+  test("not while the name is delegated to another one's domain, or nobody knows where, or that is being changed", () => {
+    const theirs = claim("other", "example.com", "verified");
+    const held = { problem: { rule: "name_taken" }, ends: null };
+    const both = ["k-me.ns1.kule.example", "k-other.ns1.kule.example"];
+    expect(verify(own, [theirs], { observed: ["k-other.ns1.kule.example"] })).toMatchObject(held);
+    expect(verify(own, [theirs], { observed: both })).toMatchObject(held);
+    expect(verify(own, [theirs], { observed: null })).toMatchObject(held);
+    expect(verify(own, [{ ...theirs, isBusy: true }])).toMatchObject(held);
+  });
+
+  test("not in place of another one's domain inside of a proven one, whatever is delegated", () => {
+    const [theirs, child] = [
+      claim("other", "dev.example.com", "verified"),
+      claim("me", "dev.example.com", "pending"),
+    ];
+    for (const parent of [claim("me", "example.com", "verified"), claim("third", "example.com", "verified")])
+      expect(verify(child, [theirs, parent], { isDelegated: true })).toMatchObject({
+        problem: { rule: "name_taken" },
+      });
   });
 
   test("not when a parent was proven by another one meanwhile; it can ask for the delegation", () => {
@@ -157,8 +195,25 @@ describe("a claim becomes verified", () => {
     ];
     expect(verify(own, claims)).toEqual({
       ok: true,
+      taken: null,
       lost: [],
       delegationsToKeep: ["dev.example.com", "x.y.example.com"],
+    });
+  });
+
+  test("and keeps none of what the one before it had by the domain alone", () => {
+    const mine = (name: string, isByParent: boolean) => ({ ...claim("other", name, "verified"), isByParent });
+    const claims = [
+      mine("example.com", false),
+      mine("shop.example.com", true),
+      mine("own.shop.example.com", false),
+      mine("lab.example.com", false),
+      mine("a.lab.example.com", true),
+      { ...claim("third", "third.example.com", "verified"), isByParent: true },
+    ];
+    expect(verify(own, claims)).toMatchObject({
+      taken: "dom_other_example.com",
+      delegationsToKeep: ["lab.example.com", "third.example.com", "own.shop.example.com"],
     });
   });
 
@@ -178,23 +233,24 @@ test("whatever is claimed and proven in whatever order, a name has one organisat
     name: fc.constantFrom(...names),
     action: fc.constantFrom("claim" as const, "prove" as const),
     isDelegated: fc.boolean(),
+    observed: fc.constantFrom(null, [], ["k-one.ns1.kule.example"]),
     afterMs: fc.constantFrom(0, claimLifetimeMs),
   });
   fc.assert(
     fc.property(fc.array(step, { maxLength: 30 }), (steps) => {
       let claims: Claim[] = [];
       let nowMs = startMs;
-      for (const { organisationId, name, action, isDelegated, afterMs } of steps) {
+      for (const { organisationId, name, action, isDelegated, observed, afterMs } of steps) {
         nowMs += afterMs;
         const own = claims.find((one) => one.name === name && one.organisationId === organisationId);
-        const facts = { nowMs, claims, isDelegated };
+        const facts = { nowMs, claims, isDelegated, observed };
         if (action === "claim") {
           if (!decideClaim({ ...facts, organisationId, name, pendingCount: 0 }).ok) continue;
           claims = [...claims.filter((one) => one !== own), claim(organisationId, name, "pending", nowMs)];
         } else if (own !== undefined) {
           const decision = decideVerification(own, { ...facts, isProven: true });
           if (!decision.ok) continue;
-          const lost = new Set(decision.lost);
+          const lost = new Set([...decision.lost, decision.taken]);
           claims = claims
             .filter(({ id }) => !lost.has(id))
             .map((one) => (one === own ? { ...one, status: "verified" } : one));
@@ -204,4 +260,14 @@ test("whatever is claimed and proven in whatever order, a name has one organisat
       }
     }),
   );
+});
+
+test("a name is an organisation's by its nearest parent, unless that leaves", () => {
+  const me = { organisationId: "me", name: "a.dev.example.com" };
+  const [mine, nearer] = [claim("me", "example.com", "verified"), claim("me", "dev.example.com", "verified")];
+  expect(isProvenByParent(me, [mine])).toBe(true);
+  expect(isProvenByParent(me, [{ ...mine, isLeaving: true }])).toBe(false);
+  expect(isProvenByParent(me, [mine, { ...nearer, isLeaving: true }])).toBe(false);
+  expect(isProvenByParent(me, [mine, claim("other", "dev.example.com", "verified")])).toBe(false);
+  expect(isProvenByParent(me, [claim("me", "example.com", "pending")])).toBe(false);
 });

@@ -61,11 +61,15 @@ export function decideClaim(facts: ClaimFacts): ClaimDecision {
 export type VerificationFacts = Omit<ClaimFacts, "organisationId" | "name" | "pendingCount"> & {
   /** The TXT record or the delegation was seen. */
   readonly isProven: boolean;
+  /** The name servers that the parent's servers say now, without final dots; null: they could not be asked. */
+  readonly observed: readonly string[] | null;
 };
 
 export type VerificationDecision =
   | {
       readonly ok: true;
+      /** Id of another organisation's domain of the name, which ends: the name is not delegated to it any more. */
+      readonly taken: string | null;
       /** Ids of the pending claims of the same name by other organisations: they end as `lost`. */
       readonly lost: readonly string[];
       /**
@@ -78,12 +82,15 @@ export type VerificationDecision =
       readonly ok: false;
       readonly problem: Problem<OwnershipRule>;
       /** How the claim ends; null: it stays pending and can be proven later. */
-      readonly ends: "expired" | "lost" | null;
+      readonly ends: "expired" | null;
     };
 
 /**
  * Whether a claim becomes verified, given all claims at this moment: others may have been proven since it was
  * made. A claim that is verified stays so.
+ *
+ * A name that another organisation has goes over to the one that proves it now, unless it is delegated to the other's name
+ * servers: a domain that was sold, or that a former tenant has left here, must not stay with the one that had it.
  */
 export function decideVerification(claim: Claim, facts: VerificationFacts): VerificationDecision {
   const { organisationId, name } = claim;
@@ -93,12 +100,19 @@ export function decideVerification(claim: Claim, facts: VerificationFacts): Veri
     const refusal = verificationRefusal(claim, facts);
     if (refusal !== null) return refusal;
   }
+  const taken = claim.status === "pending" ? (holderOf(claim, claims) ?? null) : null;
+  // These end with the domain that is taken.
+  const endsToo = (other: Claim) => other.isByParent && other.organisationId === taken?.organisationId;
   return {
     ok: true,
+    taken: taken?.id ?? null,
     lost: others
       .filter((other) => other.name === name && other.status === "pending" && !isExpired(other, nowMs))
       .map(({ id }) => id),
-    delegationsToKeep: delegationsToKeep(claim, claims),
+    delegationsToKeep: delegationsToKeep(
+      claim,
+      claims.filter((other) => !endsToo(other)),
+    ),
   };
 }
 
@@ -112,17 +126,53 @@ function verificationRefusal(
       ends: "expired",
     };
   const { organisationId, name } = claim;
-  const problem = takenProblem({ organisationId, name, ...facts });
-  if (problem !== null) return { ok: false, problem, ends: problem.rule === "name_taken" ? "lost" : null };
-  if (facts.isProven) return null;
-  return {
-    ...refused(
-      "not_proven",
-      `Neither the TXT record nor the delegation of ${name} was found`,
-      "Enter one of the two where the domain is registered; it may take an hour until it is seen",
-    ),
-    ends: null,
-  };
+  const problem = takenProblem({ organisationId, name, ...facts }) ?? heldProblem(claim, facts);
+  if (problem !== null) return { ok: false, problem, ends: null };
+  return facts.isProven ? null : { ok: false, problem: notProven(name), ends: null };
+}
+
+export function notProven(name: string): Problem<OwnershipRule> {
+  return inField("name", {
+    rule: "not_proven",
+    message: `Neither the TXT record nor the delegation of ${name} was found`,
+    fix: "Enter one of the two where the domain is registered; it may take an hour until it is seen",
+  });
+}
+
+/** The other organisation's domain of the name. */
+function holderOf(
+  { organisationId, name }: Pick<Claim, "organisationId" | "name">,
+  claims: readonly Claim[],
+) {
+  return claims.find(
+    (other) => other.status === "verified" && other.name === name && other.organisationId !== organisationId,
+  );
+}
+
+/** Why the name stays with another organisation now, though it may be proven. */
+function heldProblem(
+  claim: Claim,
+  { claims, observed }: Pick<VerificationFacts, "claims" | "observed">,
+): Problem<OwnershipRule> | null {
+  const holder = holderOf(claim, claims);
+  if (holder === undefined) return null;
+  const held = (message: string, fix: string) =>
+    inField<OwnershipRule>("name", { rule: "name_taken", message, fix });
+  if (observed === null)
+    return held(
+      `${claim.name} is in use by another organisation, and its delegation cannot be asked for at the moment`,
+      "Verify again in a minute",
+    );
+  if (observed.some((name) => holder.nameServers.includes(name)))
+    return held(
+      `${claim.name} is delegated to the name servers of another organisation's domain`,
+      "Enter the name servers of this domain where the name is registered, in place of those that are there",
+    );
+  if (!holder.isBusy) return null;
+  return held(
+    `${claim.name} is in use by another organisation, whose last change is on its way to the name servers`,
+    "Verify again in a minute",
+  );
 }
 
 /** Why the name cannot be this organisation's, whoever proves what. Does not say whose it is. */
@@ -132,23 +182,41 @@ function takenProblem({
   claims,
   isDelegated,
 }: Pick<ClaimFacts, "organisationId" | "name" | "claims" | "isDelegated">): Problem<OwnershipRule> | null {
-  const verified = claims.filter(({ status }) => status === "verified");
-  if (verified.some((claim) => claim.name === name && claim.organisationId !== organisationId))
+  const parent = nearestParent(name, claims);
+  if (parent === null) return null;
+  // What is inside of a proven domain is decided there, and the same name servers answer for both.
+  if (holderOf({ organisationId, name }, claims) !== undefined)
     return inField("name", {
       rule: "name_taken",
       message: `${name} is in use by another organisation`,
       fix: "Ask the operators, if you are the owner of this domain",
     });
-  // Of two parents the longer name is the nearer one, and the one whose zone answers.
-  const [parent] = verified
-    .filter((claim) => claim.name !== name && isInside(name, claim.name))
-    .sort((one, other) => other.name.length - one.name.length);
-  if (parent === undefined || parent.organisationId === organisationId || isDelegated) return null;
+  if (parent.organisationId === organisationId || isDelegated) return null;
   return inField("name", {
     rule: "parent_taken",
     message: `${name} is inside of a domain of another organisation, which does not delegate it`,
     fix: `Ask the owner of the parent domain for an NS record set for ${name}`,
   });
+}
+
+/** The nearest verified domain that the name lies in. Of two parents the longer name is the nearer one. */
+export function nearestParent(name: string, claims: readonly Claim[]): Claim | null {
+  const parents = claims.filter(
+    (claim) => claim.status === "verified" && claim.name !== name && isInside(name, claim.name),
+  );
+  return parents.sort((one, other) => other.name.length - one.name.length)[0] ?? null;
+}
+
+/**
+ * Whether a name is an organisation's without a proof, as it has the parent, and keeps it. A parent that leaves proves
+ * nothing: the name would be left without it.
+ */
+export function isProvenByParent(
+  { organisationId, name }: Pick<Claim, "organisationId" | "name">,
+  claims: readonly Claim[],
+): boolean {
+  const parent = nearestParent(name, claims);
+  return parent !== null && parent.organisationId === organisationId && !parent.isLeaving;
 }
 
 /**

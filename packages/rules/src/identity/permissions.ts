@@ -52,6 +52,7 @@ const admin = [
   ...member,
   "audit:read",
   "domain:purge",
+  "domain:unprotect",
   "member:manage",
   "public_ip:unprotect",
   "server:purge",

@@ -254,6 +254,11 @@ const planted: readonly Planted[] = [
     ["I14 dom_a (updating)"],
   ],
   [
+    "a domain whose parent the organisation has no more",
+    "update domain set verified_by = 'parent' where id = 'dom_a'",
+    ["I11 a.example of org_a"],
+  ],
+  [
     "a domain that is removed before its time",
     "update domain set status = 'deleting', status_code = 'x', deletion_requested_at = now(), purge_at = now() + interval '1 day' where id = 'dom_a'",
     ["I13 dom_a"],

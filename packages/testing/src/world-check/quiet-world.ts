@@ -103,9 +103,9 @@ update job set status = 'running', epoch = 1, attempt = 1, last_seq = 1, claim_i
 select kule_queue_lock('job_stop', 1);
 update server set status_job_id = 'job_stop' where id = 'srv_stop';
 update gateway set status_job_id = 'job_run' where id = 'gw_a';
-insert into domain (id, organisation_id, name, status, default_ttl_seconds, verification_token, label, name_servers, generation, observed_generation, status_job_id) values
-  ('dom_a', 'org_a', 'a.example', 'active', 3600, 't', 'la', '{ns1.example.net}', 3, 3, 'job_run'),
-  ('dom_b', 'org_b', 'b.example', 'active', 3600, 't', 'lb', '{ns1.example.net}', 1, 1, null);
+insert into domain (id, organisation_id, name, status, verified_by, default_ttl_seconds, verification_token, label, name_servers, generation, observed_generation, status_job_id) values
+  ('dom_a', 'org_a', 'a.example', 'active', 'record', 3600, 't', 'la', '{ns1.example.net}', 3, 3, 'job_run'),
+  ('dom_b', 'org_b', 'b.example', 'active', 'record', 3600, 't', 'lb', '{ns1.example.net}', 1, 1, null);
 insert into record_set (organisation_id, domain_id, name, type, ttl_seconds, values, server_id) values
   ('org_a', 'dom_a', 'www', 'A', 300, '{auto:srv_run}', 'srv_run'), ('org_a', 'dom_a', '@', 'A', 300, '{192.0.2.1}', null),
   ('org_b', 'dom_b', 'www', 'A', 300, '{192.0.2.1}', null);

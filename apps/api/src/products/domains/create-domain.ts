@@ -1,10 +1,11 @@
 import { randomBytes } from "node:crypto";
 import type { FieldError } from "@kule/contract/field-errors";
 import type { RequestBody } from "@kule/contract/schemas";
+import { isPublicSuffix } from "@kule/dns/public-suffix";
 import { claimLifetimeMs } from "@kule/rules/domains/claim";
 import { readDomainName } from "@kule/rules/domains/domain-name";
 import { fileChanges } from "@kule/rules/domains/file-changes";
-import { decideClaim, type VerificationDecision } from "@kule/rules/domains/ownership";
+import { decideClaim, isProvenByParent, type VerificationDecision } from "@kule/rules/domains/ownership";
 import { ownNameServers } from "@kule/rules/domains/ownership-proof";
 import { defaultTtlSeconds } from "@kule/rules/domains/record-set";
 import { sql } from "kysely";
@@ -12,7 +13,7 @@ import type { ApiRequest } from "../../platform/api-request.ts";
 import type { Tx } from "../../platform/database.ts";
 import { violatedConstraint } from "../../platform/database-errors.ts";
 import type { DnsInstallation } from "../../platform/dns-installation.ts";
-import { Conflict, fieldError, Invalid } from "../../platform/errors.ts";
+import { Conflict, fieldError } from "../../platform/errors.ts";
 import { newId } from "../../platform/ids.ts";
 import type { Outcome } from "../../platform/mutation.ts";
 import { reply } from "../../platform/reply.ts";
@@ -21,12 +22,13 @@ import { takeQuota } from "../quotas/index.ts";
 import { askedBy } from "./apply.ts";
 import { ownershipRefusal, requireDns } from "./domain-refusals.ts";
 import { recordSetsOfFile } from "./import-zone-file.ts";
-import { isDelegatedByParent, lockOwnership, nearestParent, readClaims } from "./ownership-store.ts";
+import { isDelegatedByParent, lockOwnership, readClaims } from "./ownership-store.ts";
 import { becomeProven, decideUnderLock } from "./prove-domain.ts";
 import { type DomainRow, writtenDomain } from "./store.ts";
 import { viewDomain } from "./view.ts";
 import { writeChanges } from "./write-changes.ts";
 
+/** @throws Invalid with the lines of the zone file that are wrong */
 export function checkCreateDomain(
   request: ApiRequest<"createDomain">,
   body: Partial<RequestBody<"createDomain">>,
@@ -35,17 +37,17 @@ export function checkCreateDomain(
   const reading = readDomainName(body.name, { mayBeReverse: request.caller.isOperator });
   if (!reading.ok)
     return [fieldError("/name", "invalid_format", `${reading.problem.message}. ${reading.problem.fix}`)];
+  if (isPublicSuffix(reading.name))
+    return [
+      fieldError(
+        "/name",
+        "invalid_format",
+        `others register their domains under ${reading.name}. Enter yours, such as example.${reading.name}`,
+      ),
+    ];
   if (body.zone_file === undefined) return [];
-  try {
-    recordSetsOfFile(body.zone_file, {
-      name: reading.name,
-      defaultTtlSeconds: body.ttl ?? defaultTtlSeconds,
-    });
-    return [];
-  } catch (error) {
-    if (error instanceof Invalid) return error.errors;
-    throw error;
-  }
+  recordSetsOfFile(body.zone_file, { name: reading.name, defaultTtlSeconds: body.ttl ?? defaultTtlSeconds });
+  return [];
 }
 
 export async function createDomain(request: ApiRequest<"createDomain">, tx: Tx): Promise<Outcome> {
@@ -60,8 +62,10 @@ export async function createDomain(request: ApiRequest<"createDomain">, tx: Tx):
   const domain = await insertDomain(request, tx, name, dns);
   // Whoever has the parent has all names inside of it, so there is nothing to prove.
   const isStillOwn = isOwnParents && (await isInsideOwn(tx, organisationId, name));
-  const proof: VerificationDecision | null = isStillOwn ? await decideUnderLock(tx, domain, true) : null;
-  let job = proof?.ok === true ? await becomeProven(tx, domain, proof, askedBy(request)) : null;
+  const proof: VerificationDecision | null = isStillOwn
+    ? await decideUnderLock(tx, domain, { by: "parent", observed: null })
+    : null;
+  let job = proof?.ok === true ? await becomeProven(tx, domain, proof, "parent", askedBy(request)) : null;
   if (body.zone_file !== undefined) {
     const text = body.zone_file;
     const written = await writeChanges(
@@ -97,7 +101,7 @@ function nameOf({ body, caller }: ApiRequest<"createDomain">): string {
 }
 
 async function isInsideOwn(tx: Tx, organisationId: string, name: string): Promise<boolean> {
-  return nearestParent(name, (await readClaims(tx, name)).claims)?.organisationId === organisationId;
+  return isProvenByParent({ organisationId, name }, (await readClaims(tx, name)).claims);
 }
 
 /** A claim that was not proven in time, or was lost, stands in nobody's way: adding the name again begins anew. */

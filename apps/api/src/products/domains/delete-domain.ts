@@ -8,7 +8,9 @@ import type { Outcome } from "../../platform/mutation.ts";
 import { noContent } from "../../platform/reply.ts";
 import { accepted } from "./answers.ts";
 import { askedBy } from "./apply.ts";
-import { refuseUnless } from "./domain-refusals.ts";
+import { dependentsOf } from "./dependents.ts";
+import { refuseUnless, refuseWhileKeeping } from "./domain-refusals.ts";
+import { lockOwnership } from "./ownership-store.ts";
 import { removeDomain } from "./remove-domain.ts";
 import { changeDomainRow, type DomainDetails, deleteDomainRow, lockDomain } from "./store.ts";
 
@@ -20,11 +22,14 @@ export async function deleteDomain(
 ): Promise<Outcome> {
   const { organisation_id: organisationId, id } = found;
   const isPurge = request.query.purge === true;
+  // Nobody may add a domain to this one's while it is decided that it has none.
+  await lockOwnership(tx);
   const domain = await lockDomain(tx, organisationId, id);
   if (domain === null) throw new NotFound();
   request.checkGeneration(domain);
   const { queued, running } = await lockOpenJobs(tx, organisationId, id);
   refuseUnless(isPurge ? "purge" : "delete", domain, queued !== null || running !== null);
+  refuseWhileKeeping(domain, await dependentsOf(tx, domain, { isGone: false }));
   const details = { name: domain.name };
   if (!isProven(domain.status as DomainStatus)) {
     await deleteDomainRow(tx, organisationId, id);

@@ -1,5 +1,5 @@
 import type { Refusal } from "@kule/rules/decision";
-import { type DomainAction, decideDomainAction } from "@kule/rules/domains/lifecycle";
+import { type DomainAction, decideDomainAction, dependentsRefusal } from "@kule/rules/domains/lifecycle";
 import type { OwnershipRule } from "@kule/rules/domains/ownership";
 import type { Problem } from "@kule/rules/domains/problem";
 import { domainNotProven, domainTaken, nameTaken, notConfigured, quotaExceeded } from "@kule/rules/refusals";
@@ -13,6 +13,18 @@ export function refuseUnless(action: DomainAction, domain: DomainRow, hasOpenJob
   const refusal = decideDomainAction(action, stateOfDomain(domain, hasOpenJob));
   if (refusal === null) return;
   throw new Conflict(refusal, refusal.code === "invalid_state" ? domain.status : undefined);
+}
+
+/** @throws Conflict for a domain that others inside of it are the organisation's by */
+export function refuseWhileKeeping(
+  domain: Pick<DomainRow, "id" | "name">,
+  dependents: readonly { readonly name: string }[],
+): void {
+  const refusal = dependentsRefusal(
+    domain,
+    dependents.map(({ name }) => name),
+  );
+  if (refusal !== null) throw new Conflict(refusal);
 }
 
 /** @throws Conflict in an installation that serves no domains */

@@ -2,6 +2,7 @@
 export { bySystem } from "./apply.ts";
 export { applyFailedDomains } from "./apply-failed-domains.ts";
 export { endClaims } from "./end-claims.ts";
+export { type EndedDomain, endDomain } from "./end-domain.ts";
 export { findDrift } from "./find-drift.ts";
 export { applyDomainsOfServer } from "./follow-addresses.ts";
 export { lookAtDelegations } from "./look-at-delegations.ts";

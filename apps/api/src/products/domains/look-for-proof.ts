@@ -1,12 +1,16 @@
 import { findDelegation, readTxt } from "@kule/dns/resolve";
 import { provesDelegation, verificationRecord } from "@kule/rules/domains/ownership-proof";
 import type { DnsInstallation } from "../../platform/dns-installation.ts";
+import { observedOf } from "./check-domain.ts";
 import type { DomainRow } from "./store.ts";
 import { provingNameServers } from "./view.ts";
 
 /** What the Internet's name servers say about a domain. */
 export type Proof = {
-  readonly isProven: boolean;
+  /** Null: the domain is not proven. */
+  readonly by: "record" | "name_servers" | null;
+  /** The name servers that the parent says, without final dots; null: it could not be asked. */
+  readonly observed: readonly string[] | null;
   /** Neither the TXT record nor the delegation could be asked for. */
   readonly isUnknown: boolean;
   /** For people, when it is not proven. */
@@ -27,16 +31,18 @@ export async function lookForProof(
     readTxt(record.name, resolving, { aliases: "refuse" }),
     findDelegation(domain.name, resolving),
   ]);
-  const isProven =
-    (txt.outcome === "answered" && txt.values.includes(record.value)) ||
-    (delegation.outcome === "delegated" &&
-      provesDelegation(
-        delegation.nameServers.map(({ name }) => name),
-        { all: domain.name_servers, proving: provingNameServers(domain) },
-      ));
+  const observed = observedOf(delegation);
+  const own = { all: domain.name_servers, proving: provingNameServers(domain) };
+  const by =
+    observed !== null && provesDelegation(observed, own)
+      ? "name_servers"
+      : txt.outcome === "answered" && txt.values.includes(record.value)
+        ? "record"
+        : null;
   return {
-    isProven,
-    isUnknown: !isProven && txt.outcome === "unresolved" && delegation.outcome === "unresolved",
+    by,
+    observed: observed?.map((name) => name.toLowerCase().replace(/\.$/, "")) ?? null,
+    isUnknown: by === null && txt.outcome === "unresolved" && delegation.outcome === "unresolved",
     seen: `${txtInWords(record.name, txt)}. ${delegationInWords(domain.name, delegation)}.`,
   };
 }

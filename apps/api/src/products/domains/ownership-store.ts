@@ -1,7 +1,9 @@
 import type { Claim } from "@kule/rules/domains/claim";
-import { isInside } from "@kule/rules/domains/domain-name";
+import { nearestParent } from "@kule/rules/domains/ownership";
 import { sql } from "kysely";
 import type { Database, Tx } from "../../platform/database.ts";
+import type { DomainRow } from "./store.ts";
+import { provingNameServers } from "./view.ts";
 
 /**
  * From here to the end of the transaction nobody else's domain becomes proven: what is decided by all organisations' claims
@@ -23,6 +25,11 @@ export async function readClaims(
       name: string;
       is_verified: boolean;
       created_at: Date;
+      label: string;
+      name_servers: string[];
+      is_by_parent: boolean;
+      is_leaving: boolean;
+      is_busy: boolean;
     }>`select * from kule_domain_claims(${name})`.execute(tx),
     sql<{ now: Date }>`select clock_timestamp() as now`.execute(tx),
   ]);
@@ -33,17 +40,19 @@ export async function readClaims(
       name: row.name,
       status: row.is_verified ? "verified" : "pending",
       claimedAtMs: row.created_at.getTime(),
+      nameServers: row.is_verified ? ownNameServersOf(row) : [],
+      isByParent: row.is_by_parent,
+      isLeaving: row.is_leaving,
+      isBusy: row.is_busy,
     })),
     nowMs: now.rows[0]?.now.getTime() ?? 0,
   };
 }
 
-/** The nearest proven domain that the name lies in. */
-export function nearestParent(name: string, claims: readonly Claim[]): Claim | null {
-  const parents = claims.filter(
-    (claim) => claim.status === "verified" && claim.name !== name && isInside(name, claim.name),
-  );
-  return parents.sort((one, other) => other.name.length - one.name.length)[0] ?? null;
+/** Where every domain has the same name servers, a delegation to them does not say whose it is: it keeps the name. */
+function ownNameServersOf(row: Pick<DomainRow, "label" | "name_servers">): readonly string[] {
+  const own = provingNameServers(row);
+  return own.length > 0 ? own : row.name_servers;
 }
 
 /** Whether the nearest proven parent has name servers for the name, or for a name between the two. */
@@ -62,6 +71,11 @@ export async function isDelegatedByParent(tx: Tx, name: string, claims: readonly
 /** Ends others' claims on a name that was proven. */
 export async function loseClaims(tx: Tx, ids: readonly string[]): Promise<void> {
   if (ids.length > 0) await sql`select kule_domain_lost(${[...ids]}::text[])`.execute(tx);
+}
+
+/** Ends another organisation's domain of a name that was proven. */
+export async function takeDomain(tx: Tx, id: string | null): Promise<void> {
+  if (id !== null) await sql`select kule_domain_taken(${id})`.execute(tx);
 }
 
 /** The name servers of those of the names that are proven domains now, of whatever organisations. */

@@ -67,6 +67,10 @@ describe("adding a domain", () => {
     expect(status).toBe(422);
     expect(body.errors).toMatchObject([{ pointer: "/name", code: "invalid_format" }]);
     expect((await acme.owner.post("/domains", { name: "2.0.192.in-addr.arpa" })).status).toBe(422);
+    const suffix = await acme.owner.post("/domains", { name: "Co.UK" });
+    expect(suffix.body.errors).toMatchObject([
+      { pointer: "/name", message: expect.stringContaining("such as example.co.uk") },
+    ]);
   });
 
   test("with a zone file has its records, and a wrong line adds nothing", async () => {
@@ -74,6 +78,9 @@ describe("adding a domain", () => {
     const wrong = await acme.owner.post("/domains", { name, zone_file: "www IN A 192.0.2.300\n" });
     expect(wrong.status).toBe(422);
     expect(wrong.body.errors[0].message).toContain("line 1");
+    const lines = Array.from({ length: 150 }, (_, index) => `x${index} 300 IN A nowhere`).join("\n");
+    const many = await acme.owner.post("/domains", { name, zone_file: lines });
+    expect([many.status, many.body.errors.length, many.body.errors_left_out]).toEqual([422, 100, 50]);
     const domain = await world.addDomain(acme.owner, { zone_file: "www IN A 192.0.2.1\n@ IN MX 10 mail\n" });
     expect(domain.record_count).toBe(2);
   });
@@ -126,7 +133,7 @@ describe("the proof of a domain", () => {
     const proven = await verify(acme, domain.id);
     expect(proven.status).toBe(202);
     expect(proven.body).toMatchObject({
-      domain: { status: "provisioning", verification: null },
+      domain: { status: "provisioning", verification: null, verified_by: "record" },
       job: { kind: "DomainApply", region: null, resource: { type: "domain", name: domain.name } },
     });
     const again = await verify(acme, domain.id);
@@ -195,7 +202,12 @@ describe("the proof of a domain", () => {
       zone_file: "www IN A 192.0.2.1\n",
     });
     expect(status).toBe(202);
-    expect(body.domain).toMatchObject({ status: "provisioning", verification: null, record_count: 1 });
+    expect(body.domain).toMatchObject({
+      status: "provisioning",
+      verified_by: "parent",
+      verification: { expires_at: null },
+      record_count: 1,
+    });
     expect(body.job.kind).toBe("DomainApply");
   });
 
@@ -224,7 +236,12 @@ describe("several organisations that want one name", () => {
     await world.enterProof(theirs);
     const late = await verify(rival, theirs.id);
     expect(late.body).toMatchObject({ code: "domain_taken", precondition: { resource: theirs.id } });
-    expect((await rival.owner.post("/domains", { name: ours.name })).body.code).toBe("domain_taken");
+    const audit = () =>
+      world.rows("select organisation_id, action from audit where resource = $1 and action = 'domain.lose'", [
+        theirs.id,
+      ]);
+    await world.endDomains();
+    expect(await audit()).toEqual([{ organisation_id: rival.id, action: "domain.lose" }]);
     expect((await rival.owner.delete(`/domains/${theirs.id}`)).status).toBe(204);
   });
 
@@ -311,6 +328,9 @@ describe("time", () => {
     ]);
     expect((await world.check()).expired).toBeGreaterThan(0);
     expect(await statusOf(acme, other.id)).toBe("expired");
+    await world.endDomains();
+    const noted = await world.rows("select actor_name, action from audit where resource = $1", [other.id]);
+    expect(noted).toContainEqual({ actor_name: "domain verification", action: "domain.expire" });
     await world.rows("update domain set updated_at = updated_at - interval '31 days' where id = $1", [
       other.id,
     ]);

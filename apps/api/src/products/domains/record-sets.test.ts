@@ -307,7 +307,7 @@ describe("a zone file", () => {
 test("record sets of a domain that is being deleted cannot be changed", async () => {
   const domain = await world.domain();
   await world.rows(
-    "update domain set status = 'pending_deletion', purge_at = now() + interval '1 day', deletion_requested_at = now() where id = $1",
+    "update domain set status = 'pending_deletion', verified_by = 'record', purge_at = now() + interval '1 day', deletion_requested_at = now() where id = $1",
     [domain.id],
   );
   const refused = await world.owner.put(`/domains/${domain.id}/records/www/A`, { values: ["192.0.2.1"] });

@@ -4,7 +4,7 @@ import type { JobEnd, JobHandler } from "../../platform/job-handler.ts";
 import { type JobRow, lockOpenJobs } from "../../platform/jobs.ts";
 import { applyAgain, bySystem } from "./apply.ts";
 import { renderDomainPayload } from "./payload.ts";
-import { type DomainRow, deleteDomainRow, lockDomain, markPending } from "./store.ts";
+import { type DomainRow, deleteDomainRow, keepAsLost, lockDomain, markPending } from "./store.ts";
 
 /** The job handler for jobs of domains. */
 export function domainJobs(): JobHandler {
@@ -38,7 +38,8 @@ async function settleDomainJob(tx: Tx, job: JobRow, end: JobEnd): Promise<void> 
   }
   // Without a serial the provider has no zone of the name: that was wanted only by a job of the removal.
   if (applied.serial === null && domain.status === "deleting") {
-    await deleteDomainRow(tx, domain.organisation_id, domain.id);
+    if (domain.ends_lost) await keepAsLost(tx, domain);
+    else await deleteDomainRow(tx, domain.organisation_id, domain.id);
     return;
   }
   const isNewest = applied.generation >= domain.generation;

@@ -124,6 +124,30 @@ export async function markPending(tx: Tx, organisationId: string, id: string): P
     .execute();
 }
 
+/** Its organisation still sees it, with its record sets, as an ended claim. */
+export async function keepAsLost(
+  tx: Tx,
+  { organisation_id, id }: Pick<DomainRow, "organisation_id" | "id">,
+): Promise<void> {
+  await tx
+    .updateTable("domain")
+    .set({
+      status: "lost",
+      deletion_requested_at: null,
+      purge_at: null,
+      dnssec_enabled: false,
+      ds_records: [],
+      drift: null,
+      status_code: null,
+      status_message: null,
+      status_job_id: null,
+      updated_at: sql<Date>`clock_timestamp()`,
+    })
+    .where("organisation_id", "=", organisation_id)
+    .where("id", "=", id)
+    .execute();
+}
+
 /** With its record sets. */
 export async function deleteDomainRow(tx: Tx, organisationId: string, id: string): Promise<void> {
   await tx.deleteFrom("domain").where("organisation_id", "=", organisationId).where("id", "=", id).execute();

@@ -1,6 +1,7 @@
 import type { FieldError } from "@kule/contract/field-errors";
 import type { RequestBody } from "@kule/contract/schemas";
 import type { ApiRequest } from "../../platform/api-request.ts";
+import { requirePermissions } from "../../platform/authorise.ts";
 import type { Tx } from "../../platform/database.ts";
 import { NotFound } from "../../platform/errors.ts";
 import { changedLabels, labelErrors } from "../../platform/labels.ts";
@@ -28,6 +29,8 @@ export async function updateDomain(
   if (domain === null) throw new NotFound();
   const labels = body.labels === undefined ? {} : { labels: changedLabels(domain.labels, body.labels) };
   request.checkGeneration(domain);
+  if (domain.protect_delete && body.protection?.delete === false)
+    requirePermissions(request, ["domain:unprotect"]);
   refuseWhileDeleting(domain);
   await changeDomainRow(tx, domain.organisation_id, domain.id, {
     ...(body.ttl === undefined ? {} : { default_ttl_seconds: body.ttl }),

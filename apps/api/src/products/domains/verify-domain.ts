@@ -25,7 +25,8 @@ export async function verifyDomain(
   request: ApiRequest<"verifyDomain">,
   found: DomainDetails,
 ): Promise<Reply> {
-  const proof = found.status === "pending" ? await proofOf(request, found) : null;
+  const isOpen = found.status === "pending" || (found.is_verified && found.verified_by === "parent");
+  const proof = isOpen ? await proofOf(request, found) : null;
   try {
     return await mutation(request, (tx) => prove(request, tx, found, proof));
   } catch (error) {
@@ -51,7 +52,7 @@ async function prove(
   found: DomainDetails,
   proof: Proof | null,
 ): Promise<Outcome> {
-  const outcome = await proveDomain(tx, found, proof?.isProven === true, askedBy(request));
+  const outcome = await proveDomain(tx, found, proof, askedBy(request));
   switch (outcome.is) {
     case "gone":
       throw new NotFound();

@@ -30,7 +30,7 @@ export async function verifyPendingDomains({ db }: Pick<Deps, "db">, dns: DnsIns
     const isDone = await inTransaction(db, async (tx) => {
       actAs(tx, domain.organisation_id);
       const by = bySystem("domain verification");
-      const outcome = await proveDomain(tx, domain, proof.isProven, by);
+      const outcome = await proveDomain(tx, domain, proof, by);
       if (outcome.is === "refused") await noteNotProven(tx, domain, { seen: proof.seen, ends: outcome.ends });
       if (outcome.is !== "proven") return false;
       await noteSystemChange(tx, domain, {

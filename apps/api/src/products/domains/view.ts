@@ -6,6 +6,7 @@ import {
   type DomainState,
   type DomainStatus,
   decideDomainAction,
+  type VerifiedBy,
 } from "@kule/rules/domains/lifecycle";
 import { verificationRecord } from "@kule/rules/domains/ownership-proof";
 import type { DomainDetails, DomainRow } from "./store.ts";
@@ -22,6 +23,7 @@ export function viewDomain(row: DomainDetails): Schemas["Domain"] {
         ? null
         : { code: row.status_code, message: row.status_message ?? "", job_id: row.status_job_id },
     verification: viewVerification(row),
+    verified_by: row.verified_by as VerifiedBy | null,
     name_servers: row.name_servers,
     delegation: {
       state: row.delegation_state as Schemas["Domain"]["delegation"]["state"],
@@ -52,7 +54,7 @@ export function viewDomain(row: DomainDetails): Schemas["Domain"] {
 
 /** What of the row decides about actions. */
 export function stateOfDomain(
-  row: Pick<DomainRow, "id" | "name" | "status" | "protect_delete">,
+  row: Pick<DomainRow, "id" | "name" | "status" | "protect_delete" | "verified_by">,
   hasOpenJob: boolean,
 ): DomainState {
   return {
@@ -61,15 +63,17 @@ export function stateOfDomain(
     status: row.status as DomainStatus,
     isProtected: row.protect_delete,
     hasOpenJob,
+    verifiedBy: row.verified_by as VerifiedBy | null,
   };
 }
 
 function viewVerification(row: DomainRow): Schemas["Domain"]["verification"] {
-  if (row.status !== "pending") return null;
+  const isByParent = row.is_verified && row.verified_by === "parent";
+  if (row.status !== "pending" && !isByParent) return null;
   return {
     record: verificationRecord(row.name, row.verification_token),
     name_servers: provingNameServers(row),
-    expires_at: new Date(row.created_at.getTime() + claimLifetimeMs).toISOString(),
+    expires_at: isByParent ? null : new Date(row.created_at.getTime() + claimLifetimeMs).toISOString(),
     checked_at: row.verification_checked_at?.toISOString() ?? null,
     seen: row.verification_seen,
   };

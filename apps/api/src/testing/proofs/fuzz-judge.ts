@@ -177,6 +177,7 @@ function lacksMore(fuzz: FuzzCase, actor: FuzzActor, status: number, text: strin
 const askedToUnprotect: Partial<Record<OperationId, Permission>> = {
   updateServer: "server:unprotect",
   updatePublicIp: "public_ip:unprotect",
+  updateDomain: "domain:unprotect",
 };
 
 /** Whether a 403 is the one for a caller who would remove protection and may not. */

@@ -9,7 +9,7 @@ import { standingPath } from "./matrix-objects.ts";
 import { callOperation, type OperationCall } from "./operation-call.ts";
 import { ofSessions, personalCall, signIns } from "./person.ts";
 import { recipes } from "./recipes.ts";
-import { addDomain } from "./tenant-domains.ts";
+import { addDomain, addProtectedDomain } from "./tenant-domains.ts";
 import type { Side, TwoOrganisations } from "./two-organisations.ts";
 
 /** A sign-in has no caller; it has tests of its own. */
@@ -104,6 +104,14 @@ const usesThatAskMore: readonly {
       body: { protection: { [what]: false } },
     }),
   })),
+  {
+    operation: "updateDomain",
+    permission: "domain:unprotect",
+    call: async (side) => ({
+      path: { domain_id: await addProtectedDomain(side.tenant) },
+      body: { protection: { delete: false } },
+    }),
+  },
   {
     operation: "updatePublicIp",
     permission: "public_ip:unprotect",

@@ -25,6 +25,13 @@ export async function addDomain(tenant: Tenant): Promise<string> {
   return made(await tenant.owner.post("/domains", domainBody(tenant))).domain.id;
 }
 
+/** One that may not be deleted. */
+export async function addProtectedDomain(tenant: Tenant): Promise<string> {
+  const id = await addDomain(tenant);
+  made(await tenant.owner.patch(`/domains/${id}`, { protection: { delete: true } }));
+  return id;
+}
+
 /** The same, and no job is open. */
 export async function addDomainWithRecord(tenant: Tenant): Promise<string> {
   const id = await addDomain(tenant);
@@ -77,7 +84,12 @@ async function prove(tenant: Tenant, id: string): Promise<void> {
   const { db } = parentOf(tenant).world.replica.deps;
   await inTransaction(db, async (tx) => {
     actAs(tx, tenant.id);
-    const outcome = await proveDomain(tx, { id, organisation_id: tenant.id }, true, bySystem("the proofs"));
+    const outcome = await proveDomain(
+      tx,
+      { id, organisation_id: tenant.id },
+      { by: "record", observed: [] },
+      bySystem("the proofs"),
+    );
     if (outcome.is !== "proven") throw new Error(`${id} is ${outcome.is}`);
   });
 }

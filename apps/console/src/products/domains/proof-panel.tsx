@@ -66,12 +66,14 @@ export function ProveDomain(
             </dd>
           </div>
         )}
-        <div>
-          <dt>{text.expires}</dt>
-          <dd>
-            <When view={view} time={expires_at} />
-          </dd>
-        </div>
+        {expires_at === null ? null : (
+          <div>
+            <dt>{text.expires}</dt>
+            <dd>
+              <When view={view} time={expires_at} />
+            </dd>
+          </div>
+        )}
       </dl>
       <Offered view={view} permission="domain:update">
         <form class="acts" method="post" action={`${pageOf(domains, domain)}/verify`}>

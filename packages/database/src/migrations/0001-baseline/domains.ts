@@ -31,6 +31,10 @@ create table domain (
   verification_seen text,
   verification_checked_at timestamptz,
   verified_at timestamptz,
+  -- Its TXT record, its delegation, or that the organisation has its parent domain: then it ends with the parent.
+  verified_by text check (verified_by in ('record', 'name_servers', 'parent')),
+  -- It was the organisation's and is not any more: when the name servers have it no more its row stays, as lost.
+  ends_lost boolean not null default false,
   -- Names inside of this one that other organisations had before it was proven: they are delegated to their own name
   -- servers for as long as those organisations have them.
   kept_delegations text[] not null default '{}',
@@ -62,7 +66,9 @@ create table domain (
   constraint domain_label unique (label),
   check (observed_generation <= generation),
   check ((purge_at is null) = (deletion_requested_at is null)),
-  check (status <> 'pending_deletion' or purge_at is not null)
+  check (status <> 'pending_deletion' or purge_at is not null),
+  check (status in ('pending', 'expired', 'lost') or verified_by is not null),
+  check (not ends_lost or status in ('deleting', 'lost'))
 );
 -- One organisation has a name; many may try to prove it.
 create unique index domain_of_one on domain (name) where is_verified;
@@ -74,6 +80,7 @@ create index domain_unproven on domain (status, created_at) where not is_verifie
 create index domain_compared on domain (compared_at) where is_verified;
 create index domain_delegation on domain (delegation_checked_at nulls first) where is_verified;
 create index domain_failed on domain (updated_at) where is_verified and status_code is not null;
+create index domain_by_parent on domain (organisation_id) where is_verified and verified_by = 'parent';
 create index domain_purge on domain (purge_at) where status = 'pending_deletion';
 grant select, insert, update, delete on domain to kule_api;
 ${isolateTenants("domain")}
@@ -147,16 +154,22 @@ create trigger public_ip_followed after update on public_ip for each row
  * may know of others' domains, and only the rules of ownership look at it. At most 1,000 names inside.
  */
 create function kule_domain_claims(p_name text) returns table (
-  id text, organisation_id text, name text, is_verified boolean, created_at timestamptz
+  id text, organisation_id text, name text, is_verified boolean, created_at timestamptz, label text, name_servers text[],
+  is_by_parent boolean, is_leaving boolean, is_busy boolean
 ) language sql stable security definer set search_path = public, pg_temp as $$
   with parent as (
     select array_to_string(labels[n:], '.') as name
       from (select string_to_array(p_name, '.') as labels) split, generate_subscripts(split.labels, 1) as n
   )
-  select d.id, d.organisation_id, d.name, d.is_verified, d.created_at
+  select d.id, d.organisation_id, d.name, d.is_verified, d.created_at, d.label, d.name_servers,
+         d.is_verified and d.verified_by = 'parent', d.status in ('pending_deletion', 'deleting'),
+         d.is_verified and d.name = p_name and exists (
+           select from job j where j.organisation_id = d.organisation_id and j.resource_id = d.id
+              and j.status in ('queued', 'running'))
     from domain d where d.name in (select name from parent) and d.status not in ('expired', 'lost')
   union all
-  (select d.id, d.organisation_id, d.name, d.is_verified, d.created_at
+  (select d.id, d.organisation_id, d.name, d.is_verified, d.created_at, d.label, d.name_servers,
+          d.verified_by = 'parent', d.status in ('pending_deletion', 'deleting'), false
      from domain d
     where d.is_verified
       -- All names that end with a dot and this one. A LIKE with a parameter would read the whole table.
@@ -176,11 +189,36 @@ language sql security definer set search_path = public, pg_temp as $$
   update domain set status = 'lost', updated_at = clock_timestamp(), generation = generation + 1
    where id = any (p_ids) and status = 'pending';
 $$;
+/* Ends the domain of another organisation whose name was just proven: the zone of that name is somebody else's now. */
+create function kule_domain_taken(p_id text) returns void
+language sql security definer set search_path = public, pg_temp as $$
+  update domain set status = 'lost', ends_lost = true, updated_at = clock_timestamp(), generation = generation + 1,
+         deletion_requested_at = null, purge_at = null, dnssec_enabled = false, ds_records = '{}', drift = null,
+         status_code = null, status_message = null, status_job_id = null
+   where id = p_id and is_verified;
+$$;
+/*
+ * What ends without a request of its organisation is noted there, and what was the organisation's by it alone ends too: in
+ * a transaction of the worker's, which may write in every organisation.
+ */
+create function kule_note_domain_end() returns trigger
+language plpgsql security definer set search_path = public, pg_temp as $$
+begin
+  perform graphile_worker.add_job('end_domain', json_build_object(
+    'organisation_id', old.organisation_id, 'domain_id', old.id, 'name', old.name,
+    'status', case when tg_op = 'DELETE' then 'deleted' else new.status end, 'was_proven', old.is_verified));
+  return null;
+end $$;
+create trigger domain_ended after update of status on domain for each row
+  when (new.status in ('lost', 'expired') and old.status <> new.status)
+  execute function kule_note_domain_end();
+create trigger domain_removed after delete on domain for each row
+  when (old.is_verified) execute function kule_note_domain_end();
 /* The name servers of proven domains, of whatever organisations: what a parent's delegation of them has to say. */
 create function kule_domain_name_servers(p_names text[]) returns table (name text, name_servers text[])
 language sql stable security definer set search_path = public, pg_temp as $$
   select d.name, d.name_servers from domain d where d.name = any (p_names) and d.is_verified;
 $$;
 grant execute on function kule_domain_claims(text), kule_domain_delegates(text, text, text[]), kule_domain_lost(text[]),
-  kule_domain_name_servers(text[]) to kule_api;
+  kule_domain_taken(text), kule_domain_name_servers(text[]) to kule_api;
 `;
