@@ -7,8 +7,8 @@ export const endPoints = ["worker.end_domain.before-begin", "worker.end_domain.d
 const endMilliseconds = 30_000;
 
 /**
- * An organisation sells a domain in which it has another one. A buyer who has entered no more than a record gets nothing while
- * the seller's is delegated; one who has delegated the domain gets it, and whatever is killed the seller serves nothing in it.
+ * An organisation sells a domain in which it has another one. The buyer gets nothing while the domain is delegated to the
+ * seller's name servers too; one who has delegated the domain gets it, and whatever is killed the seller serves nothing in it.
  *
  * @param point where the first worker is killed, null: nowhere
  * @returns what is wrong, as sentences
@@ -29,7 +29,8 @@ export async function soldDomain(
   await domains.jobDone(seller.owner, added.body.job.id);
   const inside: { id: string; name: string } = added.body.domain;
   const wanted = await domains.addDomain(buyer.owner, { name: sold.name });
-  await domains.enterProof(wanted);
+  const both = [...sold.name_servers, ...wanted.name_servers];
+  await domains.delegate({ name: sold.name, name_servers: both });
   const early = await buyer.owner.post(`/domains/${wanted.id}/verify`);
   if (early.status !== 409)
     found.push(`a domain goes to another organisation while it is delegated to its own`);

@@ -87,6 +87,8 @@ describe("a domain that was sold", () => {
     expect(refused.body.precondition.message).toContain(
       "delegated to the name servers of another organisation",
     );
+    await world.delegate({ name: kept.name, name_servers: [...kept.name_servers, ...wanted.name_servers] });
+    expect((await verify(buyer, wanted)).body.code).toBe("domain_taken");
     expect(await read(buyer, wanted)).toMatchObject({ status: "pending" });
     expect(await read(seller, kept)).toMatchObject({ status: "active" });
   });
