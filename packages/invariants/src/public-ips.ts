@@ -33,10 +33,11 @@ export const publicIpChecks: readonly Check[] = [
   },
   {
     invariant: "I4",
-    check: "the reverse name that is to be served is the one of the public IP",
+    check: "the reverse name that is to be served is the one of the public IP, or else of its pool",
     sql: `select host(i.address) || ' of ' || i.id as subject from public_ip i
+            join ip_pool o on o.id = i.pool_id
             left join public_pointer p on p.address = i.address
-           where i.ptr is distinct from p.wanted
+           where coalesce(i.ptr, kule_reverse_name(o.reverse_name, i.address)) is distinct from p.wanted
           union all
           select host(p.address) || ' of nobody' from public_pointer p
            where p.wanted is not null and not exists (select 1 from public_ip i where i.address = p.address)`,

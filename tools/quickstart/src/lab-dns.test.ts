@@ -29,6 +29,7 @@ test("the DNS file is one that an operator could have written, and holds no key"
       { pattern: "*.ns2.lab.test", addresses: ["127.0.0.1"], port: 5300 },
     ],
     resolving: { start: { kind: "roots", addresses: ["127.0.0.2"] }, port: 5300, allowPrivate: true },
+    reverseZones: ["192.0.2.0/24", "203.0.113.0/24", "2001:db8:198::/64"],
   });
   const { api, worker } = controlPlaneDnsEnv(path, access);
   expect(readDnsProvider(path, worker)).toMatchObject({ url: "http://127.0.0.1:20001" });

@@ -1,5 +1,6 @@
 import { writeFileSync } from "node:fs";
 import { LAB_NAME_SERVERS, registrarUrl } from "@kule/lab/dns/top-level-zones";
+import { labReverseZones } from "./public-addresses.ts";
 
 /** The lab DNS' description of itself in dns.json. */
 export interface LabDnsDescription {
@@ -32,6 +33,7 @@ export function labDnsEnv(dataDir: string, access: LabDnsAccess): Record<string,
     KULE_LAB_DNS_API_KEY: access.apiKey,
     KULE_LAB_REGISTRAR_PORT: String(access.registrarPort),
     KULE_LAB_REGISTRAR_KEY: access.registrarKey,
+    KULE_LAB_REVERSE_ZONES: labReverseZones.map(({ zone }) => zone).join(" "),
   };
 }
 
@@ -60,6 +62,8 @@ export function writeDnsFile(path: string, { address, internet }: LabDnsDescript
     `  roots: [${internet}]`,
     `  port: ${access.dnsPort}`,
     "  allow_private: true",
+    "reverse_zones:",
+    ...labReverseZones.map(({ block }) => `  - "${block}"`),
   ];
   writeFileSync(path, `${lines.join("\n")}\n`);
 }

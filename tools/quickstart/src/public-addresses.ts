@@ -8,14 +8,29 @@ import { readJsonFile, writePrivateFile } from "./private-file.ts";
  * lab's internet answers at the gateways.
  */
 const pools = [
-  { name: "internet", gateway: "192.0.2.1", prefix_length: 24, cidr: "192.0.2.64/26", count: 8 },
+  {
+    name: "internet",
+    gateway: "192.0.2.1",
+    prefix_length: 24,
+    reverse_name: "*.static.lab.test",
+    cidr: "192.0.2.64/26",
+    count: 8,
+  },
   {
     name: "internet-v6",
     gateway: "2001:db8:198::1",
     prefix_length: 64,
+    reverse_name: "*.static.lab.test",
     cidr: "2001:db8:198::/122",
     count: 8,
   },
+] as const;
+
+/** The reverse zones of the pools, and of the one that docs/products/public-ips.md makes. */
+export const labReverseZones = [
+  { block: "192.0.2.0/24", zone: "2.0.192.in-addr.arpa" },
+  { block: "203.0.113.0/24", zone: "113.0.203.in-addr.arpa" },
+  { block: "2001:db8:198::/64", zone: "0.0.0.0.8.9.1.0.8.b.d.0.1.0.0.2.ip6.arpa" },
 ] as const;
 
 /** Where the lab's region has them. */
@@ -53,12 +68,12 @@ async function seedPool(
   operator: ApiClient,
   region: string,
   organisationId: string,
-  { name, gateway, prefix_length, cidr, count }: (typeof pools)[number],
+  { cidr, count, ...settings }: (typeof pools)[number],
 ): Promise<void> {
   const found = answered(await operator.GET("/ip-pools", { params: { query: { limit: 200 } } }));
   const pool =
-    found.items.find((each) => each.name === name && each.region === region) ??
-    answered(await operator.POST("/ip-pools", { body: { region, name, gateway, prefix_length } }));
+    found.items.find((each) => each.name === settings.name && each.region === region) ??
+    answered(await operator.POST("/ip-pools", { body: { region, ...settings } }));
   const params = { path: { ip_pool_id: pool.id } };
   if (pool.addresses.total === 0)
     answered(await operator.POST("/ip-pools/{ip_pool_id}/ranges", { params, body: { cidr } }));

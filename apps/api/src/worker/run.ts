@@ -23,7 +23,7 @@ import type { Mailer } from "./mailer.ts";
 import { releaseTasksOfTheDead } from "./presence.ts";
 import { keepAddingTasks, type RecurringTask } from "./recurring-tasks.ts";
 import { refreshFiltersOf } from "./refresh-filters.ts";
-import { serveAllPointers } from "./serve-all-pointers.ts";
+import { compareAllPointers, serveAllPointers } from "./serve-all-pointers.ts";
 
 export type RunningWorker = {
   /** Resolves when the worker ends by itself. */
@@ -101,6 +101,7 @@ function recurringTasks({ invariantsEveryMinutes }: Settings): RecurringTask[] {
     { name: "check_domains", everyMinutes: 1, maxAttempts: 1 },
     { name: "compare_domains", everyMinutes: 1, maxAttempts: 1 },
     { name: "serve_pointers", everyMinutes: 10, maxAttempts: 25 },
+    { name: "compare_pointers", everyMinutes: 60, maxAttempts: 1 },
     { name: "clean_up", everyMinutes: 10, maxAttempts: 25 },
     { name: "keep_history", everyMinutes: 60, maxAttempts: 5 },
     { name: "verify_audit", everyMinutes: 10, maxAttempts: 1 },
@@ -171,6 +172,10 @@ function plainTasksOf(
     serve_pointers: async (_payload, { abortSignal }) => {
       const served = await serveAllPointers(deps, dnsProvider, abortSignal);
       if (served > 0) deps.log.debug({ served }, "reverse names are served");
+    },
+    compare_pointers: async (_payload, { abortSignal }) => {
+      const differing = await compareAllPointers(deps, dnsProvider, abortSignal);
+      if (differing > 0) deps.log.warn({ differing }, "reverse zones differed and are put right");
     },
     follow_addresses: async (payload) => {
       const { organisation_id, server_id } = payload as { organisation_id: string; server_id: string };

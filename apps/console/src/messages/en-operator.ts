@@ -525,6 +525,9 @@ export const operatorEn = {
     gatewayHint: "The address guests send everything to, such as 203.0.113.1. Its version is the pool's.",
     prefixLength: "Prefix length",
     vlanHint: "Left empty, the region file's.",
+    reverseName: "Reverse names",
+    reverseNameHint:
+      "A name with a star as its first part, such as *.static.example.net. The star stands for the address. Public IPs without a PTR name of their own have it.",
     given: (given: string, usable: string) => `${given} of ${usable} addresses given out`,
     states: {
       free: "Free",
@@ -565,7 +568,7 @@ export const operatorEn = {
     noneFree: "The pool has no free address: add a range.",
     exactly: "Or exactly these",
     exactlyHint: "One a line. Leave the number empty then.",
-    settings: "Name and description",
+    settings: "Name, description and reverse names",
     delete: "Delete the pool",
     deleteLead: "The pool and its ranges are deleted. Its addresses can no longer be allocated or reserved.",
     deleteInUse: (count: string) =>

@@ -547,9 +547,11 @@ export const en = {
     network: "With its prefix",
     gateway: "Gateway of the pool",
     ptr: "PTR name",
+    ptrOfPool: "the one by its pool's pattern",
     certainAddress: "A certain address",
     certainAddressHint: "One that is allocated to you and not reserved yet. Left empty, any free one.",
-    ptrHint: "A full host name. The name servers answer it within a minute.",
+    ptrHint:
+      "A full host name. The name servers answer it within a minute. Left empty, the name by the pool's pattern, if it has one.",
     ptrStatus: {
       none: "",
       pending: "on its way to the name servers",

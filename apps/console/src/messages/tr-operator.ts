@@ -520,6 +520,9 @@ export const operatorTr = {
     gatewayHint: "Konukların her şeyi gönderdiği adres, 203.0.113.1 gibi. Havuzun sürümü onunkidir.",
     prefixLength: "Önek uzunluğu",
     vlanHint: "Boş bırakılırsa bölge dosyasındaki.",
+    reverseName: "Ters adlar",
+    reverseNameHint:
+      "İlk parçası yıldız olan bir ad, *.static.example.net gibi. Yıldızın yerine adres gelir. Kendi PTR adı olmayan genel IP'ler bu adı alır.",
     given: (given: string, usable: string) => `${usable} adresten ${given} tanesi verildi`,
     states: {
       free: "Boş",
@@ -560,7 +563,7 @@ export const operatorTr = {
     noneFree: "Havuzda boş adres yok: bir aralık ekleyin.",
     exactly: "Ya da tam olarak şunlar",
     exactlyHint: "Her satıra bir tane. Bu durumda sayıyı boş bırakın.",
-    settings: "Ad ve açıklama",
+    settings: "Ad, açıklama ve ters adlar",
     delete: "Havuzu sil",
     deleteLead: "Havuz ve aralıkları silinir. Adresleri artık tahsis edilemez ve rezerve edilemez.",
     deleteInUse: (count: string) =>

@@ -551,10 +551,12 @@ export const tr = {
     network: "Önekiyle",
     gateway: "Havuzun ağ geçidi",
     ptr: "PTR adı",
+    ptrOfPool: "havuzunun kalıbına göre",
     certainAddress: "Belirli bir adres",
     certainAddressHint:
       "Size ayrılmış ve kimsenin almadığı adreslerden biri. Boş bırakılırsa herhangi bir boş adres.",
-    ptrHint: "Tam bir ana makine adı. Ad sunucuları bir dakika içinde yanıtlar.",
+    ptrHint:
+      "Tam bir ana makine adı. Ad sunucuları bir dakika içinde yanıtlar. Boş bırakılırsa, varsa havuzun kalıbına göre olan ad.",
     ptrStatus: {
       none: "",
       pending: "ad sunucularına gidiyor",

@@ -133,7 +133,7 @@ export class WorkerLane {
          select name, now(), date_bin(make_interval(mins => minutes), clock_timestamp(), timestamptz 'epoch')
            from (values ('sweep_removal_buffers', 1), ('reap_leases', 1), ('end_lost_consoles', 1), ('clean_up', 10),
                        ('check_edges', 5), ('check_domains', 1), ('compare_domains', 1), ('serve_pointers', 10),
-                       ('keep_history', 60),
+                       ('compare_pointers', 60), ('keep_history', 60),
                        ('check_invariants', 10))
                 as listed (name, minutes)
          on conflict (identifier) do update set last_execution = excluded.last_execution`,

@@ -14,7 +14,7 @@ export const staying: ReadonlySet<string> = new Set(
   action addresses ceremony code confirm_name count country current_password description direction email
   expires_in_days fingerprint firewall_id firewall_ids flow id image invitation label_selector labels language limits listen_port mode name
   network_id new_password organisation_id overlap_seconds package password port position priority protocol provider
-  ptr public_ip purpose quantity reason recovery_code region response restricted_to role scopes secret segment server_id sign_in slug
+  ptr public_ip purpose quantity reason recovery_code region response restricted_to reverse_name role scopes secret segment server_id sign_in slug
   ssh_key_ids status subnet_id subnet_ids target_port tier type version when
   `
     .trim()

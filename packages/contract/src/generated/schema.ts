@@ -2089,7 +2089,11 @@ export interface paths {
         delete: operations["deleteIpPool"];
         options?: never;
         head?: never;
-        /** Rename a pool (operators) */
+        /**
+         * Change a pool's name, description or reverse names (operators)
+         * @description A new `reverse_name` is the name of every public IP of the pool that has no `ptr` of its own; null takes these names
+         *     away. The name servers have them soon after: see `ptr_status` of the public IPs.
+         */
         patch: operations["updateIpPool"];
         trace?: never;
     };
@@ -2256,8 +2260,8 @@ export interface paths {
         head?: never;
         /**
          * Change labels, PTR name, protection or whether it is released with its server
-         * @description In `labels`, a value sets and `null` removes; labels that are not named stay. `ptr` is stored for the day that domains are
-         *     offered. Taking `protection.delete` off needs the permission `public_ip:unprotect`, which admins and owners have.
+         * @description In `labels`, a value sets and `null` removes; labels that are not named stay. With `ptr` null the address has the name by
+         *     the pattern of its pool, if that has one. Taking `protection.delete` off needs the permission `public_ip:unprotect`, which admins and owners have.
          */
         patch: operations["updatePublicIp"];
         trace?: never;
@@ -5024,6 +5028,8 @@ export interface components {
             prefix_length: number;
             /** @description null: the one that the region file names */
             vlan: number | null;
+            /** @description The pattern of the names that public IPs without a `ptr` of their own have, such as `*.static.example.net` */
+            reverse_name: string | null;
             addresses: components["schemas"]["IpPoolAddresses"];
             generation: number;
             created_at: components["schemas"]["Time"];
@@ -5053,11 +5059,20 @@ export interface components {
             gateway: components["schemas"]["Address"];
             prefix_length: number;
             vlan?: number | null;
+            reverse_name?: components["schemas"]["ReversePattern"] | null;
         };
         IpPoolUpdate: {
             name?: components["schemas"]["DisplayName"];
             description?: string;
+            reverse_name?: components["schemas"]["ReversePattern"] | null;
         };
+        /**
+         * @description A name whose first label is a star, which stands for the address: `203-0-113-7`, or the eight groups of an IPv6
+         *     address, `2001-db8-0-0-0-0-0-7`. With the longest address of its version it has at most 253 characters. Other
+         *     letters than ASCII are stored as punycode.
+         * @example *.static.example.net
+         */
+        ReversePattern: string;
         IpPoolRange: {
             /** @example rng_06ex2v3m8n4k6q1r5s7t9w0y2z */
             id: string;
@@ -5149,10 +5164,12 @@ export interface components {
             requires_reboot: boolean;
             ptr: components["schemas"]["PtrName"] | null;
             /**
-             * @description Whether the name servers answer `ptr`. `unmanaged`: the reverse zone of the address is not served here; an operator can say where it is
+             * @description Whether the name servers answer `reverse_name`. `unmanaged`: the reverse zone of the address is not served here; an operator can say where it is
              * @enum {string}
              */
             ptr_status: "none" | "pending" | "served" | "unmanaged";
+            /** @description The name that is to be served: `ptr`, or else the one by the pattern of its pool. null without either */
+            reverse_name: string | null;
             labels: components["schemas"]["Labels"];
             /** @description Release it when its server is destroyed */
             delete_with_server: boolean;
@@ -12155,7 +12172,8 @@ export interface operations {
                  *       "region": "ist1",
                  *       "name": "public",
                  *       "gateway": "203.0.113.1",
-                 *       "prefix_length": 24
+                 *       "prefix_length": 24,
+                 *       "reverse_name": "*.static.example.net"
                  *     }
                  */
                 "application/json": components["schemas"]["IpPoolCreate"];

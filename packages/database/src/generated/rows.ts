@@ -350,6 +350,7 @@ export interface IpPool {
   name: string;
   prefix_length: number;
   region: string;
+  reverse_name: string | null;
   updated_at: Generated<Timestamp>;
   version: number;
   vlan: number | null;

@@ -35,6 +35,7 @@ try {
     apiPort: registrarPort,
     dnsPort,
     nameServerAddress: NAME_SERVER,
+    reverseZones: (process.env.KULE_LAB_REVERSE_ZONES ?? "").split(" ").filter((zone) => zone !== ""),
   });
   const server = await startServer(withoutPowerDns);
   describe({

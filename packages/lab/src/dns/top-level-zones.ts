@@ -12,6 +12,8 @@ const TOP_LEVEL_DOMAIN = "test.";
 export interface TopLevelSettings extends DnsLabSettings {
   /** The address of `LAB_NAME_SERVERS`, whose port has to be this server's. */
   readonly nameServerAddress: string;
+  /** Reverse zones that the root delegates to `LAB_NAME_SERVERS`, such as `2.0.192.in-addr.arpa`. */
+  readonly reverseZones?: readonly string[];
 }
 
 /**
@@ -32,11 +34,30 @@ export async function startTopLevelZones(settings: TopLevelSettings): Promise<Dn
         records: [{ content: settings.nameServerAddress, disabled: false }],
       })),
     });
+    await delegate(lab, settings);
   } catch (error) {
     await lab.close();
     throw error;
   }
   return lab;
+}
+
+/** Whoever assigned the addresses would do it. The names of the name servers are the ones that the zones have. */
+async function delegate(lab: DnsLab, { apiKey, reverseZones = [] }: TopLevelSettings): Promise<void> {
+  if (reverseZones.length === 0) return;
+  // As PowerDNS names the root in a path, where a single dot would be lost.
+  await call(lab, apiKey, "PATCH", "/=2E", {
+    rrsets: reverseZones.map((zone) => ({
+      name: `${zone}.`,
+      type: "NS",
+      ttl: 60,
+      changetype: "REPLACE",
+      records: LAB_NAME_SERVERS.map((name) => ({
+        content: `${name.replace("*", "reverse")}.`,
+        disabled: false,
+      })),
+    })),
+  });
 }
 
 /** Where the records of registered domains are entered: PowerDNS' API of the zone `test.`. */

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { type IpAddress, parseIp, parseIpBlock } from "../public-ips/addresses.ts";
 import { isInside, isReverseName, readDomainName } from "./domain-name.ts";
-import { pointerName, reverseZones } from "./reverse-name.ts";
+import { pointerName, reverseNameRange, reverseZones } from "./reverse-name.ts";
 
 const address = (text: string): IpAddress => {
   const parsed = parseIp(text);
@@ -67,7 +67,11 @@ describe("the reverse zones of a block", () => {
         if (range === null || typeof all === "string") throw new Error("is no block");
         const value = range.first + (seed % (range.last - range.first + 1n));
         const name = pointerName({ version: range.version, value });
-        expect(all.filter((zone) => isInside(name, zone))).toHaveLength(1);
+        const [zone, ...others] = all.filter((each) => isInside(name, each));
+        expect(others).toEqual([]);
+        expect(reverseNameRange(name)).toEqual({ version: range.version, first: value, last: value });
+        const named = reverseNameRange(zone ?? "");
+        expect(named !== null && named.first <= value && value <= named.last).toBe(true);
         for (const zone of all) {
           expect(isReverseName(zone)).toBe(true);
           expect(readDomainName(zone, { mayBeReverse: true })).toEqual({ ok: true, name: zone });
@@ -75,4 +79,29 @@ describe("the reverse zones of a block", () => {
       }),
     );
   });
+});
+
+test.each([
+  ["2.0.192.in-addr.arpa", "192.0.2.0/24"],
+  ["10.in-addr.arpa", "10.0.0.0/8"],
+  ["7.2.0.192.in-addr.arpa", "192.0.2.7/32"],
+  ["8.b.d.0.1.0.0.2.ip6.arpa", "2001:db8::/32"],
+])("%s names the addresses of %s", (name, block) => {
+  expect(reverseNameRange(name)).toEqual(parseIpBlock(block));
+});
+
+test.each([
+  "in-addr.arpa",
+  "example.org",
+  "1.7.2.0.192.in-addr.arpa",
+  "256.2.0.192.in-addr.arpa",
+  "07.2.0.192.in-addr.arpa",
+  "-1.2.0.192.in-addr.arpa",
+  "a.2.0.192.in-addr.arpa",
+  "7..0.192.in-addr.arpa",
+  "*.2.0.192.in-addr.arpa",
+  "B.d.0.1.0.0.2.ip6.arpa",
+  "10.1.0.0.2.ip6.arpa",
+])("%s names no address", (name) => {
+  expect(reverseNameRange(name)).toBeNull();
 });

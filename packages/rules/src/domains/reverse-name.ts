@@ -36,6 +36,31 @@ export function reverseZones(
   return { ok: true, zones: zonesOf(block, Math.ceil(prefix / labelBits) * labelBits) };
 }
 
+/**
+ * The addresses that have their names at or below a reverse name: of a zone such as `2.0.192.in-addr.arpa` its block, of the
+ * name of a PTR record its address.
+ *
+ * @returns null when it is no reverse name in its usual form
+ */
+export function reverseNameRange(name: string): IpRange | null {
+  for (const version of [4, 6] as const) {
+    const { bits, labelBits, radix, suffix } = forms[version];
+    if (!name.endsWith(`.${suffix}`)) continue;
+    const labels = name.slice(0, -suffix.length - 1).split(".");
+    const free = BigInt(bits - labels.length * labelBits);
+    if (free < 0n) return null;
+    let value = 0n;
+    for (const label of labels.reverse()) {
+      const part = Number.parseInt(label, radix);
+      // Compared as text: another text for the same number is another name.
+      if (part.toString(radix) !== label || part < 0 || part >= 1 << labelBits) return null;
+      value = (value << BigInt(labelBits)) | BigInt(part);
+    }
+    return { version, first: value << free, last: ((value + 1n) << free) - 1n };
+  }
+  return null;
+}
+
 /** A part of the last label's addresses needs records in the zone of the whole label, which others have. */
 function tooSmall({ version }: IpRange): Flawed<ReverseZoneRule> {
   const { longestPrefix } = forms[version];

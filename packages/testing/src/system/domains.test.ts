@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { type ApiClient, createApiClient } from "@kule/contract/client";
 import type { Schemas } from "@kule/contract/schemas";
 import { probePowerDns } from "@kule/lab/dns/powerdns-daemon";
+import { labReverseZones } from "@kule/quickstart/public-addresses";
 import type { StringAnswer } from "dns-packet";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { askNameServer } from "../ask-name-server.ts";
@@ -239,6 +240,33 @@ describe.skipIf(powerDns.missing)("domains that PowerDNS serves", { timeout: 120
     expect((await resolver.resolveNs("eu.delegated.test")).sort()).toEqual(
       [...inside.domain.name_servers].sort(),
     );
+  });
+
+  test("a public IP has the reverse name of its pool's pattern, and its own, from the root on", async () => {
+    for (const version of [4, 6] as const) {
+      const ip = answered(await client.POST("/public-ips", { body: { version } }));
+      const label = ip.address.replace("::", ":0:0:0:0:").replaceAll(/[.:]/g, "-");
+      expect(ip.reverse_name).toBe(`${label}.static.lab.test`);
+      const path = { params: { path: { public_ip_id: ip.id } } };
+      const served = async () => answered(await client.GET("/public-ips/{public_ip_id}", path)).ptr_status;
+      await expect.poll(served, { timeout: 30_000 }).toBe("served");
+      expect(await resolver.reverse(ip.address)).toEqual([ip.reverse_name]);
+      answered(
+        await client.PATCH("/public-ips/{public_ip_id}", { ...path, body: { ptr: "mail.every.test" } }),
+      );
+      await expect.poll(served, { timeout: 30_000 }).toBe("served");
+      expect(await resolver.reverse(ip.address)).toEqual(["mail.every.test"]);
+    }
+    const { dns_server, registrar_url } = quickstart.file();
+    const port = dns_server.split(":")[1];
+    const internet = `${new URL(registrar_url).hostname}:${port}`;
+    for (const { zone } of labReverseZones.filter(({ block }) => !block.startsWith("203."))) {
+      const referral = (await askNameServer(internet, zone, "SOA")).authorities as StringAnswer[];
+      expect(referral.map(({ data }) => data)).toEqual(["reverse.ns1.lab.test", "reverse.ns2.lab.test"]);
+      const [located] = (await askNameServer(internet, "reverse.ns1.lab.test", "A"))
+        .answers as StringAnswer[];
+      expect((await askNameServer(`${located?.data}:${port}`, zone, "SOA")).answers).toHaveLength(1);
+    }
   });
 
   test("a zone that somebody changed at PowerDNS is put right", async () => {

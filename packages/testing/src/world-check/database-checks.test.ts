@@ -269,6 +269,16 @@ const planted: readonly Planted[] = [
     ["I4 203.0.113.2 of ip_run"],
   ],
   [
+    "a reverse name by the pattern of a pool that nobody is to serve",
+    "update ip_pool set reverse_name = '*.static.example.net' where id = 'pool_2'",
+    ["I4 198.51.100.2 of ip_gwa", "I4 198.51.100.3 of ip_gwb"],
+  ],
+  [
+    "a reverse name by a pattern that the pool has no more",
+    "insert into public_pointer (address, wanted) values ('203.0.113.2', '203-0-113-2.static.example.net')",
+    ["I4 203.0.113.2 of ip_run"],
+  ],
+  [
     "a reverse name of an address that was released",
     "insert into public_pointer (address, wanted) values ('203.0.113.99', 'web.example.org')",
     ["I4 203.0.113.99 of nobody"],

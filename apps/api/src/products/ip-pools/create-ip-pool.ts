@@ -10,6 +10,7 @@ import type { Outcome } from "../../platform/mutation.ts";
 import { reply } from "../../platform/reply.ts";
 import { findRegion, lockRegion } from "../regions/index.ts";
 import { poolNameTaken } from "./conflicts.ts";
+import { reverseNameErrors, storedReverseName } from "./reverse-name.ts";
 import { findIpPool, insertIpPool } from "./store.ts";
 import { viewIpPool } from "./view.ts";
 
@@ -31,6 +32,8 @@ export async function checkCreateIpPool(
     const noGateway = problem === null ? gatewayProblem(network) : null;
     if (noGateway !== null) errors.push(fieldError("/gateway", "out_of_range", noGateway));
   }
+  // Without a gateway the version is not known, and that is told at the gateway.
+  if (gateway !== null) errors.push(...reverseNameErrors(body.reverse_name, gateway.version));
   return region === null ? errors : [...errors, ...vlanErrors(body.vlan, region)];
 }
 
@@ -61,6 +64,7 @@ export async function createIpPool({ body }: ApiRequest<"createIpPool">, tx: Tx)
     gateway: body.gateway,
     prefix_length: body.prefix_length,
     vlan: body.vlan ?? null,
+    reverse_name: storedReverseName(body.reverse_name ?? null, gateway.version),
   }).catch((error: unknown) => {
     if (violatedConstraint(error) === "ip_pool_name") throw poolNameTaken(body.name, body.region);
     throw error;

@@ -154,6 +154,8 @@ describe("IP pools", () => {
     [{ gateway: "::203.0.113.1", prefix_length: 120 }, "/gateway", "invalid_format"],
     [{ prefix_length: 32 }, "/prefix_length", "out_of_range"],
     [{ vlan: 100 }, "/vlan", "conflicts_with"],
+    [{ reverse_name: "static.example.net" }, "/reverse_name", "invalid_format"],
+    [{ reverse_name: `*.${"a.".repeat(120)}` }, "/reverse_name", "too_long"],
     [{ region: "nowhere" }, "/region", "not_found"],
   ])("cannot be created with %j", async (wrong, pointer, code) => {
     const answer = await world.operator.post("/ip-pools", poolBody(wrong));

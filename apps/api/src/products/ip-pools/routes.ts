@@ -18,7 +18,7 @@ import {
   listIpPools,
   listShares,
 } from "./store.ts";
-import { updateIpPool } from "./update-ip-pool.ts";
+import { checkUpdateIpPool, updateIpPool } from "./update-ip-pool.ts";
 import { viewAllocation, viewIpPool, viewIpPoolRange } from "./view.ts";
 import { type FoundAllocation, withdrawIpPoolAddress } from "./withdraw-ip-pool-address.ts";
 
@@ -34,7 +34,7 @@ export function mountIpPools(api: Api): void {
     find: poolOf,
     handle: async (_request, pool) => reply(200, viewIpPool(pool)),
   });
-  operation(api, "updateIpPool", { find: poolOf, mutate: updateIpPool });
+  operation(api, "updateIpPool", { find: poolOf, check: checkUpdateIpPool, mutate: updateIpPool });
   operation(api, "deleteIpPool", { find: poolOf, mutate: deleteIpPool });
 
   operation(api, "listIpPoolRanges", {

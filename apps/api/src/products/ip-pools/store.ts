@@ -76,7 +76,7 @@ export async function insertIpPool(tx: Tx, values: Insertable<IpPool>): Promise<
 export async function updateIpPoolRow(
   tx: Tx,
   id: string,
-  changes: { name?: string; description?: string },
+  changes: { name?: string; description?: string; reverse_name?: string | null },
 ): Promise<void> {
   await tx
     .updateTable("ip_pool")

@@ -11,6 +11,7 @@ export function viewIpPool(row: IpPoolDetails): Schemas["IpPool"] {
     gateway: row.gateway,
     prefix_length: row.prefix_length,
     vlan: row.vlan,
+    reverse_name: row.reverse_name,
     addresses: { ...row.addresses },
     generation: row.generation,
     created_at: row.created_at.toISOString(),

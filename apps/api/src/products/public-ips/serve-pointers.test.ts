@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { powerDnsProvider } from "@kule/dns/powerdns";
 import { type DnsLab, startDnsLab } from "@kule/lab/dns/dns-lab";
 import { laggingServers } from "@kule/programs/domains/lagging-servers";
+import pg from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { ApiWorld, type TestOrganisation } from "../../testing/api-world.ts";
 import { type PointerService, PointersLag, servePointers } from "./serve-pointers.ts";
@@ -120,6 +121,32 @@ describe("the reverse name of a public IP", () => {
     expect(await statusOf(ip.id)).toBe("served");
   });
 
+  test("is served while a zone cannot be that has more names than one run takes", async () => {
+    const { db } = world.replica.deps;
+    const owner = new pg.Client({ connectionString: world.database.ownerUrl });
+    await owner.connect();
+    // As a new pattern of a pool leaves them: before whatever is asked for afterwards.
+    await owner.query(`
+      insert into public_pointer (address, wanted, updated_at)
+        select '10.200.0.0'::inet + n, 'stuck.example.org', now() - interval '1 hour' from generate_series(0, 1199) n`);
+    const waiting = await reserve("192.0.2.5", "waiting.example.org");
+    const halting: PointerService = {
+      ...service,
+      reverseZones: ["10.200.0.0/16", ...service.reverseZones],
+      lagging: async (zone) => (zone === "200.10.in-addr.arpa" ? ["one is behind"] : []),
+    };
+    const statuses: string[] = [];
+    for (let run = 0; run < 2; run += 1) {
+      await expect(servePointers(db, halting)).rejects.toThrow(PointersLag);
+      statuses.push(await statusOf(waiting.id));
+    }
+    expect(statuses).toEqual(["pending", "served"]);
+    await owner.query("delete from public_pointer where wanted = 'stuck.example.org'");
+    await owner.end();
+    await acme.owner.delete(`/public-ips/${waiting.id}`);
+    await serve();
+  });
+
   test("that is changed while the old one is served stays due", async () => {
     const ip = await reserve("192.0.2.4", "old.example.org");
     const slow: PointerService = {
@@ -139,7 +166,7 @@ describe("the reverse name of a public IP", () => {
   });
 
   test("is not served by an installation without reverse zones", async () => {
-    const ip = await reserve("192.0.2.5", "b.example.org");
+    const ip = await reserve("198.51.100.4", "b.example.org");
     await servePointers(world.replica.deps.db, null);
     expect(await statusOf(ip.id)).toBe("unmanaged");
   });

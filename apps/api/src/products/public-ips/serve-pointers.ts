@@ -64,8 +64,10 @@ export async function servePointers(
         await note(db, pointers, "served");
       } catch (error) {
         if (error instanceof DnsUnavailable) throw error;
-        // One zone that cannot be served must not delay the others; its error is thrown when they are done.
+        // One zone that cannot be served must not delay the others; its error is thrown when they are done. It may have
+        // more names than one run takes, so these come last from now on.
         failures.push(error);
+        await putLast(db, pointers);
       }
   if (failures.length > 0) throw failures[0];
   return {
@@ -124,19 +126,31 @@ async function serveZone(
   if (behind.length > 0) throw new PointersLag(`${zone}: ${behind.join("; ")}`);
 }
 
+async function putLast(db: Database, pointers: readonly Due[]): Promise<void> {
+  await sql`
+    with locked as (
+      select address from public_pointer where address = any (${pointers.map(({ address }) => address)}::inet[])
+       order by address for update
+    )
+    update public_pointer p set updated_at = clock_timestamp()
+      from locked where p.address = locked.address`.execute(db);
+}
+
 /** A name that was changed in the meantime stays due; what has none any more is forgotten. */
 async function note(db: Database, pointers: readonly Due[], state: "served" | "unmanaged"): Promise<void> {
   if (pointers.length === 0) return;
   const seen = sql`unnest(${pointers.map(({ address }) => address)}::inet[],
     ${pointers.map(({ generation }) => generation)}::integer[]) as seen (address, generation)`;
+  // In the order in which a change of a pool's pattern locks them.
   await sql`
-    delete from public_pointer using ${seen}
-     where public_pointer.address = seen.address and public_pointer.generation = seen.generation
-       and public_pointer.wanted is null`.execute(db);
-  await sql`
-    update public_pointer
-       set state = ${state}, served_generation = case when ${state} = 'served' then seen.generation else served_generation end,
+    with locked as (
+      select p.address, p.wanted from public_pointer p join ${seen} using (address)
+       where p.generation = seen.generation order by p.address for update of p
+    ), forgotten as (
+      delete from public_pointer p using locked where p.address = locked.address and locked.wanted is null
+    )
+    update public_pointer p
+       set state = ${state}, served_generation = case when ${state} = 'served' then generation else served_generation end,
            updated_at = clock_timestamp()
-      from ${seen}
-     where public_pointer.address = seen.address and public_pointer.generation = seen.generation`.execute(db);
+      from locked where p.address = locked.address and locked.wanted is not null`.execute(db);
 }

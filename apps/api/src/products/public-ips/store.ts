@@ -47,6 +47,8 @@ export type PublicIpDetails = PublicIpRow &
     readonly gateway: string;
     readonly prefix_length: number;
     readonly vlan: number | null;
+    /** Its own, or else the one by the pattern of its pool. */
+    readonly reverse_name: string | null;
     /** Null without a reverse name, now and before. */
     readonly ptr_state: string | null;
   };
@@ -97,6 +99,7 @@ function details(db: Database | Tx, organisationId: string) {
            and job.status in ('queued', 'running')
          order by job.created_at desc limit 1)`.as("gateway_job_id"),
       "ip_pool.prefix_length",
+      "public_pointer.wanted as reverse_name",
       "public_pointer.state as ptr_state",
       "ip_pool.vlan",
       "server.id as holder_id",

@@ -23,6 +23,7 @@ export function viewPublicIp(row: PublicIpDetails): Schemas["PublicIp"] {
     requires_reboot: row.requires_reboot,
     ptr: row.ptr,
     ptr_status: ptrStatus(row),
+    reverse_name: row.reverse_name,
     labels: row.labels as Schemas["Labels"],
     delete_with_server: row.delete_with_server,
     protection: { delete: row.protect_delete },
@@ -40,8 +41,11 @@ export function viewPublicIp(row: PublicIpDetails): Schemas["PublicIp"] {
 }
 
 /** A name that was taken away is pending until no name server has it. */
-function ptrStatus({ ptr, ptr_state: state }: PublicIpDetails): Schemas["PublicIp"]["ptr_status"] {
-  if (ptr !== null) return (state ?? "pending") as Schemas["PublicIp"]["ptr_status"];
+function ptrStatus({
+  reverse_name: name,
+  ptr_state: state,
+}: PublicIpDetails): Schemas["PublicIp"]["ptr_status"] {
+  if (name !== null) return (state ?? "pending") as Schemas["PublicIp"]["ptr_status"];
   return state === "pending" ? "pending" : "none";
 }
 

@@ -5,7 +5,7 @@ import { pageOf } from "../../resources/resource.ts";
 import type { PoolTabProps } from "./props.ts";
 import { ipPools } from "./resource.ts";
 
-/** The pool's name and description. */
+/** The pool's name, its description and the pattern of its reverse names. */
 export function PoolSettings({ view, pool, form, idempotencyKey }: PoolTabProps) {
   const { messages } = view;
   const text = messages.ipPools;
@@ -34,6 +34,18 @@ export function PoolSettings({ view, pool, form, idempotencyKey }: PoolTabProps)
           problems={refused?.problems ?? noProblems}
           optional
           maxlength={500}
+        />
+        <TextField
+          view={view}
+          name="reverse_name"
+          label={text.reverseName}
+          value={refused?.values.reverse_name ?? pool.reverse_name ?? ""}
+          hint={text.reverseNameHint}
+          problems={refused?.problems ?? noProblems}
+          optional
+          mono
+          maxlength={255}
+          attributes={{ placeholder: "*.static.example.net" }}
         />
         <button type="submit" class="button">
           {messages.common.save}

@@ -67,6 +67,18 @@ export function CreatePool({ view, regions, form, idempotencyKey }: CreatePoolPa
       </div>
       <TextField
         view={view}
+        name="reverse_name"
+        label={text.reverseName}
+        value={value("reverse_name")}
+        hint={text.reverseNameHint}
+        problems={problems}
+        optional
+        mono
+        maxlength={255}
+        attributes={{ placeholder: "*.static.example.net" }}
+      />
+      <TextField
+        view={view}
         name="description"
         label={messages.common.description}
         value={value("description")}

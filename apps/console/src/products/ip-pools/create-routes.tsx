@@ -7,7 +7,7 @@ import { postedKey, postedValues, typedNumber } from "../../posted-form.ts";
 import { type RefusedForm, refuseForm } from "../../refused-form.ts";
 import { CreatePoolPage } from "./create-page.tsx";
 
-const fields = ["region", "name", "description", "gateway", "prefix_length", "vlan"] as const;
+const fields = ["region", "name", "description", "gateway", "prefix_length", "vlan", "reverse_name"] as const;
 
 /** `/ip-pools/new`: the form of a pool, and its creation. */
 export function createIpPoolRoutes(routes: Hono<ConsoleEnv>): void {
@@ -25,6 +25,7 @@ export function createIpPoolRoutes(routes: Hono<ConsoleEnv>): void {
           gateway: values.gateway,
           prefix_length: typedNumber(values.prefix_length),
           ...(values.vlan === "" ? {} : { vlan: typedNumber(values.vlan) }),
+          ...(values.reverse_name === "" ? {} : { reverse_name: values.reverse_name }),
         },
       }),
     );

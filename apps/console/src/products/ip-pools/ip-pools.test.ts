@@ -120,6 +120,39 @@ test("a pool is renamed and described; the address of a refused form leads back 
   expect((await grace.get(`${path}/ranges`)).headers.get("location")).toBe(path);
 });
 
+test("a pool's pattern of reverse names is set, shown with an address, corrected at its field, and taken away", async () => {
+  const path = await makePool();
+  await grace.submit(path, `${path}/allocations`, {
+    organisation_id: world.facts.acme.id,
+    count: "1",
+    addresses: "",
+  });
+  const submit = (reverseName: string) =>
+    grace.submit(`${path}/settings`, `${path}/settings`, {
+      name: "second",
+      description: "",
+      reverse_name: reverseName,
+    });
+  expect((await submit("*.Static.example.net")).status).toBe(303);
+  const page = await grace.page(path);
+  expect(page).toContain("*.static.example.net");
+  expect(page).toContain("198.51.100.2 → 198-51-100-2.static.example.net");
+  const ip = await done(world.real.acme.post("/public-ips", { region: "ist1", address: "198.51.100.2" }));
+  const shown = await (await world.signedIn("ada")).page(`/public-ips/${ip.id}`);
+  expect(shown).toContain("198-51-100-2.static.example.net");
+  expect(shown).toContain("the one by its pool&#39;s pattern");
+
+  const refused = await submit("static.example.net");
+  expect(refused.status).toBe(422);
+  const form = await refused.text();
+  expect(form).toContain('id="reverse_name-problem"');
+  expect(form).toContain('value="static.example.net"');
+  expect(form).toContain("exactly one star");
+
+  expect((await submit("")).status).toBe(303);
+  expect((await done(world.real.operator.get(path))).reverse_name).toBeNull();
+});
+
 test("a pool's tabs have breadcrumbs through the list to the operators' pages", async () => {
   const path = await makePool();
   const crumbsOf = async (page: string) => {

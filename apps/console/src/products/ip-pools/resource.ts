@@ -9,8 +9,20 @@ export const ipPools: ListedResource<Schemas["IpPool"]> = {
   nameOf: ({ name }) => name,
   detailOf: ({ region }) => region,
   idsOf: ({ id }) => ({ ip_pool_id: id }),
-  changeable: ({ name, description }) => ({ name, description }),
-  settings: { fields: ["name", "description"], conflicts: { name_taken: "name" } },
+  changeable: ({ name, description, reverse_name }) => ({ name, description, reverse_name }),
+  settings: {
+    fields: ["name", "description", "reverse_name"],
+    conflicts: { name_taken: "name" },
+    bodyOf: (typed) => {
+      const text = (field: string) => (typed.get(field) ?? "").trim();
+      const pattern = text("reverse_name");
+      return {
+        name: text("name"),
+        description: text("description"),
+        reverse_name: pattern === "" ? null : pattern,
+      };
+    },
+  },
   hasLabels: false,
   isDeleteConfirmed: true,
   hasPage: true,

@@ -1,3 +1,5 @@
+import { reverseNameOf } from "@kule/rules/domains/reverse-pattern";
+import { parseIp } from "@kule/rules/public-ips/addresses";
 import { DeletePanel } from "../../resources/delete-panel.tsx";
 import { ResourcePage } from "../../resources/resource-page.tsx";
 import { AddressBar } from "./address-bar-part.tsx";
@@ -30,7 +32,7 @@ export function OverviewPage(props: OverviewProps) {
   );
 }
 
-/** Its name and description; deletion. */
+/** Its name, its description and its reverse names; deletion. */
 export function SettingsPage(props: PoolTabProps) {
   const { view, pool, form, banner, idempotencyKey } = props;
   const { allocated, taken, quarantined } = pool.addresses;
@@ -70,6 +72,12 @@ function Utilisation(props: OverviewProps) {
         <span class="mono">{`${pool.gateway}/${pool.prefix_length}`}</span>
         {pool.vlan === null ? null : ` · VLAN ${pool.vlan}`}
       </p>
+      {pool.reverse_name === null ? null : (
+        <p class="panel-lead">
+          {view.messages.ipPools.reverseName}: <span class="mono breakable">{pool.reverse_name}</span>
+          <ReverseExample pattern={pool.reverse_name} address={props.allocations.items[0]?.address} />
+        </p>
+      )}
       {pool.addresses.total === 0 ? (
         <p class="hint">{text.noAddresses}</p>
       ) : (
@@ -77,5 +85,23 @@ function Utilisation(props: OverviewProps) {
       )}
       <Shares {...props} />
     </section>
+  );
+}
+
+/** The name of an address that is allocated, as the pattern makes it. */
+function ReverseExample({
+  pattern,
+  address,
+}: {
+  readonly pattern: string;
+  readonly address: string | undefined;
+}) {
+  const parsed = address === undefined ? null : parseIp(address);
+  if (parsed === null) return null;
+  return (
+    <>
+      {" "}
+      <span class="hint breakable">{`${address} → ${reverseNameOf(pattern, parsed)}`}</span>
+    </>
   );
 }

@@ -34,7 +34,7 @@ export function PublicIpSettings(props: PublicIpTabProps) {
           optional
           mono
           maxlength={253}
-          attributes={{ placeholder: "web.example.org" }}
+          attributes={{ placeholder: ip.reverse_name ?? "web.example.org" }}
         />
         <label class="check">
           <input

@@ -122,7 +122,13 @@ function Facts({ view, ip }: OverviewProps) {
         <div>
           <dt>{text.ptr}</dt>
           <dd>
-            <span class="mono breakable">{ip.ptr ?? "–"}</span>
+            <span class="mono breakable">{ip.reverse_name ?? "–"}</span>
+            {ip.ptr !== null || ip.reverse_name === null ? null : (
+              <>
+                {" "}
+                <span class="hint">{text.ptrOfPool}</span>
+              </>
+            )}
             {ip.ptr_status === "none" ? null : (
               <>
                 {" "}
