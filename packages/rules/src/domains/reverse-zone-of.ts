@@ -27,3 +27,18 @@ export function reverseZoneOf(address: IpAddress, blocks: readonly string[]): Po
   }
   return null;
 }
+
+/**
+ * The reverse zone of the blocks that a name is, or lies in.
+ *
+ * @param name canonical
+ * @returns null for a name outside of all of them
+ */
+export function enclosingReverseZone(name: string, blocks: readonly string[]): string | null {
+  for (const text of blocks) {
+    const reading = reverseZones(text);
+    const zone = reading.ok ? reading.zones.find((each) => isInside(name, each)) : undefined;
+    if (zone !== undefined) return zone;
+  }
+  return null;
+}

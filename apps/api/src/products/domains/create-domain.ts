@@ -8,6 +8,7 @@ import { fileChanges } from "@kule/rules/domains/file-changes";
 import { decideClaim, isProvenByParent, type VerificationDecision } from "@kule/rules/domains/ownership";
 import { ownNameServers } from "@kule/rules/domains/ownership-proof";
 import { defaultTtlSeconds } from "@kule/rules/domains/record-set";
+import { enclosingReverseZone } from "@kule/rules/domains/reverse-zone-of";
 import { sql } from "kysely";
 import type { ApiRequest } from "../../platform/api-request.ts";
 import type { Tx } from "../../platform/database.ts";
@@ -43,6 +44,15 @@ export function checkCreateDomain(
         "/name",
         "invalid_format",
         `others register their domains under ${reading.name}. Enter yours, such as example.${reading.name}`,
+      ),
+    ];
+  const reverseZone = enclosingReverseZone(reading.name, request.deps.dns?.reverseZones ?? []);
+  if (reverseZone !== null)
+    return [
+      fieldError(
+        "/name",
+        "invalid_format",
+        `the reverse names of public IPs are served in ${reverseZone}. Set ptr at the public IP, or reverse_name at its pool`,
       ),
     ];
   if (body.zone_file === undefined) return [];

@@ -73,6 +73,21 @@ describe("adding a domain", () => {
     ]);
   });
 
+  test("in which the reverse names of public IPs are served is refused to operators too", async () => {
+    const { dns } = world.world.replica.deps.settings;
+    if (dns === null) throw new Error("there is no DNS file");
+    const replica = await world.world.addReplica({
+      dns: { ...dns, file: { ...dns.file, reverseZones: ["192.0.2.0/24"] } },
+    });
+    const add = (name: string) =>
+      world.world.operator.at(replica.app).post("/domains", { name }, { "Kule-Organisation": acme.id });
+    for (const name of ["2.0.192.in-addr.arpa", "7.2.0.192.in-addr.arpa"])
+      expect((await add(name)).body.errors).toMatchObject([
+        { pointer: "/name", message: expect.stringContaining("served in 2.0.192.in-addr.arpa") },
+      ]);
+    expect((await add("3.0.192.in-addr.arpa")).status).toBe(201);
+  });
+
   test("with a zone file has its records, and a wrong line adds nothing", async () => {
     const name = world.name();
     const wrong = await acme.owner.post("/domains", { name, zone_file: "www IN A 192.0.2.300\n" });
