@@ -44,10 +44,11 @@ function formatExample(error: FieldError, messages: Messages): string | null {
 
 /** The text of a refusal: the precondition, translated where its code is sufficient. */
 export function conflictText(
-  conflict: { readonly code: string; readonly message: string },
+  conflict: { readonly name?: string; readonly code: string; readonly message: string },
   messages: Messages,
 ): string {
-  return messages.conflicts[conflict.code] ?? conflict.message;
+  const named = messages.domains.preconditions[conflict.name ?? ""];
+  return named ?? messages.conflicts[conflict.code] ?? conflict.message;
 }
 
 /** The reasons why a whole form is refused, as text. */

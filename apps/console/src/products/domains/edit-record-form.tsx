@@ -7,6 +7,7 @@ import { InPlaceLink } from "./in-place-part.tsx";
 import type { RecordsProps } from "./props.ts";
 import { recordsAddress, recordTypes } from "./record-query.ts";
 import { type RecordValues, valuesOf } from "./record-values.ts";
+import { ShownFilters } from "./shown-filters-part.tsx";
 
 const nothing: RecordValues = { name: "", type: "A", ttl: "", values: "", server: "", comment: "" };
 
@@ -28,9 +29,7 @@ export function EditRecord(props: RecordsProps & { readonly page: string }) {
       novalidate
     >
       <FormSeal view={view} idempotencyKey={`${idempotencyKey}-record`} />
-      <input type="hidden" name="shown_q" value={query.q} />
-      <input type="hidden" name="shown_type" value={query.type} />
-      <input type="hidden" name="shown_cursor" value={query.cursor ?? ""} />
+      <ShownFilters query={query} />
       {isNew ? null : (
         <>
           <input type="hidden" name="of_name" value={edited.name} />

@@ -60,9 +60,8 @@ export function ProveDomain(
         {seen === null ? null : (
           <div>
             <dt>{text.seen}</dt>
-            {/* The API's words for what others' name servers answered. */}
-            <dd lang="en">
-              <code>{seen}</code>
+            <dd class="anywhere" lang={text.notSeen === null ? "en" : undefined}>
+              {text.notSeen === null ? seen : text.notSeen(record.name, name_servers.join(", "))}
             </dd>
           </div>
         )}

@@ -1,9 +1,11 @@
 import type { Schemas } from "@kule/contract/schemas";
 import type { Child } from "hono/jsx";
+import { SelectAll, SelectBox } from "../selected/selection-part.tsx";
 import { disabledReason } from "./disabled-reason.ts";
 import { EditRecord } from "./edit-record-form.tsx";
 import { InPlaceLink } from "./in-place-part.tsx";
 import type { RecordsProps } from "./props.ts";
+import { recordKey, recordTitle } from "./record-key.ts";
 import { recordsAddress } from "./record-query.ts";
 import { followedServer } from "./record-values.ts";
 import { ttlText } from "./ttl-text.ts";
@@ -21,6 +23,11 @@ export function RecordTable(props: RecordsProps & { readonly page: string }) {
       <caption class="visually-hidden">{text.title}</caption>
       <thead>
         <tr>
+          {mayEdit ? (
+            <th scope="col" class="choose">
+              <SelectAll view={view} />
+            </th>
+          ) : null}
           <th scope="col">{text.name}</th>
           <th scope="col">{text.type}</th>
           <th scope="col">{text.ttl}</th>
@@ -36,13 +43,18 @@ export function RecordTable(props: RecordsProps & { readonly page: string }) {
           if (isEdited && !query.isAdding)
             return (
               <tr class="record-edited" id={id}>
-                <td colspan={mayEdit ? 5 : 4}>
+                <td colspan={mayEdit ? 6 : 4}>
                   <EditRecord {...props} />
                 </td>
               </tr>
             );
           return (
             <tr id={id}>
+              {mayEdit ? (
+                <td class="choose">
+                  <SelectBox view={view} id={recordKey(recordSet)} name={recordTitle(recordSet)} />
+                </td>
+              ) : null}
               <th scope="row" class="mono anywhere" title={fqdn}>
                 {name}
               </th>
