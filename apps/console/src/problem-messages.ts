@@ -59,6 +59,8 @@ export function problemText(problem: Problem, messages: Messages): string {
 
 /** The text beside a field. */
 export function sentence(text: string, locale: string): string {
-  const said = text.charAt(0).toLocaleUpperCase(locale) + text.slice(1);
+  // A name such as www.shop.example keeps its small letter.
+  const isName = /^\S+\.\S/.test(text);
+  const said = isName ? text : text.charAt(0).toLocaleUpperCase(locale) + text.slice(1);
   return /[.!?\u2026]$/.test(said) ? said : `${said}.`;
 }

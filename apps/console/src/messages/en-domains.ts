@@ -43,6 +43,7 @@ export const domainsEn = {
       pending_deletion: "removal pending",
       deleting: "deleting",
     } satisfies Record<Schemas["DomainStatus"], string>,
+    differs: (status: string) => `${status}, differs`,
     alsoNamed: (name: string) => `In DNS: ${name}`,
     reasons: {} as Readonly<Record<string, string>>,
     /** By the name of what does not hold; the API has English words of its own. */
@@ -57,6 +58,7 @@ export const domainsEn = {
       driftLink: "See the differences",
       notDelegated: "The domain does not lead to its name servers yet, so nobody sees these records.",
       partlyDelegated: "The domain leads to other name servers than its own as well, or not to all of them.",
+      toProof: "See what to enter",
       toDelegation: "See what to enter where it is registered",
     },
     notices: {
@@ -181,7 +183,7 @@ export const domainsEn = {
     },
     prove: {
       title: "Prove that the domain is yours",
-      lead: "One of the two is enough. Kule looks every few minutes by itself.",
+      lead: "The domain is served once Kule has seen one of the two. It looks every few minutes by itself.",
       record: "Enter a TXT record",
       recordHint: "Where the domain is served now. Everything keeps working there meanwhile.",
       delegate: "Or let the domain lead to Kule",

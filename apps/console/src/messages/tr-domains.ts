@@ -4,6 +4,9 @@ import type { domainsEn } from "./en-domains.ts";
 const enterAll = (nameServers: string) =>
   `Alan adının kayıt kuruluşunda şu ad sunucularını girin: ${nameServers}.`;
 
+const serverList = (servers: readonly string[]) =>
+  `${servers.length === 1 ? "ad sunucusu" : "ad sunucuları"}: ${servers.join(", ")}`;
+
 /** Turkish texts of domains and their records. */
 export const domainsTr = {
   domains: {
@@ -48,6 +51,7 @@ export const domainsTr = {
       pending_deletion: "silinmeyi bekliyor",
       deleting: "siliniyor",
     },
+    differs: (status: string) => `${status}, farklı`,
     alsoNamed: (name: string) => `DNS'teki adı: ${name}`,
     reasons: {
       domain_not_proven: "Alan adının sizin olduğu henüz kanıtlanmadı.",
@@ -75,6 +79,7 @@ export const domainsTr = {
       notDelegated: "Alan adı henüz kendi ad sunucularına yönlenmiyor; bu kayıtları kimse görmüyor.",
       partlyDelegated:
         "Alan adı başka ad sunucularına da yönleniyor ya da kendininkilerin hepsine yönlenmiyor.",
+      toProof: "Ne girileceğine bakın",
       toDelegation: "Kayıt kuruluşunda ne girileceğine bakın",
     },
     notices: {
@@ -227,7 +232,7 @@ export const domainsTr = {
     },
     prove: {
       title: "Alan adının sizin olduğunu kanıtlayın",
-      lead: "İkisinden biri yeter. Kule birkaç dakikada bir kendiliğinden bakar.",
+      lead: "Kule ikisinden birini görünce alan adı yayına girer. Birkaç dakikada bir kendiliğinden bakar.",
       record: "Bir TXT kaydı girin",
       recordHint: "Alan adının şu anda yayınlandığı yerde. Bu sırada orada her şey çalışmayı sürdürür.",
       delegate: "Ya da alan adını Kule'ye yönlendirin",
@@ -293,15 +298,15 @@ export const domainsTr = {
           fix: `Alan adının kayıt kuruluşunda şunları kaldırın: ${foreign}.`,
         }),
         name_server_behind: ({ servers }) => ({
-          text: `Son değişikliği henüz yayınlamayan ad sunucusu: ${servers}.`,
+          text: `Son değişikliği henüz yayınlamayan ${serverList(servers)}.`,
           fix: "Bir dakika bekleyin.",
         }),
         name_server_not_serving: ({ servers }) => ({
-          text: `Alan adını yayınlamayan ad sunucusu: ${servers}.`,
+          text: `Alan adını yayınlamayan ${serverList(servers)}.`,
           fix: "Son değişikliğin işi bitene kadar bekleyin; sürerse bir işletmenin bakması gerekir.",
         }),
         name_server_silent: ({ servers }) => ({
-          text: `Yanıt vermeyen ad sunucusu: ${servers}.`,
+          text: `Yanıt vermeyen ${serverList(servers)}.`,
           fix: "Bir işletmenin bakması gerekir.",
         }),
         ds_of_other_keys: ({ parentDs }) => ({

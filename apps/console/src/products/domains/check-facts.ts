@@ -6,7 +6,7 @@ export type CheckFacts = {
   readonly missing: string;
   readonly foreign: string;
   /** The name servers that the problem is about, with their addresses. */
-  readonly servers: string;
+  readonly servers: readonly string[];
   readonly ds: readonly string[];
   readonly parentDs: readonly string[];
 };

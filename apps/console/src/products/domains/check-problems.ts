@@ -46,8 +46,7 @@ function factsOf(domain: Schemas["Domain"], check: Check, state: ServerState | u
     foreign: foreign.join(", "),
     servers: check.name_servers
       .filter((server) => server.state === state)
-      .map(({ name, address }) => `${name} (${address})`)
-      .join(", "),
+      .map(({ name, address }) => `${name} (${address})`),
     ds: domain.dnssec.ds,
     parentDs: ds,
   };

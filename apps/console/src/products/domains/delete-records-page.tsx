@@ -54,7 +54,7 @@ function Deletion(props: DeleteRecordsProps & { readonly back: string }) {
       </div>
       <p class="panel-lead">{text.lead}</p>
       <ChangesTable view={view} changes={changes} />
-      <form class="stack" method="post" action={`${page}/records/selected/delete`}>
+      <form class="stack preview-form" method="post" action={`${page}/records/selected/delete`}>
         <FormSeal view={view} idempotencyKey={`${idempotencyKey}-selected`} />
         <ShownFilters query={query} />
         {deleted.map((recordSet) => (

@@ -329,7 +329,7 @@ describe("delegation", () => {
     const turkish = await (await inTurkish()).page(`${page}?check=now`);
     const { name_servers } = await read(id);
     expect(turkish).toContain(
-      `Yanıt vermeyen ad sunucusu: ${name_servers.map((name: string) => `${name} (127.0.0.1)`).join(", ")}.`,
+      `Yanıt vermeyen ad sunucuları: ${name_servers.map((name: string) => `${name} (127.0.0.1)`).join(", ")}.`,
     );
     expect(turkish).toContain("Bir işletmenin bakması gerekir.");
     expect(turkish).not.toContain("does not answer");

@@ -38,7 +38,13 @@ export function Records(props: RecordsProps & { readonly page: string }) {
             </a>
           </EmptyState>
         ) : query.isAdding ? null : (
-          <EmptyState title={text.none} hint={text.noneHint} />
+          <EmptyState title={text.none} hint={text.noneHint}>
+            {disabledReason(view, props.domain, "change") === null ? (
+              <a class="button" href={`${page}/import`}>
+                {view.messages.domains.import.title}
+              </a>
+            ) : null}
+          </EmptyState>
         )}
         <Pages
           view={view}

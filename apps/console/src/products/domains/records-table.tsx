@@ -28,7 +28,9 @@ export function RecordTable(props: RecordsProps & { readonly page: string }) {
               <SelectAll view={view} />
             </th>
           ) : null}
-          <th scope="col">{text.name}</th>
+          <th scope="col" class="record-name">
+            {text.name}
+          </th>
           <th scope="col">{text.type}</th>
           <th scope="col">{text.ttl}</th>
           <th scope="col">{text.values}</th>
@@ -55,10 +57,10 @@ export function RecordTable(props: RecordsProps & { readonly page: string }) {
                   <SelectBox view={view} id={recordKey(recordSet)} name={recordTitle(recordSet)} />
                 </td>
               ) : null}
-              <th scope="row" class="mono anywhere" title={fqdn}>
+              <th scope="row" class="record-name mono anywhere" title={fqdn}>
                 {name}
               </th>
-              <td data-label={text.type}>
+              <td>
                 <span class="tag mono">{type}</span>
               </td>
               <td class="record-ttl" data-label={text.ttl}>
@@ -94,12 +96,12 @@ function Values(
   const followed = followedServer(recordSet);
   const shown = followed === null ? values : (addresses ?? []);
   return (
-    <div>
+    <ul class="values">
       {shown.slice(0, mostShown).map((value) => (
-        <div class="mono anywhere">{value}</div>
+        <li class="mono anywhere">{value}</li>
       ))}
       {shown.length > mostShown ? (
-        <div class="hint">{view.messages.networkMap.more(shown.length - mostShown)}</div>
+        <li class="hint">{view.messages.networkMap.more(shown.length - mostShown)}</li>
       ) : null}
       {followed === null ? null : (
         <Note>
@@ -110,8 +112,8 @@ function Values(
       )}
       {managed_by === null ? null : <Note>{text.managedBy(managed_by)}</Note>}
       {comment === "" ? null : <Note>{comment}</Note>}
-    </div>
+    </ul>
   );
 }
 
-const Note = ({ children }: { readonly children?: Child }) => <div class="hint anywhere">{children}</div>;
+const Note = ({ children }: { readonly children?: Child }) => <li class="hint anywhere">{children}</li>;
