@@ -70,4 +70,42 @@ describe.skipIf(part.missing)("domains in a browser", { timeout: 120_000 }, () =
     }
     expect(complaintsBeyond(watched)).toEqual([]);
   });
+
+  test("chosen records stay chosen while others are edited, and go after their number is typed", async () => {
+    const zone = "a A 192.0.2.1\nb A 192.0.2.2\nc A 192.0.2.3\n";
+    const id = await addDomain(world.real, "shop.example", { zone_file: zone });
+    await serve(world.real, id);
+    await page.goto(`${world.url}/domains/${id}`);
+    expect(await page.isVisible(".selection-bar")).toBe(false);
+    await page.check("input[value='A/a']");
+    await page.check("input[value='A/b']");
+    await page.click("a[aria-label='Edit c A']");
+    await page.waitForSelector(".record-edited #record");
+    await page.click("#record .record-form-acts a");
+    await page.waitForSelector("#record", { state: "detached" });
+    await takeScreenshots(page, "domain-records-chosen");
+    await page.click(".selection-bar button");
+    await page.waitForSelector("#preview");
+    await takeScreenshots(page, "domain-records-delete");
+    expect(await page.isDisabled("#preview button[type=submit]")).toBe(true);
+    await page.fill("#confirm-selected", "2");
+    await page.click("#preview button[type=submit]");
+    await page.waitForSelector("text=The records are deleted.");
+    expect(await page.textContent("#record-list")).toContain("192.0.2.3");
+    expect(await page.textContent("#record-list")).not.toMatch(/192\.0\.2\.[12]/);
+    expect(complaintsBeyond(watched)).toEqual([]);
+  });
+
+  test("a refused record far down in the table is in view, and its wrong field has the focus", async () => {
+    const zone = Array.from({ length: 60 }, (_, at) => `h${at} A 192.0.2.${at}\n`).join("");
+    const id = await addDomain(world.real, "shop.example", { zone_file: zone });
+    await serve(world.real, id);
+    await page.goto(`${world.url}/domains/${id}?edit=h9&edit_type=A#record`);
+    await page.fill("#field-values", "here");
+    await page.click("#record button[data-kind=primary]");
+    await page.waitForSelector("#values-problem");
+    await page.waitForSelector("#field-values:focus");
+    const top = "document.querySelector('#values-problem').getBoundingClientRect().top";
+    expect(await page.evaluate(`${top} > 0 && ${top} < innerHeight`)).toBe(true);
+  });
 });

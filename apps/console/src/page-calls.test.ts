@@ -120,6 +120,8 @@ const operationOf: Readonly<Record<string, OperationId | readonly OperationId[] 
   "/domains/*/import": "importZoneFile",
   "/domains/*/import/apply": "importZoneFile",
   "/domains/*/records": "setRecordSet",
+  "/domains/*/records/selected": "changeRecordSets",
+  "/domains/*/records/selected/delete": "changeRecordSets",
   "/domains/*/records/change": ["setRecordSet", "changeRecordSets"],
   "/operator/regions/new": "createRegion",
   "/operator/regions/*/maintenance": "updateRegion",

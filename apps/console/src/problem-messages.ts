@@ -44,10 +44,11 @@ function formatExample(error: FieldError, messages: Messages): string | null {
 
 /** The text of a refusal: the precondition, translated where its code is sufficient. */
 export function conflictText(
-  conflict: { readonly code: string; readonly message: string },
+  conflict: { readonly name?: string; readonly code: string; readonly message: string },
   messages: Messages,
 ): string {
-  return messages.conflicts[conflict.code] ?? conflict.message;
+  const named = messages.domains.preconditions[conflict.name ?? ""];
+  return named ?? messages.conflicts[conflict.code] ?? conflict.message;
 }
 
 /** The reasons why a whole form is refused, as text. */
@@ -58,6 +59,8 @@ export function problemText(problem: Problem, messages: Messages): string {
 
 /** The text beside a field. */
 export function sentence(text: string, locale: string): string {
-  const said = text.charAt(0).toLocaleUpperCase(locale) + text.slice(1);
+  // A name such as www.shop.example keeps its small letter.
+  const isName = /^\S+\.\S/.test(text);
+  const said = isName ? text : text.charAt(0).toLocaleUpperCase(locale) + text.slice(1);
   return /[.!?\u2026]$/.test(said) ? said : `${said}.`;
 }

@@ -68,7 +68,7 @@ export function TextField(props: TextFieldProps) {
           autofocus={props.autofocus}
         />
       ) : (
-        <textarea {...shared} rows={props.rows}>
+        <textarea {...shared} rows={props.rows} autofocus={props.autofocus}>
           {props.value}
         </textarea>
       )}

@@ -1,4 +1,5 @@
 import type { Schemas } from "@kule/contract/schemas";
+import type { CheckTexts } from "../products/domains/check-facts.ts";
 
 /** English texts of domains and their records. */
 export const domainsEn = {
@@ -42,8 +43,11 @@ export const domainsEn = {
       pending_deletion: "removal pending",
       deleting: "deleting",
     } satisfies Record<Schemas["DomainStatus"], string>,
+    differs: (status: string) => `${status}, differs`,
     alsoNamed: (name: string) => `In DNS: ${name}`,
     reasons: {} as Readonly<Record<string, string>>,
+    /** By the name of what does not hold; the API has English words of its own. */
+    preconditions: {} as Readonly<Record<string, string | undefined>>,
     warnings: {
       pending: "The domain is not served yet: prove that it is yours.",
       expired: "It was not proven within 7 days. Delete it, then add it again to begin anew.",
@@ -54,6 +58,7 @@ export const domainsEn = {
       driftLink: "See the differences",
       notDelegated: "The domain does not lead to its name servers yet, so nobody sees these records.",
       partlyDelegated: "The domain leads to other name servers than its own as well, or not to all of them.",
+      toProof: "See what to enter",
       toDelegation: "See what to enter where it is registered",
     },
     notices: {
@@ -61,6 +66,7 @@ export const domainsEn = {
       changed: "The domain is changed.",
       recordSaved: "The record is saved.",
       recordDeleted: "The record is deleted.",
+      recordsDeleted: "The records are deleted.",
       imported: "The zone file is imported.",
       verified: "The domain is proven. It is being set up on the name servers.",
       applied: "The domain is being compared with its name servers.",
@@ -120,10 +126,22 @@ export const domainsEn = {
       none: "No records yet",
       noneHint: "Add the first one, or import a zone file.",
       noMatch: "No record matches",
+      selected: {
+        delete: "Delete records",
+        title: (records: number) => `Delete ${records} ${records === 1 ? "record" : "records"}?`,
+        lead: "They are deleted together, in one change of the domain. Resolvers may answer with them until their TTL has passed. Download the zone file before, should you need them again.",
+        apply: "Delete",
+        changed: "A record was changed in the meantime. This is what would be deleted now.",
+        none: "Nothing to delete",
+        noneHint: "No record was chosen, or the chosen ones are deleted already.",
+        back: "Back to the records",
+      },
       exists: "There are records of this name and type already. Edit those instead.",
       changed:
         "The record was changed in the meantime. Yours is still here: save again to replace the other one.",
       line: (line: string) => `Line ${line}`,
+      /** By field, code and type; the API has English words of its own. */
+      problems: {} as Readonly<Record<string, string | undefined>>,
       valueExamples: {
         A: "Enter an address such as 192.0.2.10.",
         AAAA: "Enter an address such as 2001:db8::10.",
@@ -158,12 +176,14 @@ export const domainsEn = {
       apply: "Apply these changes",
       changed: "The domain was changed since the preview. This is what would change now.",
       refused: "The zone file cannot be imported",
+      /** By code; the API has English words of its own. */
+      problems: {} as Readonly<Record<string, string | undefined>>,
       lineOf: (line: string) => `Line ${line}`,
       more: (count: string) => `And ${count} more problems.`,
     },
     prove: {
       title: "Prove that the domain is yours",
-      lead: "One of the two is enough. Kule looks every few minutes by itself.",
+      lead: "The domain is served once Kule has seen one of the two. It looks every few minutes by itself.",
       record: "Enter a TXT record",
       recordHint: "Where the domain is served now. Everything keeps working there meanwhile.",
       delegate: "Or let the domain lead to Kule",
@@ -176,6 +196,8 @@ export const domainsEn = {
       checked: "Last look",
       never: "not yet",
       seen: "Seen",
+      /** Where the API's own words are in another language. */
+      notSeen: null as ((record: string, nameServers: string) => string) | null,
       now: "Check now",
     },
     delegate: {
@@ -205,7 +227,7 @@ export const domainsEn = {
         not_serving: "does not serve it",
         silent: "does not answer",
       } satisfies Record<Schemas["DomainCheck"]["name_servers"][number]["state"], string>,
-      problems: {} as Readonly<Record<string, { readonly text: string; readonly fix: string }>>,
+      problems: {} as CheckTexts,
       away: "The name servers could not be asked. Try again in some minutes.",
     },
     sign: {

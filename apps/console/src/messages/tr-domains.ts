@@ -1,4 +1,11 @@
+import type { CheckTexts } from "../products/domains/check-facts.ts";
 import type { domainsEn } from "./en-domains.ts";
+
+const enterAll = (nameServers: string) =>
+  `Alan adının kayıt kuruluşunda şu ad sunucularını girin: ${nameServers}.`;
+
+const serverList = (servers: readonly string[]) =>
+  `${servers.length === 1 ? "ad sunucusu" : "ad sunucuları"}: ${servers.join(", ")}`;
 
 /** Turkish texts of domains and their records. */
 export const domainsTr = {
@@ -44,6 +51,7 @@ export const domainsTr = {
       pending_deletion: "silinmeyi bekliyor",
       deleting: "siliniyor",
     },
+    differs: (status: string) => `${status}, farklı`,
     alsoNamed: (name: string) => `DNS'teki adı: ${name}`,
     reasons: {
       domain_not_proven: "Alan adının sizin olduğu henüz kanıtlanmadı.",
@@ -53,6 +61,13 @@ export const domainsTr = {
       resource_deleting: "Alan adı siliniyor.",
       organisation_suspended: "Kuruluş askıya alınmış.",
     } as Readonly<Record<string, string>>,
+    preconditions: {
+      domain_has_room:
+        "Alan adındaki kayıt sayısı sınırına ulaşıldı. Gerekmeyen kayıtları silin ya da bir işletmene başvurun.",
+      domains_pending_few:
+        "Kuruluşun kanıtlanmamış alan adı sayısı sınırına ulaşıldı. Birini kanıtlayın ya da silin.",
+      dns_configured: "Bu kurulum alan adı yayınlamıyor. Bir işletmene başvurun.",
+    },
     warnings: {
       pending: "Alan adı henüz yayında değil: sizin olduğunu kanıtlayın.",
       expired: "7 gün içinde kanıtlanmadı. Yeniden başlamak için silin ve tekrar ekleyin.",
@@ -64,6 +79,7 @@ export const domainsTr = {
       notDelegated: "Alan adı henüz kendi ad sunucularına yönlenmiyor; bu kayıtları kimse görmüyor.",
       partlyDelegated:
         "Alan adı başka ad sunucularına da yönleniyor ya da kendininkilerin hepsine yönlenmiyor.",
+      toProof: "Ne girileceğine bakın",
       toDelegation: "Kayıt kuruluşunda ne girileceğine bakın",
     },
     notices: {
@@ -71,6 +87,7 @@ export const domainsTr = {
       changed: "Alan adı değiştirildi.",
       recordSaved: "Kayıt kaydedildi.",
       recordDeleted: "Kayıt silindi.",
+      recordsDeleted: "Kayıtlar silindi.",
       imported: "Zone dosyası içe aktarıldı.",
       verified: "Alan adının sizin olduğu kanıtlandı. Ad sunucularında kuruluyor.",
       applied: "Alan adı, ad sunucularındaki durumuyla karşılaştırılıyor.",
@@ -130,10 +147,44 @@ export const domainsTr = {
       none: "Henüz kayıt yok",
       noneHint: "İlkini ekleyin ya da bir zone dosyasını içe aktarın.",
       noMatch: "Eşleşen kayıt yok",
+      selected: {
+        delete: "Kayıtları sil",
+        title: (records: number) => `${records} kayıt silinsin mi?`,
+        lead: "Hepsi alan adının tek bir değişikliğiyle birlikte silinir. Çözümleyiciler, TTL süreleri dolana kadar bu kayıtlarla yanıt verebilir. Yeniden gerekebileceklerse önce zone dosyasını indirin.",
+        apply: "Sil",
+        changed: "Bir kayıt bu arada değiştirildi. Şimdi silinecek olanlar bunlar.",
+        none: "Silinecek bir şey yok",
+        noneHint: "Hiçbir kayıt seçilmedi ya da seçilenler zaten silinmiş.",
+        back: "Kayıtlara dön",
+      },
       exists: "Bu ad ve türde zaten kayıt var. Onu düzenleyin.",
       changed:
         "Kayıt bu arada değiştirildi. Yazdıklarınız burada duruyor: diğerinin yerine geçirmek için yeniden kaydedin.",
       line: (line: string) => `Satır ${line}`,
+      problems: {
+        "name required": "Alan adının kendisi için @ girin.",
+        "name invalid_format": "Doğru biçimde değil. @, www ya da *.dev gibi bir ad girin.",
+        "name invalid_format NS": "Doğru biçimde değil. dev gibi bir ad girin; * içeren bir ad devredilemez.",
+        "name out_of_range": "Bu alan adının içinde değil. www gibi, alan adına göre bir ad girin.",
+        "name conflicts_with CNAME":
+          "Alan adının kendisi CNAME olamaz, çünkü başka kayıtları da var. A ve AAAA kullanın; bir sunucunun adreslerini izleyebilirler.",
+        "name conflicts_with NS":
+          "Alan adının kendi ad sunucularını Kule belirler. Bir bölümünü devretmek için o bölümün adını girin; örneğin dev.",
+        "type conflicts_with":
+          "Bu adda başka türde kayıt da var; CNAME bir addaki tek kayıt olmalıdır. Ya CNAME kaydını ya da diğerlerini silin.",
+        "ttl invalid_type": "60 ile 604.800 arasında bir sayı girin.",
+        "ttl out_of_range": "60 ile 604.800 saniye arasında bir TTL girin.",
+        "values required": "Bir değer girin ya da kaydı silin.",
+        "values too_short": "Bir değer girin ya da kaydı silin.",
+        "values too_long": "Çok fazla ya da çok uzun. Bir kayıtta en çok 100 değer olabilir.",
+        "values too_long CNAME": "CNAME kaydının tek bir hedefi olur. Bir ad girin.",
+        "values duplicate": "Bu değer kayıtta zaten var. İkisinden birini silin.",
+        "values conflicts_with":
+          "Bir sunucunun adreslerini izleyen kayıtta başka değer olamaz. Değerleri silin ya da sunucu seçmeyin.",
+        "values conflicts_with MX":
+          "“0 .” değeri posta sunucusu olmadığını söyler. Ya onu ya da diğerlerini silin.",
+        "values not_found": "Bu kuruluşta böyle bir sunucu yok.",
+      },
       valueExamples: {
         A: "192.0.2.10 gibi bir adres girin.",
         AAAA: "2001:db8::10 gibi bir adres girin.",
@@ -168,12 +219,20 @@ export const domainsTr = {
       apply: "Bu değişiklikleri uygula",
       changed: "Alan adı önizlemeden sonra değiştirildi. Şimdi değişecek olanlar bunlar.",
       refused: "Zone dosyası içe aktarılamıyor",
+      problems: {
+        invalid_format: "Satır anlaşılmıyor ya da değer, türünün biçiminde değil.",
+        not_one_of: "Kule bu türde kayıt yayınlamaz. Satırı silin.",
+        out_of_range: "Ad bu alan adının içinde değil ya da TTL 60 ile 604.800 saniye arasında değil.",
+        too_long: "Bu ad ve türde çok fazla değer var; CNAME bir, diğer türler en çok 100 değer alır.",
+        conflicts_with:
+          "Bu adın diğer kayıtlarıyla bir arada olamaz. CNAME bir addaki tek kayıt olmalıdır; alan adının kendisi CNAME olamaz.",
+      },
       lineOf: (line: string) => `Satır ${line}`,
       more: (count: string) => `Ve ${count} sorun daha.`,
     },
     prove: {
       title: "Alan adının sizin olduğunu kanıtlayın",
-      lead: "İkisinden biri yeter. Kule birkaç dakikada bir kendiliğinden bakar.",
+      lead: "Kule ikisinden birini görünce alan adı yayına girer. Birkaç dakikada bir kendiliğinden bakar.",
       record: "Bir TXT kaydı girin",
       recordHint: "Alan adının şu anda yayınlandığı yerde. Bu sırada orada her şey çalışmayı sürdürür.",
       delegate: "Ya da alan adını Kule'ye yönlendirin",
@@ -186,6 +245,8 @@ export const domainsTr = {
       checked: "Son bakış",
       never: "henüz yok",
       seen: "Görülen",
+      notSeen: (record: string, nameServers: string) =>
+        `${record} adında beklenen değerle bir TXT kaydı görülmedi. Alan adının şu ad sunucularından birine yönlendiği de görülmedi: ${nameServers}.`,
       now: "Şimdi bak",
     },
     delegate: {
@@ -216,47 +277,47 @@ export const domainsTr = {
         silent: "yanıt vermiyor",
       },
       problems: {
-        delegation_unknown: {
-          text: "Bir üstteki alanın ad sunucuları yanıt vermiyor.",
+        delegation_unknown: ({ name }) => ({
+          text: `${name} için bir üstteki alanın ad sunucuları yanıt vermiyor.`,
           fix: "Birkaç dakika sonra yeniden deneyin.",
-        },
-        not_delegated: {
-          text: "Alan adının hiç ad sunucusu yok.",
-          fix: "Yukarıdaki ad sunucularını alan adının kayıt kuruluşunda girin.",
-        },
-        delegated_elsewhere: {
-          text: "Alan adını başka ad sunucuları yayınlıyor.",
-          fix: "Yukarıdaki ad sunucularını alan adının kayıt kuruluşunda girin.",
-        },
-        name_servers_missing: {
-          text: "Bir üstteki alan, ad sunucularınızın bir bölümünü bilmiyor.",
-          fix: "Yukarıdaki ad sunucularının hepsini alan adının kayıt kuruluşunda girin.",
-        },
-        name_servers_foreign: {
-          text: "Bir üstteki alan, farklı yanıt veren başka ad sunucuları da bildiriyor.",
-          fix: "Onları alan adının kayıt kuruluşunda kaldırın.",
-        },
-        name_server_behind: {
-          text: "Bir ad sunucusu son değişikliği henüz yayınlamıyor.",
+        }),
+        not_delegated: ({ name, nameServers }) => ({
+          text: `${name} için hiçbir ad sunucusu girilmemiş.`,
+          fix: enterAll(nameServers),
+        }),
+        delegated_elsewhere: ({ name, foreign, nameServers }) => ({
+          text: `${name} başka ad sunucularından yayınlanıyor: ${foreign}.`,
+          fix: enterAll(nameServers),
+        }),
+        name_servers_missing: ({ missing, nameServers }) => ({
+          text: `Bir üstteki alan şu ad sunucularını bildirmiyor: ${missing}.`,
+          fix: enterAll(nameServers),
+        }),
+        name_servers_foreign: ({ foreign }) => ({
+          text: `Bir üstteki alan, farklı yanıt veren şu ad sunucularını da bildiriyor: ${foreign}.`,
+          fix: `Alan adının kayıt kuruluşunda şunları kaldırın: ${foreign}.`,
+        }),
+        name_server_behind: ({ servers }) => ({
+          text: `Son değişikliği henüz yayınlamayan ${serverList(servers)}.`,
           fix: "Bir dakika bekleyin.",
-        },
-        name_server_not_serving: {
-          text: "Bir ad sunucusu alan adını yayınlamıyor.",
+        }),
+        name_server_not_serving: ({ servers }) => ({
+          text: `Alan adını yayınlamayan ${serverList(servers)}.`,
           fix: "Son değişikliğin işi bitene kadar bekleyin; sürerse bir işletmenin bakması gerekir.",
-        },
-        name_server_silent: {
-          text: "Bir ad sunucusu yanıt vermiyor.",
+        }),
+        name_server_silent: ({ servers }) => ({
+          text: `Yanıt vermeyen ${serverList(servers)}.`,
           fix: "Bir işletmenin bakması gerekir.",
-        },
-        ds_of_other_keys: {
-          text: "Bir üstteki alanda başka anahtarların DS kayıtları var: doğrulama yapan çözümleyiciler yanıtları reddeder.",
-          fix: "DS kayıtlarını alan adının kayıt kuruluşunda kaldırın.",
-        },
-        ds_missing: {
-          text: "Alan adı imzalı, ama bir üstteki alanda DS kaydı yok: imzaları kimse doğrulayamaz.",
-          fix: "DNSSEC sekmesindeki DS kayıtlarından birini alan adının kayıt kuruluşunda girin.",
-        },
-      } as Readonly<Record<string, { readonly text: string; readonly fix: string }>>,
+        }),
+        ds_of_other_keys: ({ parentDs }) => ({
+          text: `Bir üstteki alanda başka anahtarların DS kayıtları var: ${parentDs.join("; ")}. Doğrulama yapan çözümleyiciler bu yüzden yanıtları reddeder.`,
+          fix: "Bu DS kayıtlarını alan adının kayıt kuruluşunda kaldırın.",
+        }),
+        ds_missing: ({ name, ds }) => ({
+          text: `${name} imzalı, ama bir üstteki alanda DS kaydı yok: imzaları kimse doğrulayamaz.`,
+          fix: `Alan adının kayıt kuruluşunda şunlardan birini girin: ${ds.join("; ")}.`,
+        }),
+      } as CheckTexts,
       away: "Ad sunucularına sorulamadı. Birkaç dakika sonra yeniden deneyin.",
     },
     sign: {

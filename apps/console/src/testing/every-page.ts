@@ -59,16 +59,20 @@ export async function visitEveryPage(world: CompleteWorld, see: SeePage): Promis
     world.real.operator.with({ "Kule-Organisation": acme.id }).post(`${server}/lock`, { reason: "A look" }),
   );
   for (const page of [`/operator${server}/lock`, `/operator${server}/reconcile`]) await within.visit(page);
-  await visitImport(world, ada);
+  await visitZoneChanges(world, ada);
   await visitSelections(world, ada);
   await visitSecondFactors(world, ada);
 }
 
-/** The page between a zone file and its import. */
-async function visitImport(world: CompleteWorld, ada: Explorer): Promise<void> {
-  const page = `/domains/${world.facts.domains.shop}/import`;
+/** The pages between a zone file and its import, and between chosen records and their deletion. */
+async function visitZoneChanges(world: CompleteWorld, ada: Explorer): Promise<void> {
+  const domain = `/domains/${world.facts.domains.shop}`;
+  const page = `${domain}/import`;
   const fields = { zone_file: "new A 192.0.2.3\n", mode: "merge" };
   ada.see("the preview of an import", await (await ada.visitor.submit(page, page, fields)).text());
+  const chosen = { ids: ["A/www", "MX/@"] };
+  const deletion = await ada.visitor.submit(domain, `${domain}/records/selected`, chosen);
+  ada.see("the preview of a deletion of records", await deletion.text());
 }
 
 async function visitSelections(world: CompleteWorld, ada: Explorer): Promise<void> {

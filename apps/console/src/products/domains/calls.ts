@@ -37,6 +37,15 @@ function removalCalls(domain: Schemas["Domain"]): readonly CalledOperation[] {
   ];
 }
 
+/** The deletion of several record sets in one change. */
+export function deletionCalls(
+  domain: Schemas["Domain"],
+  records: readonly Schemas["RecordSet"][],
+): readonly CalledOperation[] {
+  const changes = records.map(({ name, type, etag }) => ({ op: "delete", name, type, if_match: etag }));
+  return [{ operation: "changeRecordSets", path: pathOf(domain), body: { changes } }];
+}
+
 export function importCalls(domain: Schemas["Domain"]): readonly CalledOperation[] {
   const body = { zone_file: "www 300 IN A 192.0.2.10\n", mode: "merge" };
   return [{ operation: "importZoneFile", path: pathOf(domain), query: { dry_run: "true" }, body }];

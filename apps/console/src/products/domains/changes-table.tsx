@@ -1,9 +1,15 @@
 import type { Schemas } from "@kule/contract/schemas";
 import { Status, type Tone } from "../../layout/parts.tsx";
 import type { View } from "../../layout/view.ts";
+import { followedServer } from "./record-values.ts";
 import { ttlText } from "./ttl-text.ts";
 
-type Side = { readonly ttl: number; readonly values: readonly string[] };
+type Side = {
+  readonly ttl: number;
+  readonly values: readonly string[];
+  /** Of a record set that follows a server: its present addresses. */
+  readonly addresses?: readonly string[] | null;
+};
 type Kind = "created" | "changed" | "deleted";
 type Row = {
   readonly kind: Kind;
@@ -24,32 +30,35 @@ export function ChangesTable({
   readonly changes: Schemas["RecordChanges"];
 }) {
   const { record, import: text } = view.messages.domains;
+  const rows = rowsOf(changes);
+  // Where all are new, or all are deleted, one side has nothing to show.
+  const hasBefore = rows.some(({ before }) => before !== null);
+  const hasAfter = rows.some(({ after }) => after !== null);
   return (
     <table class="list changes-list">
       <caption class="visually-hidden">{text.previewTitle}</caption>
       <thead>
         <tr>
-          <th scope="col">{record.name}</th>
+          <th scope="col" class="record-name">
+            {record.name}
+          </th>
           <th scope="col">{record.type}</th>
-          <th scope="col">{text.before}</th>
-          <th scope="col">{text.after}</th>
+          {hasBefore ? <th scope="col">{text.before}</th> : null}
+          {hasAfter ? <th scope="col">{text.after}</th> : null}
         </tr>
       </thead>
       <tbody>
-        {rowsOf(changes).map(({ kind, name, type, before, after }) => (
+        {rows.map(({ kind, name, type, before, after }) => (
           <tr>
-            <th scope="row" class="anywhere">
-              <span class="mono">{name}</span> <Status tone={tones[kind]}>{text.kinds[kind]}</Status>
+            <th scope="row" class="record-name anywhere">
+              <span class="mono">{name}</span>
+              <Status tone={tones[kind]}>{text.kinds[kind]}</Status>
             </th>
-            <td data-label={record.type}>
+            <td>
               <span class="tag mono">{type}</span>
             </td>
-            <td data-label={before === null ? undefined : text.before}>
-              <SideOf view={view} side={before} />
-            </td>
-            <td data-label={after === null ? undefined : text.after}>
-              <SideOf view={view} side={after} />
-            </td>
+            {hasBefore ? <SideCell view={view} label={text.before} side={before} /> : null}
+            {hasAfter ? <SideCell view={view} label={text.after} side={after} /> : null}
           </tr>
         ))}
       </tbody>
@@ -57,16 +66,31 @@ export function ChangesTable({
   );
 }
 
-/** TTL and values of a record set on one side of a comparison; a dash for none. */
-export function SideOf({ view, side }: { readonly view: View; readonly side: Side | null }) {
-  if (side === null) return <span class="hint">–</span>;
+/** TTL and values of a record set on one side of a comparison; a dash for none, which a phone leaves out. */
+export function SideCell(props: { readonly view: View; readonly label: string; readonly side: Side | null }) {
+  const { view, label, side } = props;
+  if (side === null)
+    return (
+      <td class="no-side">
+        <span class="hint">–</span>
+      </td>
+    );
+  const server = followedServer(side);
+  const shown = server === null ? side.values : (side.addresses ?? []);
   return (
-    <div class="record-side">
-      <div class="hint">{ttlText(view, side.ttl)}</div>
-      {side.values.map((value) => (
-        <div class="mono anywhere">{value}</div>
-      ))}
-    </div>
+    <td class="record-values" data-label={label}>
+      <ul class="values">
+        <li class="hint">{ttlText(view, side.ttl)}</li>
+        {shown.map((value) => (
+          <li class="mono anywhere">{value}</li>
+        ))}
+        {server === null ? null : (
+          <li class="hint anywhere">
+            {view.messages.domains.record.follows} <a href={`/servers/${server}`}>{server}</a>
+          </li>
+        )}
+      </ul>
+    </td>
   );
 }
 

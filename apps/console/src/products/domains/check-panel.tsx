@@ -2,6 +2,7 @@ import type { Schemas } from "@kule/contract/schemas";
 import { Icon } from "../../layout/icons.tsx";
 import { Status, type Tone } from "../../layout/parts.tsx";
 import { pageOf } from "../../resources/resource.ts";
+import { checkProblems } from "./check-problems.ts";
 import type { DelegationProps } from "./props.ts";
 import { domains } from "./resource.ts";
 
@@ -24,7 +25,7 @@ export function CheckPanel({ view, domain, check }: DelegationProps) {
         <h2 id="check-title">{text.title}</h2>
       </div>
       <p class="panel-lead">{text.lead}</p>
-      {check === null ? null : <Report view={view} check={check} />}
+      {check === null ? null : <Report view={view} domain={domain} check={check} />}
       <form
         class="acts"
         method="get"
@@ -43,7 +44,11 @@ export function CheckPanel({ view, domain, check }: DelegationProps) {
   );
 }
 
-function Report({ view, check }: { readonly view: DelegationProps["view"]; readonly check: Check }) {
+function Report({
+  view,
+  domain,
+  check,
+}: Pick<DelegationProps, "view" | "domain"> & { readonly check: Check }) {
   const text = view.messages.domains.check;
   return (
     <div class="check-report" data-right={check.is_right ? "" : undefined} role="status">
@@ -53,9 +58,10 @@ function Report({ view, check }: { readonly view: DelegationProps["view"]; reado
       </p>
       {check.problems.length === 0 ? null : (
         <ul class="check-problems">
-          {check.problems.map((problem) => (
-            <li>
-              <ProblemText view={view} problem={problem} />
+          {checkProblems(view.messages, domain, check).map(({ text: words, fix, isEnglish }) => (
+            <li lang={isEnglish ? "en" : undefined}>
+              <strong class="anywhere">{words}</strong>
+              {fix === "" ? null : <span class="anywhere">{fix}</span>}
             </li>
           ))}
         </ul>
@@ -94,24 +100,5 @@ function Report({ view, check }: { readonly view: DelegationProps["view"]; reado
         </table>
       )}
     </div>
-  );
-}
-
-/** English has the API's own words, which name the servers; other languages are chosen by the code. */
-function ProblemText(props: {
-  readonly view: DelegationProps["view"];
-  readonly problem: Check["problems"][number];
-}) {
-  const { view, problem } = props;
-  const own = view.messages.domains.check.problems[problem.code];
-  const { text, fix } = own ?? {
-    text: `${problem.message}.`,
-    fix: problem.fix === null ? "" : `${problem.fix}.`,
-  };
-  return (
-    <>
-      <strong>{text}</strong>
-      {fix === "" ? null : <span class="anywhere">{fix}</span>}
-    </>
   );
 }

@@ -19,7 +19,7 @@ export function CreateDomain({ view, form, fileProblems, idempotencyKey }: Creat
         value={value("name")}
         hint={text.nameHint}
         problems={problems}
-        autofocus={form === null}
+        autofocus={form === null || problems.name !== undefined}
         required
         mono
         maxlength={255}

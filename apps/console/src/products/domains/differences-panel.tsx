@@ -1,7 +1,7 @@
 import { ActionButton, Offered } from "../../layout/action-button.tsx";
 import { FormSeal, When } from "../../layout/parts.tsx";
 import { pageOf } from "../../resources/resource.ts";
-import { SideOf } from "./changes-table.tsx";
+import { SideCell } from "./changes-table.tsx";
 import { disabledReason } from "./disabled-reason.ts";
 import type { DomainTabProps } from "./props.ts";
 import { domains } from "./resource.ts";
@@ -27,7 +27,9 @@ export function Differences({ view, domain, idempotencyKey }: DomainTabProps) {
           <caption class="visually-hidden">{text.title}</caption>
           <thead>
             <tr>
-              <th scope="col">{messages.domains.record.name}</th>
+              <th scope="col" class="record-name">
+                {messages.domains.record.name}
+              </th>
               <th scope="col">{text.kind}</th>
               <th scope="col">{text.wanted}</th>
               <th scope="col">{text.there}</th>
@@ -36,16 +38,13 @@ export function Differences({ view, domain, idempotencyKey }: DomainTabProps) {
           <tbody>
             {drift.differences.map(({ kind, name, type, wanted, found }) => (
               <tr>
-                <th scope="row" class="anywhere">
-                  <span class="mono">{name}</span> <span class="tag mono">{type}</span>
+                <th scope="row" class="record-name anywhere">
+                  <span class="mono">{name}</span>
+                  <span class="tag mono">{type}</span>
                 </th>
                 <td data-label={text.kind}>{text.kinds[kind]}</td>
-                <td data-label={wanted === null ? undefined : text.wanted}>
-                  <SideOf view={view} side={wanted} />
-                </td>
-                <td data-label={found === null ? undefined : text.there}>
-                  <SideOf view={view} side={found} />
-                </td>
+                <SideCell view={view} label={text.wanted} side={wanted} />
+                <SideCell view={view} label={text.there} side={found} />
               </tr>
             ))}
           </tbody>

@@ -22,6 +22,8 @@ export function disabledReason(
   if (missing !== null || action.allowed) return missing;
   const { messages } = view;
   if (messages.locale === "en" && action.reason !== null) return `${action.reason}.`;
+  const { status } = domain;
+  if (status === "expired" || status === "lost") return messages.domains.warnings[status];
   const code = action.code ?? "invalid_state";
   return messages.domains.reasons[code] ?? messages.conflicts[code] ?? action.reason;
 }

@@ -147,7 +147,9 @@ describe("records", () => {
     expect(refused).toMatch(/id="values-problem">\s*Line 2: /);
     expect(refused).toContain('value="mine"');
     const turkish = await (await add(typed, await inTurkish())).text();
-    expect(turkish).toMatch(/id="values-problem">\s*Satır 2: Doğru biçimde değil\. 192\.0\.2\.10 gibi/);
+    expect(turkish).toMatch(
+      /id="values-problem">\s*Satır 2 “here”: Doğru biçimde değil\. 192\.0\.2\.10 gibi/,
+    );
     expect(await recordsOf(id)).toEqual({});
   });
 
@@ -172,6 +174,95 @@ describe("records", () => {
       etag,
     });
     expect(await recordsOf(id)).toEqual({ "www A": ["192.0.2.30"] });
+  });
+
+  test("that break a rule of DNS say so in the page's language", async () => {
+    await add({});
+    await add({ name: "@", type: "MX", values: "10 mail.shop.example" });
+    const turk = await inTurkish();
+    const said = async (fields: Readonly<Record<string, string>>, field: string) =>
+      new RegExp(`id="${field}-problem">\\s*([^<]*)`)
+        .exec(await (await add(fields, turk)).text())?.[1]
+        ?.trim();
+    const target = { type: "CNAME", values: "a.example.net" };
+    expect(await said(target, "type")).toContain("CNAME bir addaki tek kayıt olmalıdır");
+    expect(await said({ ...target, name: "@" }, "name")).toContain("Alan adının kendisi CNAME olamaz");
+    expect(await said({ ...target, name: "x", values: "a.example.net\nb.example.net" }, "values")).toContain(
+      "tek bir hedefi olur",
+    );
+    expect(await said({ name: "www.other.example." }, "name")).toContain("Bu alan adının içinde değil");
+    expect(await said({ name: "y", values: "" }, "values")).toBe("Bir değer girin ya da kaydı silin.");
+    expect(await said({ name: "y", ttl: "5" }, "ttl")).toContain("60 ile 604.800");
+    expect(await said({ name: "y", values: "192.0.2.1\n192.0.2.1" }, "values")).toContain(
+      "Satır 2 “192.0.2.1”: Bu değer kayıtta zaten var.",
+    );
+  });
+
+  describe("several of them", () => {
+    const ids = ["A/old", "A/www", "TXT/*.dev"];
+    beforeEach(async () => {
+      await add({});
+      await add({ name: "old" });
+      await add({ name: "*.dev", type: "TXT", values: "kept by nobody" });
+      await add({ name: "stays" });
+    });
+    const preview = (chosen: readonly string[]) =>
+      ada.submit(page, `${page}/records/selected`, { ids: chosen, shown_type: "A" });
+    const confirm = (html: string, confirm_name: string) =>
+      ada.submit(page, `${page}/records/selected/delete`, {
+        ids: [...html.matchAll(/name="ids" value="([^"]*)"/g)].map(([, id]) => id ?? ""),
+        etags: [...html.matchAll(/name="etags" value="([^"]*)"/g)].map(([, etag]) =>
+          (etag ?? "").replaceAll("&quot;", '"'),
+        ),
+        ...{ confirm_name, shown_type: "A" },
+      });
+
+    test("are chosen in the table, looked at, and deleted in one change after their number is typed", async () => {
+      const table = await ada.page(page);
+      for (const id of ids) expect(table).toMatch(new RegExp(`name="ids" value="${id.replace("*", "\\*")}"`));
+      const seen = await (await preview(ids)).text();
+      expect(seen).toContain("Delete 3 records?");
+      expect(seen).toContain("kept by nobody");
+      expect(Object.keys(await recordsOf(id))).toHaveLength(4);
+      for (const typed of ["", "2", "three"]) {
+        const refused = await confirm(seen, typed);
+        expect(refused.status).toBe(422);
+        expect(await refused.text()).toContain("Type 3 to confirm.");
+      }
+      const sent = world.api.calls.length;
+      const deleted = await confirm(seen, "3");
+      expect(deleted.headers.get("location")).toBe(`${page}?type=A&notice=recordsDeleted`);
+      expect(world.api.calls.slice(sent).filter((call) => !call.startsWith("GET"))).toEqual([
+        `POST /domains/${id}/changes`,
+      ]);
+      expect(Object.keys(await recordsOf(id))).toEqual(["stays A"]);
+    });
+
+    test("that somebody has changed since they were looked at are looked at again, and none of them is deleted", async () => {
+      const seen = await (await preview(ids)).text();
+      await done(world.real.acme.put(`/domains/${id}/records/www/A`, { values: ["192.0.2.20"] }));
+      const stale = await confirm(seen, "3");
+      expect(stale.status).toBe(412);
+      const again = await stale.text();
+      expect(again).toContain("A record was changed in the meantime");
+      expect(again).toContain("192.0.2.20");
+      expect(Object.keys(await recordsOf(id))).toHaveLength(4);
+      expect((await confirm(again, "3")).status).toBe(303);
+      expect(Object.keys(await recordsOf(id))).toEqual(["stays A"]);
+    });
+
+    test("are left out when they are gone, one is confirmed by its name, and nothing chosen says so", async () => {
+      const one = await (await preview(["A/old", "A/gone", "nonsense"])).text();
+      expect(one).toContain("Delete 1 record?");
+      expect((await confirm(one, "1")).status).toBe(422);
+      expect((await confirm(one, "old A")).status).toBe(303);
+      for (const chosen of [[], ["A/old"]]) {
+        const nothing = await preview(chosen);
+        expect(nothing.status).toBe(422);
+        expect(await nothing.text()).toContain("Nothing to delete");
+      }
+      expect(Object.keys(await recordsOf(id))).toHaveLength(3);
+    });
   });
 
   test("are exported as a zone file", async () => {
@@ -236,8 +327,12 @@ describe("delegation", () => {
     expect(report).toContain("Something is not right");
     expect(report).toContain("does not answer");
     const turkish = await (await inTurkish()).page(`${page}?check=now`);
-    expect(turkish).toContain("Bir ad sunucusu yanıt vermiyor.");
+    const { name_servers } = await read(id);
+    expect(turkish).toContain(
+      `Yanıt vermeyen ad sunucuları: ${name_servers.map((name: string) => `${name} (127.0.0.1)`).join(", ")}.`,
+    );
     expect(turkish).toContain("Bir işletmenin bakması gerekir.");
+    expect(turkish).not.toContain("does not answer");
   }, 60_000);
 
   test("of a domain that cannot be looked for says so, and the page stays", async () => {
@@ -324,6 +419,7 @@ test("a viewer sees everything and can change nothing", async () => {
   const vera = await world.signedIn("vera");
   const page = await vera.page(`/domains/${id}`);
   expect(page).toContain("192.0.2.1");
+  expect(page).not.toContain('type="checkbox" id="choose-');
   for (const path of ["", "/delegation", "/dnssec", "?add=yes", "?edit=www&edit_type=A"])
     expect(await vera.page(`/domains/${id}${path}`), path).not.toMatch(
       new RegExp(`method="post" action="/domains/${id}`),

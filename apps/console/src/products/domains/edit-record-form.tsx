@@ -6,7 +6,8 @@ import { refusedForm } from "../../refused-form.ts";
 import { InPlaceLink } from "./in-place-part.tsx";
 import type { RecordsProps } from "./props.ts";
 import { recordsAddress, recordTypes } from "./record-query.ts";
-import { type RecordValues, valuesOf } from "./record-values.ts";
+import { type RecordValues, recordFields, valuesOf } from "./record-values.ts";
+import { ShownFilters } from "./shown-filters-part.tsx";
 
 const nothing: RecordValues = { name: "", type: "A", ttl: "", values: "", server: "", comment: "" };
 
@@ -19,6 +20,9 @@ export function EditRecord(props: RecordsProps & { readonly page: string }) {
   const problems = form?.problems ?? noProblems;
   const values: RecordValues = { ...(edited === null ? nothing : valuesOf(edited)), ...form?.values };
   const isNew = edited === null;
+  // A refused form stands somewhere in a long table: the first wrong field brings it into view.
+  const wrong = recordFields.find((field) => problems[field] !== undefined);
+  const isFirst = (field: (typeof recordFields)[number]) => field === wrong;
   return (
     <form
       id="record"
@@ -28,9 +32,7 @@ export function EditRecord(props: RecordsProps & { readonly page: string }) {
       novalidate
     >
       <FormSeal view={view} idempotencyKey={`${idempotencyKey}-record`} />
-      <input type="hidden" name="shown_q" value={query.q} />
-      <input type="hidden" name="shown_type" value={query.type} />
-      <input type="hidden" name="shown_cursor" value={query.cursor ?? ""} />
+      <ShownFilters query={query} />
       {isNew ? null : (
         <>
           <input type="hidden" name="of_name" value={edited.name} />
@@ -52,7 +54,7 @@ export function EditRecord(props: RecordsProps & { readonly page: string }) {
           value={values.name}
           hint={text.nameHint(domain.unicode_name)}
           problems={problems}
-          autofocus={isNew && form === null}
+          autofocus={isFirst("name") || (isNew && form === null)}
           mono
           maxlength={255}
           attributes={{ placeholder: "@" }}
@@ -72,6 +74,7 @@ export function EditRecord(props: RecordsProps & { readonly page: string }) {
           value={values.ttl}
           hint={text.ttlDefault(view.format.number(domain.ttl))}
           problems={problems}
+          autofocus={isFirst("ttl")}
           optional
           mono
           maxlength={6}
@@ -85,9 +88,9 @@ export function EditRecord(props: RecordsProps & { readonly page: string }) {
         value={values.values}
         hint={text.valuesHint}
         problems={problems}
-        autofocus={!isNew && form === null}
+        autofocus={isFirst("values") || (!isNew && form === null)}
         mono
-        rows={Math.min(12, Math.max(2, values.values.split("\n").length + 1))}
+        rows={rowsFor(values.values)}
         attributes={{ placeholder: "192.0.2.10" }}
       />
       {notAllowed(view, "server:read") !== null || servers.length === 0 ? null : (
@@ -128,5 +131,17 @@ export function EditRecord(props: RecordsProps & { readonly page: string }) {
         )}
       </div>
     </form>
+  );
+}
+
+/** Characters of a long value that a line of the field holds on a desktop. */
+const lineLength = 100;
+
+/** As many rows as the values need, with one to type in; a key does not fill the screen. */
+function rowsFor(values: string): number {
+  const needed = values.split("\n").map((value) => Math.max(1, Math.ceil(value.length / lineLength)));
+  return Math.min(
+    12,
+    needed.reduce((sum, lines) => sum + lines, 1),
   );
 }

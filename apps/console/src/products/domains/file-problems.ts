@@ -12,13 +12,17 @@ const longestShown = 200;
  */
 export function fileProblems(problem: Problem, messages: Messages, file: string): FileProblem[] {
   const lines = file.split(/\r?\n/);
-  const known: Readonly<Record<string, string | undefined>> = messages.fieldErrors;
+  const general: Readonly<Record<string, string | undefined>> = messages.fieldErrors;
+  const own = messages.domains.import.problems;
   return (problem.errors ?? []).flatMap(({ pointer, code, message }) => {
     const [, list, place = ""] = pointer.split("/");
     if (list !== "zone_file" || place === "") return [];
     const line = /^\d+$/.test(place) ? Number(place) : null;
     // The place is shown beside the words.
-    const words = messages.locale === "en" ? message.replace(/^line \d+( \([^)]*\))?: /, "") : known[code];
+    const words =
+      messages.locale === "en"
+        ? message.replace(/^line \d+( \([^)]*\))?: /, "")
+        : (own[code] ?? general[code]);
     const about = line === null ? `${pointer.split("/").slice(2).join(" ")}: ` : "";
     return [
       {

@@ -13,7 +13,7 @@ import { selectColumn } from "../selected/selection-part.tsx";
 import type { DomainsPageProps } from "./props.ts";
 import { domains } from "./resource.ts";
 import { selectedDomains } from "./selected.tsx";
-import { delegationTones, isProven, toneOf } from "./status.ts";
+import { delegationTones, isProven, statusText, toneOf } from "./status.ts";
 
 type Domain = Schemas["Domain"];
 
@@ -41,7 +41,7 @@ function domainColumns(view: View): Columns<"domains", Domain> {
     status: {
       label: messages.common.status,
       isPlain: true,
-      cell: (domain) => <Status tone={toneOf(domain)}>{text.status[domain.status]}</Status>,
+      cell: (domain) => <Status tone={toneOf(domain)}>{statusText(view, domain)}</Status>,
     },
     delegation: {
       label: text.delegation,

@@ -53,7 +53,7 @@ export function NameServers({ view, domain }: DelegationProps) {
 export function NameServerList({ view, names }: { readonly view: View; readonly names: readonly string[] }) {
   const text = view.messages.domains.delegate;
   return (
-    <dl class="facts">
+    <dl class="facts entered">
       {names.map((name, at) => (
         <div>
           <dt>{text.nameServer(String(at + 1))}</dt>

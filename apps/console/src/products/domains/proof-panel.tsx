@@ -24,7 +24,7 @@ export function ProveDomain(
         <div class="way-to-prove">
           <h3>{text.record}</h3>
           <p class="hint">{text.recordHint}</p>
-          <dl class="facts">
+          <dl class="facts entered">
             <div>
               <dt>{text.recordType}</dt>
               <dd class="mono">{record.type}</dd>
@@ -58,11 +58,10 @@ export function ProveDomain(
           <dd>{checked_at === null ? text.never : <When view={view} time={checked_at} />}</dd>
         </div>
         {seen === null ? null : (
-          <div>
+          <div class="fact-long">
             <dt>{text.seen}</dt>
-            {/* The API's words for what others' name servers answered. */}
-            <dd lang="en">
-              <code>{seen}</code>
+            <dd class="anywhere" lang={text.notSeen === null ? "en" : undefined}>
+              {text.notSeen === null ? seen : text.notSeen(record.name, name_servers.join(", "))}
             </dd>
           </div>
         )}

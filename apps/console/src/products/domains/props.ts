@@ -39,6 +39,16 @@ export type RecordsProps = DomainTabProps & {
   readonly servers: readonly Schemas["Server"][];
 };
 
+export type DeleteRecordsProps = DomainTabProps & {
+  readonly query: RecordQuery;
+  /** What the deletion changes: the chosen record sets that there still are. */
+  readonly changes: Schemas["RecordChanges"];
+  /** What is typed to confirm it. */
+  readonly confirmation: string;
+  /** The typed confirmation that did not match; null on a fresh page. */
+  readonly typed: string | null;
+};
+
 /** One problem of a zone file, with its line where it is about one. */
 export type FileProblem = {
   readonly line: number | null;

@@ -11,10 +11,11 @@ import { type RefusedForm, refusalOf } from "../../refused-form.ts";
 import { disabledReason } from "./disabled-reason.ts";
 import { changeOptions, domainIds, domainNotice, domainPage, readTab } from "./read-tab.ts";
 import { recordProblems } from "./record-problems.ts";
-import { isRecordType, type RecordQuery, readRecordQuery, recordsAddress } from "./record-query.ts";
+import { isRecordType, type RecordQuery, readRecordQuery } from "./record-query.ts";
 import { followedServer, type RecordValues, recordFields } from "./record-values.ts";
 import { sendRecord } from "./send-record.ts";
 import { RecordsPage } from "./show-page.tsx";
+import { backTo, shownQuery } from "./shown-query.ts";
 
 /** Rows of a page of records. */
 const rows = 100;
@@ -75,21 +76,6 @@ type Edited = { readonly name: string; readonly type: Schemas["RecordType"]; rea
 function editedIn(context: ConsoleContext): Edited {
   const { of_name, of_type, etag } = postedValues(context, ["of_name", "of_type", "etag"]);
   return { name: of_name === "" ? "@" : of_name, type: isRecordType(of_type) ? of_type : "A", etag };
-}
-
-/** The filters of the table beside the form. */
-function shownQuery(context: ConsoleContext): RecordQuery {
-  const { shown_q, shown_type, shown_cursor } = postedValues(context, [
-    "shown_q",
-    "shown_type",
-    "shown_cursor",
-  ]);
-  const shown = new URLSearchParams({ q: shown_q, type: shown_type, cursor: shown_cursor });
-  return readRecordQuery(shown);
-}
-
-function backTo(context: ConsoleContext, query: RecordQuery, notice: string) {
-  return context.redirect(recordsAddress(domainPage(context), query, { notice }), 303);
 }
 
 async function save(context: ConsoleContext, edited: Edited | null) {

@@ -11,7 +11,9 @@ const reference = "auto:";
 /** The server that a record set follows; null without one. */
 export function followedServer({
   values: [first = ""],
-}: Pick<Schemas["RecordSet"], "values">): string | null {
+}: {
+  readonly values: readonly string[];
+}): string | null {
   return first.startsWith(reference) ? first.slice(reference.length) : null;
 }
 

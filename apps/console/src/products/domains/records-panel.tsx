@@ -6,6 +6,7 @@ import { EditRecord } from "./edit-record-form.tsx";
 import { InPlaceLink } from "./in-place-part.tsx";
 import type { RecordsProps } from "./props.ts";
 import { recordFilters, recordsAddress, recordTypes } from "./record-query.ts";
+import { RecordSelection } from "./record-selection-part.tsx";
 import { RecordTable } from "./records-table.tsx";
 
 /** The filters of the records, the table, and the form of the one that is added or edited. */
@@ -26,7 +27,10 @@ export function Records(props: RecordsProps & { readonly page: string }) {
       ) : null}
       <div id="record-list" class="stack">
         {records.items.length > 0 ? (
-          <RecordTable {...props} />
+          <>
+            <RecordTable {...props} />
+            {disabledReason(view, props.domain, "change") === null ? <RecordSelection {...props} /> : null}
+          </>
         ) : isFiltered ? (
           <EmptyState title={text.noMatch} hint={view.messages.listFilters.noMatchHint}>
             <a class="button" href={page}>
@@ -34,7 +38,13 @@ export function Records(props: RecordsProps & { readonly page: string }) {
             </a>
           </EmptyState>
         ) : query.isAdding ? null : (
-          <EmptyState title={text.none} hint={text.noneHint} />
+          <EmptyState title={text.none} hint={text.noneHint}>
+            {disabledReason(view, props.domain, "change") === null ? (
+              <a class="button" href={`${page}/import`}>
+                {view.messages.domains.import.title}
+              </a>
+            ) : null}
+          </EmptyState>
         )}
         <Pages
           view={view}

@@ -1,9 +1,11 @@
 import type { Schemas } from "@kule/contract/schemas";
 import type { Child } from "hono/jsx";
+import { SelectAll, SelectBox } from "../selected/selection-part.tsx";
 import { disabledReason } from "./disabled-reason.ts";
 import { EditRecord } from "./edit-record-form.tsx";
 import { InPlaceLink } from "./in-place-part.tsx";
 import type { RecordsProps } from "./props.ts";
+import { recordKey, recordTitle } from "./record-key.ts";
 import { recordsAddress } from "./record-query.ts";
 import { followedServer } from "./record-values.ts";
 import { ttlText } from "./ttl-text.ts";
@@ -21,7 +23,14 @@ export function RecordTable(props: RecordsProps & { readonly page: string }) {
       <caption class="visually-hidden">{text.title}</caption>
       <thead>
         <tr>
-          <th scope="col">{text.name}</th>
+          {mayEdit ? (
+            <th scope="col" class="choose">
+              <SelectAll view={view} />
+            </th>
+          ) : null}
+          <th scope="col" class="record-name">
+            {text.name}
+          </th>
           <th scope="col">{text.type}</th>
           <th scope="col">{text.ttl}</th>
           <th scope="col">{text.values}</th>
@@ -36,17 +45,22 @@ export function RecordTable(props: RecordsProps & { readonly page: string }) {
           if (isEdited && !query.isAdding)
             return (
               <tr class="record-edited" id={id}>
-                <td colspan={mayEdit ? 5 : 4}>
+                <td colspan={mayEdit ? 6 : 4}>
                   <EditRecord {...props} />
                 </td>
               </tr>
             );
           return (
             <tr id={id}>
-              <th scope="row" class="mono anywhere" title={fqdn}>
+              {mayEdit ? (
+                <td class="choose">
+                  <SelectBox view={view} id={recordKey(recordSet)} name={recordTitle(recordSet)} />
+                </td>
+              ) : null}
+              <th scope="row" class="record-name mono anywhere" title={fqdn}>
                 {name}
               </th>
-              <td data-label={text.type}>
+              <td>
                 <span class="tag mono">{type}</span>
               </td>
               <td class="record-ttl" data-label={text.ttl}>
@@ -82,12 +96,12 @@ function Values(
   const followed = followedServer(recordSet);
   const shown = followed === null ? values : (addresses ?? []);
   return (
-    <div>
+    <ul class="values">
       {shown.slice(0, mostShown).map((value) => (
-        <div class="mono anywhere">{value}</div>
+        <li class="mono anywhere">{value}</li>
       ))}
       {shown.length > mostShown ? (
-        <div class="hint">{view.messages.networkMap.more(shown.length - mostShown)}</div>
+        <li class="hint">{view.messages.networkMap.more(shown.length - mostShown)}</li>
       ) : null}
       {followed === null ? null : (
         <Note>
@@ -98,8 +112,8 @@ function Values(
       )}
       {managed_by === null ? null : <Note>{text.managedBy(managed_by)}</Note>}
       {comment === "" ? null : <Note>{comment}</Note>}
-    </div>
+    </ul>
   );
 }
 
-const Note = ({ children }: { readonly children?: Child }) => <div class="hint anywhere">{children}</div>;
+const Note = ({ children }: { readonly children?: Child }) => <li class="hint anywhere">{children}</li>;

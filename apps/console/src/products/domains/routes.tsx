@@ -6,6 +6,7 @@ import { readList } from "../../resources/read-list.ts";
 import { selectedRoutes } from "../selected/routes.tsx";
 import { createDomainRoutes } from "./create-routes.tsx";
 import { delegationRoutes } from "./delegation-routes.tsx";
+import { deleteRecordsRoutes } from "./delete-records-routes.tsx";
 import { dnssecRoutes } from "./dnssec-routes.tsx";
 import { importRoutes } from "./import-routes.tsx";
 import { DomainsPage } from "./list-page.tsx";
@@ -35,6 +36,7 @@ export function domainRoutes(): Hono<ConsoleEnv> {
   createDomainRoutes(routes);
   routes.route("/", selectedRoutes(selectedDomains));
   recordRoutes(routes);
+  deleteRecordsRoutes(routes);
   importRoutes(routes);
   delegationRoutes(routes);
   dnssecRoutes(routes);

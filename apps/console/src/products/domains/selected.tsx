@@ -3,7 +3,7 @@ import { Status } from "../../layout/parts.tsx";
 import { deleteAct, operationAct, type SelectedKind } from "../selected/kind.ts";
 import { disabledReason } from "./disabled-reason.ts";
 import { domains } from "./resource.ts";
-import { toneOf } from "./status.ts";
+import { statusText, toneOf } from "./status.ts";
 
 export const selectedDomains: SelectedKind<Schemas["Domain"], "apply" | "delete"> = {
   resource: domains,
@@ -12,7 +12,5 @@ export const selectedDomains: SelectedKind<Schemas["Domain"], "apply" | "delete"
     delete: deleteAct(domains, (view, domain) => disabledReason(view, domain, "delete")),
   },
   texts: ({ selectionKinds }) => selectionKinds.domains,
-  state: ({ messages }, domain) => (
-    <Status tone={toneOf(domain)}>{messages.domains.status[domain.status]}</Status>
-  ),
+  state: (view, domain) => <Status tone={toneOf(domain)}>{statusText(view, domain)}</Status>,
 };

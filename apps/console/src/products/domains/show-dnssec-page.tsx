@@ -34,7 +34,7 @@ export function DnssecPage(props: DomainTabProps) {
           <>
             <h3>{text.ds}</h3>
             <p class="hint">{ds.length === 0 ? text.dsSoon : text.dsLead}</p>
-            <dl class="facts">
+            <dl class="facts entered">
               {ds.map((record, at) => (
                 <div>
                   <dt>{text.dsNumber(String(at + 1))}</dt>

@@ -1,5 +1,6 @@
 import type { Schemas } from "@kule/contract/schemas";
 import type { Tone } from "../../layout/parts.tsx";
+import type { View } from "../../layout/view.ts";
 
 const statusTones = {
   pending: "warning",
@@ -25,6 +26,12 @@ export const delegationTones = {
 export function toneOf({ status, status_reason, drift }: Schemas["Domain"]): Tone {
   if (status_reason !== null) return "bad";
   return drift !== null && status === "active" ? "warning" : statusTones[status];
+}
+
+/** Its status in words; a served domain that differs on its name servers says so beside its tone. */
+export function statusText({ messages }: View, { status, drift }: Schemas["Domain"]): string {
+  const text = messages.domains;
+  return drift !== null && status === "active" ? text.differs(text.status[status]) : text.status[status];
 }
 
 /** Whether the name servers have it, or are to have it. */

@@ -20,10 +20,9 @@ export function Warnings({ view, domain, on }: Props) {
   return (
     <>
       {status === "expired" || status === "lost" ? <Banner kind="problem">{text[status]}</Banner> : null}
-      {status === "pending" ? (
+      {status === "pending" && on !== "delegation" ? (
         <Banner kind="warning">
-          {text.pending}
-          {toDelegation}
+          {text.pending} <a href={`${page}/delegation`}>{text.toProof}</a>
         </Banner>
       ) : null}
       {status_reason === null ? null : (

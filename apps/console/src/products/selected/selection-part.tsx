@@ -2,8 +2,8 @@ import type { View } from "../../layout/view.ts";
 import { type AnyItem, listPath } from "../../resources/resource.ts";
 import { offeredActions, type SelectedKind } from "./kind.ts";
 
-/** The form that contains the checkboxes of the list. It is outside of the part that refreshes by itself. */
-const formId = "selected";
+/** The id of the form that the checkboxes of a list belong to. It is outside of the part that refreshes by itself. */
+export const selectionForm = "selected";
 
 /** A row's checkbox. */
 export function SelectBox(props: { readonly view: View; readonly id: string; readonly name: string }) {
@@ -14,7 +14,7 @@ export function SelectBox(props: { readonly view: View; readonly id: string; rea
       id={`choose-${id}`}
       name="ids"
       value={id}
-      form={formId}
+      form={selectionForm}
       aria-label={view.messages.selection.choose(name)}
     />
   );
@@ -26,7 +26,7 @@ export function SelectAll({ view }: { readonly view: View }) {
     <input
       type="checkbox"
       class="with-script"
-      data-choose-all={formId}
+      data-choose-all={selectionForm}
       aria-label={view.messages.selection.chooseAll}
     />
   );
@@ -59,7 +59,12 @@ export function SelectionBar<Item extends AnyItem, Act extends string>(props: {
   if (offered.length === 0 || items.length === 0) return null;
   const { acts } = kind.texts(view.messages);
   return (
-    <form id={formId} class="selection-bar" method="get" action={`${listPath(kind.resource)}/selected`}>
+    <form
+      id={selectionForm}
+      class="selection-bar"
+      method="get"
+      action={`${listPath(kind.resource)}/selected`}
+    >
       <label>
         <span class="visually-hidden">{text.act}</span>
         <select name="act">
