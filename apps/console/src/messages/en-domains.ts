@@ -184,6 +184,9 @@ export const domainsEn = {
     prove: {
       title: "Prove that the domain is yours",
       lead: "The domain is served once Kule has seen one of the two. It looks every few minutes by itself.",
+      besideParent: "A proof of its own",
+      besideParentLead:
+        "This domain is yours because its parent domain is, and it ends with the parent. With one of these two it stays.",
       record: "Enter a TXT record",
       recordHint: "Where the domain is served now. Everything keeps working there meanwhile.",
       delegate: "Or let the domain lead to Kule",

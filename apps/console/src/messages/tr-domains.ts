@@ -233,6 +233,9 @@ export const domainsTr = {
     prove: {
       title: "Alan adının sizin olduğunu kanıtlayın",
       lead: "Kule ikisinden birini görünce alan adı yayına girer. Birkaç dakikada bir kendiliğinden bakar.",
+      besideParent: "Kendi kanıtı",
+      besideParentLead:
+        "Bu alan adı, üst alan adı sizin olduğu için sizindir ve onunla birlikte sona erer. Bu ikisinden biriyle kalıcı olur.",
       record: "Bir TXT kaydı girin",
       recordHint: "Alan adının şu anda yayınlandığı yerde. Bu sırada orada her şey çalışmayı sürdürür.",
       delegate: "Ya da alan adını Kule'ye yönlendirin",

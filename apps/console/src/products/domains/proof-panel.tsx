@@ -14,12 +14,13 @@ export function ProveDomain(
   const { view, domain, verification, idempotencyKey } = props;
   const text = view.messages.domains.prove;
   const { record, name_servers, expires_at, checked_at, seen } = verification;
+  const isByParent = domain.verified_by === "parent";
   return (
     <section class="panel" id="prove" aria-labelledby="prove-title">
       <div class="panel-head">
-        <h2 id="prove-title">{text.title}</h2>
+        <h2 id="prove-title">{isByParent ? text.besideParent : text.title}</h2>
       </div>
-      <p class="panel-lead">{text.lead}</p>
+      <p class="panel-lead">{isByParent ? text.besideParentLead : text.lead}</p>
       <div class="ways">
         <div class="way-to-prove">
           <h3>{text.record}</h3>
