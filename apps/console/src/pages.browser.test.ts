@@ -137,11 +137,6 @@ describe.skipIf(part.missing).each([
     await guest("/join?done", "joined");
     await signInAs(page, world.url, "ada@example.org", "wrong");
     await see("guest refused sign-in");
-    await page.goto(`${world.url}/domains/${facts.domains.shop}`);
-    for (const box of await page.locator(".record-list .choose input[name=ids]").all()) await box.check();
-    await page.click(".selection-bar button");
-    await page.waitForSelector("#preview");
-    await see("act delete records");
     await haveSecondFactor(real, facts.people.ada.id);
     await signInAs(page, world.url, "ada@example.org", "correct horse");
     await page.waitForURL("**/sign-in/second-factor");
@@ -267,6 +262,11 @@ describe.skipIf(part.missing).each([
       await page.goto(`${world.url}/${list}/selected?act=${act}${chosen(ids)}`);
       await see(`act ${list} ${act} several`);
     }
+    await page.goto(`${world.url}/domains/${facts.domains.shop}`);
+    for (const box of await page.locator(".record-list .choose input[name=ids]").all()) await box.check();
+    await page.click(".selection-bar button");
+    await page.waitForSelector("#preview");
+    await see("act delete records");
     await haveSecondFactor(real, facts.people.ada.id);
     await page.goto(`${world.url}/account/security`);
     await see("act account with a second factor");
