@@ -3,6 +3,7 @@ import { TextField } from "../../layout/fields.tsx";
 import { FormSeal } from "../../layout/parts.tsx";
 import { keptForm, problemsOf, refusedForm, typedIn } from "../../refused-form.ts";
 import { pageOf } from "../../resources/resource.ts";
+import { may } from "../../session.ts";
 import type { DomainTabProps } from "./props.ts";
 import { domains } from "./resource.ts";
 
@@ -12,6 +13,8 @@ export function DomainSettings({ view, domain, form, idempotencyKey }: DomainTab
   const text = messages.domains;
   const refused = refusedForm(form, "settings");
   const problems = problemsOf(form, "settings");
+  const mayUnprotect = view.session === null || may(view.session, "domain:unprotect");
+  const mustStayProtected = domain.protection.delete && !mayUnprotect;
   return (
     <section class="panel" id="settings" aria-labelledby="settings-title" {...keptForm(form, "settings")}>
       <div class="panel-head">
@@ -45,9 +48,17 @@ export function DomainSettings({ view, domain, form, idempotencyKey }: DomainTab
             type="checkbox"
             name="protect"
             checked={refused === null ? domain.protection.delete : "protect" in refused.values}
+            disabled={mustStayProtected}
           />
           <span>{text.settings.protect}</span>
         </label>
+        {mustStayProtected ? (
+          <>
+            {/* A browser does not send disabled controls, which would read as switched off. */}
+            <input type="hidden" name="protect" value="on" />
+            <p class="hint">{messages.common.notAllowed}</p>
+          </>
+        ) : null}
         <ActionButton why={null}>{text.settings.save}</ActionButton>
       </form>
     </section>

@@ -368,6 +368,18 @@ describe("a served domain", () => {
     expect((await read(id)).dnssec.enabled).toBe(false);
   });
 
+  test("cannot be deleted while one inside of it has no proof of its own, for which it shows what to enter", async () => {
+    const inside = (await done(world.real.acme.post("/domains", { name: "eu.shop.example" }))).domain.id;
+    const page = await ada.page(`/domains/${inside}/delegation`);
+    expect(page).toContain("A proof of its own");
+    expect(page).toContain("_kule-verification.eu.shop.example");
+    const typed = { confirm_name: "shop.example" };
+    const refused = await ada.submit(`/domains/${id}/settings`, `/domains/${id}/delete`, typed);
+    expect(refused.status).toBe(409);
+    expect(await refused.text()).toContain("eu.shop.example would end with shop.example");
+    expect((await read(id)).status).toBe("active");
+  });
+
   test("shows what was changed on its name servers, and puts it right", async () => {
     await changeAtProvider(world.real, id);
     expect(await ada.page(`/domains/${id}`)).toContain(`href="/domains/${id}/settings#drift"`);
