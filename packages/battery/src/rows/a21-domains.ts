@@ -1,4 +1,5 @@
 import { DomainStage } from "../domain-jobs/domain-stage.ts";
+import { hostileTexts } from "../domain-jobs/hostile-texts.ts";
 import { editOfLargeZone, failingProvider, longOutage } from "../domain-jobs/provider-faults.ts";
 import { endPoints, soldDomain } from "../domain-jobs/sold-domains.ts";
 import { squattingRound } from "../domain-jobs/squatting.ts";
@@ -103,6 +104,9 @@ export const row: Row = {
         violations.push(...found);
         progress(`${cases} cases, ${violations.length} violations`);
       }
+      const hostile = await hostileTexts(stage, random);
+      cases += hostile.tried;
+      violations.push(...hostile.found);
       const organisations = await Promise.all(
         ["b", "c", "d", "e", "f", "g", "h"].map((slug) => stage.domains.addOrganisation(`org-${slug}`)),
       );
