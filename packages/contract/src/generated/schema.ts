@@ -5291,6 +5291,11 @@ export interface components {
              * @enum {string|null}
              */
             verified_by: "record" | "name_servers" | "parent" | null;
+            /**
+             * @description Names inside of it that other organisations had when it was proven. They are delegated to those for as long as they
+             *     have them. `POST /domains` with such a name takes it, unless an NS record set of this domain delegates it
+             */
+            kept_delegations: string[];
             /** @description The domain's own: to be entered at the registrar */
             name_servers: string[];
             /** @description What the parent's name servers said at the last check */

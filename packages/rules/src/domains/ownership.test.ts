@@ -66,12 +66,18 @@ describe("an organisation may claim a name", () => {
     const theirs = claim("other", "example.com", "verified");
     expect(mayClaim("example.com", [theirs])).toBe("yes");
     const inside = claim("other", "dev.example.com", "verified");
-    for (const isDelegated of [true, false]) {
+    for (const isDelegated of [true, false])
       expect(mayClaim("dev.example.com", [theirs, inside], { isDelegated })).toBe("name_taken");
-      expect(
-        mayClaim("dev.example.com", [claim("me", "example.com", "verified"), inside], { isDelegated }),
-      ).toBe("name_taken");
-    }
+  });
+
+  test("inside of its own domain that another one has, unless it delegates it or that is being changed", () => {
+    const inside = claim("other", "dev.example.com", "verified");
+    const mine = claim("me", "example.com", "verified");
+    expect(mayClaim("dev.example.com", [mine, inside])).toBe("yes");
+    expect(mayClaim("dev.example.com", [mine, inside], { isDelegated: true })).toBe("name_taken");
+    expect(mayClaim("dev.example.com", [mine, { ...inside, isBusy: true }])).toBe("name_taken");
+    const child = claim("me", "dev.example.com", "pending");
+    expect(verify(child, [mine, inside], { observed: null })).toMatchObject({ ok: true, taken: inside.id });
   });
 
   test("inside of another one's domain only if that delegates it", () => {
@@ -164,7 +170,7 @@ describe("a claim becomes verified", () => {
     expect(verify(own, [{ ...theirs, isBusy: true }])).toMatchObject(held);
   });
 
-  test("not in place of another one's domain inside of a proven one, whatever is delegated", () => {
+  test("not in place of another one's domain that a parent delegates, or inside of a third one's", () => {
     const [theirs, child] = [
       claim("other", "dev.example.com", "verified"),
       claim("me", "dev.example.com", "pending"),

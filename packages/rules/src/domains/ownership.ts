@@ -155,7 +155,8 @@ function heldProblem(
   { claims, observed }: Pick<VerificationFacts, "claims" | "observed">,
 ): Problem<OwnershipRule> | null {
   const holder = holderOf(claim, claims);
-  if (holder === undefined) return null;
+  // Inside of a verified domain no delegation is asked for: see insideProblem.
+  if (holder === undefined || nearestParent(claim.name, claims) !== null) return null;
   const held = (message: string, fix: string) =>
     inField<OwnershipRule>("name", { rule: "name_taken", message, fix });
   if (observed === null)
@@ -168,11 +169,7 @@ function heldProblem(
       `${claim.name} is delegated to the name servers of another organisation's domain`,
       "Enter the name servers of this domain where the name is registered, in place of those that are there",
     );
-  if (!holder.isBusy) return null;
-  return held(
-    `${claim.name} is in use by another organisation, whose last change is on its way to the name servers`,
-    "Verify again in a minute",
-  );
+  return holder.isBusy ? busyProblem(claim.name) : null;
 }
 
 /** Why the name cannot be this organisation's, whoever proves what. Does not say whose it is. */
@@ -184,13 +181,10 @@ function takenProblem({
 }: Pick<ClaimFacts, "organisationId" | "name" | "claims" | "isDelegated">): Problem<OwnershipRule> | null {
   const parent = nearestParent(name, claims);
   if (parent === null) return null;
-  // What is inside of a proven domain is decided there, and the same name servers answer for both.
-  if (holderOf({ organisationId, name }, claims) !== undefined)
-    return inField("name", {
-      rule: "name_taken",
-      message: `${name} is in use by another organisation`,
-      fix: "Ask the operators, if you are the owner of this domain",
-    });
+  const holder = holderOf({ organisationId, name }, claims);
+  // What is inside of a proven domain is decided by who has it, and the same name servers answer for both.
+  if (holder !== undefined)
+    return insideProblem(holder, { isOwn: parent.organisationId === organisationId, isDelegated });
   if (parent.organisationId === organisationId || isDelegated) return null;
   return inField("name", {
     rule: "parent_taken",
@@ -198,6 +192,36 @@ function takenProblem({
     fix: `Ask the owner of the parent domain for an NS record set for ${name}`,
   });
 }
+
+/**
+ * Why a name inside of a verified domain stays with another organisation. Whoever has that domain takes the name by adding
+ * it, unless an NS record set of theirs gives it away: nobody who had the domain before may keep a part of it.
+ */
+function insideProblem(
+  { name, isBusy }: Claim,
+  { isOwn, isDelegated }: { readonly isOwn: boolean; readonly isDelegated: boolean },
+): Problem<OwnershipRule> | null {
+  const taken = (message: string, fix: string) =>
+    inField<OwnershipRule>("name", { rule: "name_taken", message, fix });
+  if (!isOwn)
+    return taken(
+      `${name} is in use by another organisation`,
+      "Ask the owner of the parent domain, who decides about it",
+    );
+  if (isDelegated)
+    return taken(
+      `${name} is in use by another organisation, and an NS record set of its parent domain delegates it`,
+      `Delete the NS record set for ${name} in the parent domain first`,
+    );
+  return isBusy ? busyProblem(name) : null;
+}
+
+const busyProblem = (name: string) =>
+  inField<OwnershipRule>("name", {
+    rule: "name_taken",
+    message: `${name} is in use by another organisation, whose last change is on its way to the name servers`,
+    fix: "Try it again in a minute",
+  });
 
 /** The nearest verified domain that the name lies in. Of two parents the longer name is the nearer one. */
 export function nearestParent(name: string, claims: readonly Claim[]): Claim | null {

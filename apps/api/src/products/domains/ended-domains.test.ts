@@ -77,6 +77,35 @@ describe("a domain that was sold", () => {
     await finish(buyer);
   });
 
+  test("shows the buyer what the seller had proven inside of it, and the buyer takes it by adding it", async () => {
+    const sold = await world.addServedDomain(seller.owner);
+    const inside = await addInside(seller, `shop.${sold.name}`);
+    const { record } = inside.verification ?? {};
+    await world.register({ [`${record?.name} TXT`]: [`"${record?.value}"`] });
+    expect((await verify(seller, inside)).body.domain.verified_by).toBe("record");
+    const { domain: bought } = (await buyer.owner.post("/domains", { name: sold.name })).body;
+    await world.delegate(bought);
+    expect((await verify(buyer, bought)).status).toBe(202);
+    await world.endDomains();
+    await finish(buyer);
+    expect(await read(buyer, bought)).toMatchObject({ kept_delegations: [inside.name] });
+    expect(await read(seller, inside)).toMatchObject({ status: "active" });
+
+    // Whoever gives a name away on purpose has to take that back first.
+    const given = `/domains/${bought.id}/records/shop/NS`;
+    await buyer.owner.put(given, { values: ["ns1.elsewhere.example."] });
+    expect((await buyer.owner.post("/domains", { name: inside.name })).body.code).toBe("domain_taken");
+    await buyer.owner.delete(given);
+    await finish(buyer);
+    expect((await buyer.owner.post("/domains", { name: inside.name })).status).toBe(202);
+    expect(await read(seller, inside)).toMatchObject({ status: "lost" });
+    await world.endDomains();
+    await finish(buyer);
+    expect((await world.provider.readZone(inside.name))?.recordSets.some(({ type }) => type === "A")).toBe(
+      false,
+    );
+  });
+
   test("stays with the seller while it is delegated there, whatever record the buyer has entered", async () => {
     const kept = await world.addServedDomain(seller.owner);
     await world.delegate(kept);

@@ -24,6 +24,7 @@ export function viewDomain(row: DomainDetails): Schemas["Domain"] {
         : { code: row.status_code, message: row.status_message ?? "", job_id: row.status_job_id },
     verification: viewVerification(row),
     verified_by: row.verified_by as VerifiedBy | null,
+    kept_delegations: row.kept_delegations,
     name_servers: row.name_servers,
     delegation: {
       state: row.delegation_state as Schemas["Domain"]["delegation"]["state"],
