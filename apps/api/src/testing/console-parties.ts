@@ -48,15 +48,19 @@ export async function listen(
 export class ConsoleParty {
   readonly socket: WebSocket;
   readonly texts: string[] = [];
-  bytes = Buffer.alloc(0);
+  /** How many bytes have come. */
+  byteCount = 0;
   closed: { readonly code: number; readonly reason: string } | null = null;
+  #parts: Buffer[] = [];
   #wake: () => void = () => {};
 
   private constructor(socket: WebSocket) {
     this.socket = socket;
     socket.on("message", (data, isBinary) => {
-      if (isBinary) this.bytes = Buffer.concat([this.bytes, data as Buffer]);
-      else this.texts.push(String(data));
+      if (isBinary) {
+        this.#parts.push(data as Buffer);
+        this.byteCount += (data as Buffer).length;
+      } else this.texts.push(String(data));
       this.#wake();
     });
     socket.on("close", (code, reason) => {
@@ -64,6 +68,18 @@ export class ConsoleParty {
       this.#wake();
     });
     socket.on("error", () => {});
+  }
+
+  /** All bytes that have come; joined only when asked for, because a flood may come in thousands of parts. */
+  get bytes(): Buffer {
+    if (this.#parts.length > 1) this.#parts = [Buffer.concat(this.#parts)];
+    return this.#parts[0] ?? Buffer.alloc(0);
+  }
+
+  /** Forgets the bytes that have come. */
+  forgetBytes(): void {
+    this.#parts = [];
+    this.byteCount = 0;
   }
 
   /** Rejects with the status of a refusal. */

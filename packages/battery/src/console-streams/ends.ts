@@ -48,7 +48,7 @@ export const refusesOversize: StreamCase = async (consoles) => [
     consoles,
     "a viewer's frame that is too long",
     ({ near }) => near.socket.send(Buffer.alloc(browserFrameBytes + 1)),
-    ({ far }) => far.bytes.length > 0,
+    ({ far }) => far.byteCount > 0,
   )),
   ...(await endsBoth(
     consoles,
@@ -58,7 +58,7 @@ export const refusesOversize: StreamCase = async (consoles) => [
       for (let sent = 0; sent <= browserFrameBytes; sent += part.length)
         near.socket.send(part, { fin: sent + part.length > browserFrameBytes });
     },
-    ({ far }) => far.bytes.length > 0,
+    ({ far }) => far.byteCount > 0,
   )),
   ...(await endsBoth(consoles, "a viewer's frame that promises a terabyte", ({ near }) =>
     raw(near, endlessFrame),
@@ -67,7 +67,7 @@ export const refusesOversize: StreamCase = async (consoles) => [
     consoles,
     "a region's frame that is too long",
     ({ far }) => far.socket.send(Buffer.alloc(agentFrameBytes + 1)),
-    ({ near }) => near.bytes.length > 0,
+    ({ near }) => near.byteCount > 0,
   )),
 ];
 

@@ -41,7 +41,7 @@ export const passesHostileBytes: StreamCase = async (consoles) => {
       const said = near.texts.length;
       far.socket.send(bytes);
       near.socket.send(bytes);
-      const arrived = (party: ConsoleParty) => party.bytes.length >= bytes.length || party.closed !== null;
+      const arrived = (party: ConsoleParty) => party.byteCount >= bytes.length || party.closed !== null;
       await Promise.race([Promise.all([near.until(arrived), far.until(arrived)]), delay(3_000)]);
       for (const [side, { bytes: got, closed }] of Object.entries({ viewer: near, machine: far }))
         if (closed !== null) broken.push(`${type}: ${what} ended the session (${closed.reason})`);
@@ -88,9 +88,9 @@ const waits =
       broken.push(`${type}: memory grew by ${mb(grown)} for a ${reader} that reads nothing`);
     else {
       slow.socket.resume();
-      await Promise.race([slow.until(({ bytes }) => bytes.length >= sent), delay(20_000)]);
-      if (slow.bytes.length !== sent)
-        broken.push(`${type}: ${slow.bytes.length} of ${sent} bytes came to a ${reader} that read again`);
+      await Promise.race([slow.until(({ byteCount }) => byteCount >= sent), delay(20_000)]);
+      if (slow.byteCount !== sent)
+        broken.push(`${type}: ${slow.byteCount} of ${sent} bytes came to a ${reader} that read again`);
     }
     await consoles.endSessions();
     return broken;
@@ -107,11 +107,11 @@ export const respectsWindow: StreamCase = async (consoles) => {
   const { near, far } = await consoles.session();
   near.socket.send('{"type":"ack","bytes":0}');
   far.socket.send(Buffer.from("."));
-  await near.until(({ bytes }) => bytes.length === 1);
+  await near.until(({ byteCount }) => byteCount === 1);
   const block = Buffer.alloc(64 * 1024, "x");
   for (let sent = 0; sent < 64; sent += 1) far.socket.send(block);
   await delay(1_000);
-  const beyond = near.bytes.length;
+  const beyond = near.byteCount;
   await consoles.endSessions();
   return beyond < 2 ** 20 ? [] : [`a viewer that has shown nothing was sent ${beyond} bytes`];
 };

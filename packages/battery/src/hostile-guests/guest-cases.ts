@@ -58,7 +58,7 @@ export const guestCases: readonly GuestCase[] = [
     const { page, machine } = open;
     await page.waitForSelector("#console-state[data-state=open]");
     const title = await page.title();
-    machine.bytes = Buffer.alloc(0);
+    machine.forgetBytes();
     machine.socket.send(Buffer.from(sequences.join("") + questions.join("")));
     machine.socket.send(Buffer.from(`\x1b[2J\x1b[H${end}`));
     await untilShown(

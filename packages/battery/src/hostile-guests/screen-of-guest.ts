@@ -17,7 +17,7 @@ function s32(value: number): Buffer {
  */
 export async function greetViewer(machine: ConsoleParty, name: string): Promise<void> {
   const heard = (count: number) =>
-    machine.until(({ bytes, closed }) => bytes.length >= count || closed !== null);
+    machine.until(({ byteCount, closed }) => byteCount >= count || closed !== null);
   machine.socket.send(Buffer.from("RFB 003.008\n"));
   await heard(12);
   machine.socket.send(u8(1, 1));

@@ -51,8 +51,12 @@ const isLeft = (error: unknown) =>
 
 const settleMilliseconds = 60_000;
 
-/** An address of the machine came or went while the page was loaded: the browser ends all its connections then. */
+/**
+ * An address of the machine came or went while the page was loaded: the browser ends all its connections then, and
+ * opens its error page, which takes the place of whatever is loaded before it is there.
+ */
 const isInterrupted = (error: unknown) => String(error).includes("net::ERR_NETWORK_CHANGED");
+const errorPage = "chrome-error://chromewebdata/";
 const mostLoads = 5;
 
 /** A browser that notices whatever a text does beyond being read. */
@@ -131,12 +135,19 @@ export class ScriptWatch {
     );
   }
 
+  /** With where it is now and the browser's own words, which tell a text's doing from the page's own. */
+  #noteLeft(error: unknown): void {
+    const [words] = String(error ?? "").split("\n");
+    this.#note("a text has become markup", `${LEFT}, to ${this.page.url()} ${words}`);
+  }
+
   async #load(address: string) {
     for (let loads = 1; ; loads += 1)
       try {
         return await this.page.goto(address, { waitUntil: "load" });
       } catch (error) {
         if (!isInterrupted(error) || loads === mostLoads) throw error;
+        await this.page.waitForURL(errorPage, { waitUntil: "commit" });
       }
   }
 
@@ -153,7 +164,7 @@ export class ScriptWatch {
     } catch (error) {
       if (/Download is starting|ERR_ABORTED/.test(String(error))) return null;
       if (!isLeft(error)) throw error;
-      this.#note("a text has become markup", LEFT);
+      this.#noteLeft(error);
       return null;
     }
   }
@@ -162,15 +173,15 @@ export class ScriptWatch {
   async act(step: (isLeft: () => boolean) => Promise<unknown>): Promise<boolean> {
     const url = this.page.url();
     const hasLeft = () => this.page.url() !== url;
-    let isDestroyed = false;
+    let destroyed: unknown = null;
     try {
       await step(hasLeft);
     } catch (error) {
-      isDestroyed = isLeft(error);
-      if (!isDestroyed && !hasLeft()) throw error;
+      if (!isLeft(error) && !hasLeft()) throw error;
+      destroyed = error;
     }
-    if (!isDestroyed && !hasLeft()) return true;
-    this.#note("a text has become markup", LEFT);
+    if (destroyed === null && !hasLeft()) return true;
+    this.#noteLeft(destroyed);
     return false;
   }
 
@@ -191,7 +202,7 @@ export class ScriptWatch {
       page = (await this.page.evaluate(standing)) as Standing;
     } catch (error) {
       if (!isLeft(error)) throw error;
-      this.#note("a text has become markup", LEFT);
+      this.#noteLeft(error);
       return { shown: "", made: [], leads: [], links: [] };
     }
     for (const plants of this.#plants) plants.read(page.shown);

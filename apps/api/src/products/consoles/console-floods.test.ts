@@ -82,7 +82,7 @@ it("what a person types while the console opens arrives, and empty messages do n
   }
   const far = await consoles.agent((await claimed).session_id);
   far.socket.send('{"type":"open"}');
-  await far.until(({ bytes }) => bytes.length >= typed.length);
+  await far.until(({ byteCount }) => byteCount >= typed.length);
   expect(far.bytes.toString()).toBe(typed);
 });
 
@@ -101,7 +101,7 @@ it("megabytes that a viewer sends before the region is there wait at the viewer,
   expect(near.closed).toBeNull();
   const far = await consoles.agent((await claimed).session_id);
   far.socket.send('{"type":"open"}');
-  await far.until(({ bytes }) => bytes.length >= sent.length);
+  await far.until(({ byteCount }) => byteCount >= sent.length);
   expect(far.bytes.equals(sent)).toBe(true);
 });
 

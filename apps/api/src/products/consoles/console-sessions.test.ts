@@ -57,7 +57,7 @@ describe("GET /servers/{server_id}/console-sessions (listServerConsoleSessions)"
     const { ticket: taken, near, far } = await consoles.session(consoles.one, consoles.two, {}, caller);
     near.socket.send(Buffer.from("ls\r"));
     far.socket.send(Buffer.from("bin etc\r\n"));
-    await near.until(({ bytes }) => bytes.length === 9);
+    await near.until(({ byteCount }) => byteCount === 9);
     await expect
       .poll(async () => list(caller), { timeout: 15_000, interval: 200 })
       .toMatchObject([
@@ -216,7 +216,7 @@ describe("a session that no process ends", () => {
     const third = await consoles.listen();
     const { ticket, near, far } = await consoles.session(third, consoles.one);
     far.socket.send(Buffer.from("login: "));
-    await near.until(({ bytes }) => bytes.length === 7);
+    await near.until(({ byteCount }) => byteCount === 7);
     // Both are written by the process on its own, in any order.
     await expect
       .poll(() => consoles.rowOf(ticket.session_id), { timeout: 15_000 })

@@ -294,21 +294,21 @@ describe("a session", () => {
     // What is in transit lies in the kernel's buffers and in ours: some megabytes at most.
     expect((sent - far.socket.bufferedAmount) / 2 ** 20).toBeLessThan(24);
     near.socket.resume();
-    await near.until(({ bytes }) => bytes.length === sent);
+    await near.until(({ byteCount }) => byteCount === sent);
   }, 60_000);
 
   test("sends no more than a window beyond what was shown, to a client that acknowledges what it has shown", async () => {
     const { near, far } = await consoles.session();
     near.socket.send('{"type":"ack","bytes":0}');
     far.socket.send(Buffer.from("."));
-    await near.until(({ bytes }) => bytes.length === 1);
+    await near.until(({ byteCount }) => byteCount === 1);
     const block = Buffer.alloc(64 * 1024, "x");
     for (let n = 0; n < 64; n++) far.socket.send(block);
     await new Promise((resolve) => setTimeout(resolve, 500));
-    expect(near.bytes.length).toBeLessThan(2 ** 20);
-    near.socket.send(JSON.stringify({ type: "ack", bytes: near.bytes.length }));
-    const before = near.bytes.length;
-    await near.until(({ bytes }) => bytes.length > before);
+    expect(near.byteCount).toBeLessThan(2 ** 20);
+    near.socket.send(JSON.stringify({ type: "ack", bytes: near.byteCount }));
+    const before = near.byteCount;
+    await near.until(({ byteCount }) => byteCount > before);
   });
 
   test("stores no sizes for a machine that reads nothing", async () => {
