@@ -6,7 +6,7 @@ import type { RegionScene } from "./region-scene.ts";
 import { brokenInvariants, type Subject } from "./scene.ts";
 
 /** An agent that takes this long to a place will not get there. */
-const REACH_MILLISECONDS = 30_000;
+const REACH_MILLISECONDS = 90_000;
 /** The agent's log line before it claims. */
 const READY = "taking jobs";
 

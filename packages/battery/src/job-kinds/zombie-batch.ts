@@ -12,7 +12,7 @@ import { brokenInvariants, resourceOf, type Subject } from "./scene.ts";
 /** What the successor is doing when the stopped agents continue. */
 export type SuccessorState = "done" | "in the middle";
 
-const REACH_MILLISECONDS = 30_000;
+const REACH_MILLISECONDS = 90_000;
 const HOLD_MILLISECONDS = 10_000;
 /** An agent's log line about a job that it has lost. */
 const GIVEN_UP = "the job is not ours any more";
