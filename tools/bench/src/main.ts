@@ -83,7 +83,7 @@ try {
     ["waking a waiting agent", () => notifyRow(installation, 60)],
     ["end to end", () => endToEndRows(installation, 30)],
     ["every kind of job", () => kindRows(installation, values.full ? 20 : 5)],
-    ["every list", () => everyListRow(installation, values.full ? 1_000_000 : 100_000)],
+    ["every list", () => everyListRow(installation, values.full ? 1_000_000 : 100_000, progress)],
     [
       "invariants",
       () => invariantRows(installation, values.full ? [100_000, 300_000, 1_000_000] : [100_000]),
