@@ -30,7 +30,9 @@ const runs = (program: string, ...words: string[]) =>
     () => undefined,
     () => `${program} does not run`,
   );
-const link = Object.keys(networkInterfaces()).find((name) => /^[a-z][a-z0-9]{0,14}$/.test(name) && name !== "lo");
+const link = Object.keys(networkInterfaces()).find(
+  (name) => /^[a-z][a-z0-9]{0,14}$/.test(name) && name !== "lo",
+);
 
 const haproxy = await requirePart(
   "haproxy",
@@ -39,7 +41,8 @@ const haproxy = await requirePart(
 );
 const keepalived = await requirePart(
   "keepalived",
-  () => (link === undefined ? "keepalived reads only names of links that are there" : runs("keepalived", "-v")),
+  () =>
+    link === undefined ? "keepalived reads only names of links that are there" : runs("keepalived", "-v"),
   import.meta.filename,
 );
 
@@ -162,10 +165,13 @@ function largest(): LoadBalancerIntent {
       id: `lsn_${digits(index)}`,
       port: 50_000 + index,
       protocol: "https",
-      // Twenty with a hundred names each on one, as on any; on all of them haproxy takes minutes.
+      // The first has as many as a listener can have.
       certificates: Array.from({ length: index === 0 ? 20 : 1 }, (_certificate, number) => ({
         id: `cert_${digits(index * 20 + number)}`,
-        domainNames: Array.from({ length: 100 }, (_name, name) => `n${number}x${name}.${label}.${label}.example`),
+        domainNames: Array.from(
+          { length: 100 },
+          (_name, name) => `n${number}x${name}.${label}.${label}.example`,
+        ),
       })),
       sticky: { cookieName: "C".repeat(64), ttlSeconds: 2_592_000 },
       proxyProtocol: "v2",

@@ -23,10 +23,7 @@ describe("the names of a managed certificate", () => {
   });
   test.each<[string[], string[]]>([
     [[], ["/domain_names no_names"]],
-    [
-      ["a.example", "A.example."],
-      ["/domain_names/1 name_twice"],
-    ],
+    [["a.example", "A.example."], ["/domain_names/1 name_twice"]],
     [["a.*.example"], ["/domain_names/0 wildcard_place"]],
     [["*a.example"], ["/domain_names/0 wildcard_place"]],
     [["*.*.example.com"], ["/domain_names/0 wildcard_place"]],
@@ -87,7 +84,9 @@ describe("a renewal", () => {
   });
   test("is due in the CA's window, spread over it", () => {
     const window = { startMs: 50 * day, endMs: 54 * day };
-    expect([0, 0.5, 1, 7].map((share) => renewalTime(lifetime, window, share) / day)).toEqual([50, 52, 54, 54]);
+    expect([0, 0.5, 1, 7].map((share) => renewalTime(lifetime, window, share) / day)).toEqual([
+      50, 52, 54, 54,
+    ]);
     expect(isRenewalDue(lifetime, { startMs: 1, endMs: 2 }, 0.5, 3 * day)).toBe(true);
   });
   test("does not wait for a window after the end, nor believe one that is none", () => {
@@ -100,7 +99,12 @@ describe("a renewal", () => {
   });
   test("that fails is tried again later each time, and not before the CA wants", () => {
     expect([1, 2, 3, 10, 11, 1_000].map((attempts) => retryDelayMs(attempts, null))).toEqual([
-      60_000, 120_000, 240_000, 30_720_000, lastRetryMs, lastRetryMs,
+      60_000,
+      120_000,
+      240_000,
+      30_720_000,
+      lastRetryMs,
+      lastRetryMs,
     ]);
     expect(retryDelayMs(1, 3_600_000)).toBe(3_600_000);
     expect(retryDelayMs(5, 1)).toBe(960_000);

@@ -27,8 +27,18 @@ describe("a change of two machines", () => {
       { outcome: "silent" },
       { next: "incomplete", silent: [2] },
     ],
-    ["begins with the first when no role is known", { role: null }, { role: null }, { next: "change", slot: 1 }],
-    ["leaves the active one for last when the other's role is unknown", {}, { role: null }, { next: "change", slot: 2 }],
+    [
+      "begins with the first when no role is known",
+      { role: null },
+      { role: null },
+      { next: "change", slot: 1 },
+    ],
+    [
+      "leaves the active one for last when the other's role is unknown",
+      {},
+      { role: null },
+      { next: "change", slot: 2 },
+    ],
   ] as const)("%s", (_, one, two, expected) => {
     expect(decideRound(machines(one, two))).toEqual(expected);
   });
@@ -85,8 +95,12 @@ describe("machines", () => {
   test("are not replaced because the region has not asked them", () => {
     const stale = { lastRoundAtMs: now, nowMs: now + silentAfterMs };
     expect(decideReplacement([machine(1), machine(2, silent)], true, stale)).toBe(null);
-    expect(machineState(machine(1), 3, { lastRoundAtMs: now, nowMs: now + 10 * replacedAfterMs })).toBe("serving");
-    expect(decideReplacement([machine(1), machine(2, silent)], true, { lastRoundAtMs: null, nowMs: now })).toBe(null);
+    expect(machineState(machine(1), 3, { lastRoundAtMs: now, nowMs: now + 10 * replacedAfterMs })).toBe(
+      "serving",
+    );
+    expect(
+      decideReplacement([machine(1), machine(2, silent)], true, { lastRoundAtMs: null, nowMs: now }),
+    ).toBe(null);
   });
 
   test("that are alone are replaced only when their VM is gone", () => {

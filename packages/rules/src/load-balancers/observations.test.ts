@@ -126,6 +126,15 @@ describe("usage", () => {
     expect(inTurn([first, first, { readAtMs: 1, workers: [worker("b1", 10, 90)] }])).toEqual([100, 0, 0]);
   });
 
+  test("is not counted again when a late report is of a worker that is forgotten", () => {
+    const newer = Array.from({ length: maxRememberedWorkers }, (_, index) => ({
+      readAtMs: 2 + index,
+      workers: [worker("b1", 11 + index, 1)],
+    }));
+    const first = { readAtMs: 1, workers: [worker("b1", 10, 100)] };
+    expect(inTurn([first, ...newer, first]).at(-1)).toBe(0);
+  });
+
   test("counts the worker before the reload on, while it can be read", () => {
     expect(
       inTurn([

@@ -100,7 +100,11 @@ describe("a listener", () => {
     ["a path without a slash", httpCheck({ path: "health" }), ["/health_check/path check_path"]],
     ["a path with a quote", httpCheck({ path: "/'" }), ["/health_check/path check_path"]],
     ["a host with a blank", httpCheck({ host: "a b" }), ["/health_check/host check_host"]],
-    ["codes that are none", httpCheck({ expectedCodes: "200-" }), ["/health_check/expected_codes expected_codes"]],
+    [
+      "codes that are none",
+      httpCheck({ expectedCodes: "200-" }),
+      ["/health_check/expected_codes expected_codes"],
+    ],
     [
       "a plain check of TLS",
       { protocol: "tls_passthrough", ...httpCheck({}) },
@@ -190,7 +194,9 @@ describe("a target", () => {
     [{ address: "10.0.0.9:80" }, ["/address target_address"]],
     [{ serverId: "srv_a", weight: 257 }, ["/weight number_range"]],
   ])("%j: %j", (more, expected) => {
-    expect(targetProblems(target(more), network).map(({ field, rule }) => `${field} ${rule}`)).toEqual(expected);
+    expect(targetProblems(target(more), network).map(({ field, rule }) => `${field} ${rule}`)).toEqual(
+      expected,
+    );
   });
 
   test("is there once, and only in numbers that one answer can have", () => {

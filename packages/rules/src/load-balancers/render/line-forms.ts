@@ -17,6 +17,8 @@ const form = (...patterns: readonly string[]): readonly RegExp[] =>
 const exact = (text: string) => text.replaceAll(/[\\^$.*+?()[\]{}|/-]/g, "\\$&");
 
 const haproxy = form(
+  // First, since most lines are these.
+  `    server ${server} ${address}:[0-9]{1,5}(?: id ${number})? weight [0-9]{1,3}(?: cookie ${server})? check port [0-9]{1,5} inter [0-9]{1,3}s rise [0-9]{1,2} fall [0-9]{1,2}(?: send-proxy(?:-v2)?)?(?: check-send-proxy)?(?: backup)?`,
   "",
   "(?:global|defaults)",
   "    default-path config",
@@ -46,6 +48,7 @@ const haproxy = form(
   `${exact('    http-request return status 200 content-type text/plain lf-string "%[path,field(-1,/)].')}${thumbprint}${exact('" if { path_reg ^/\\.well-known/acme-challenge/[A-Za-z0-9_-]{1,128}$ }')}`,
   `${exact("    http-request redirect code 308 location https://%[req.hdr(host),host_only]")}(?::[0-9]{1,5})?${exact("%[pathq] if { req.hdr(host) -m found } { path_beg / }")}`,
   "    http-request deny deny_status 400",
+  `    http-request deny deny_status 403 unless \\{ src -f cidrs/${listener}\\.list \\}`,
   exact("    http-request del-header ^x[-_]forwarded[-_] -m reg"),
   "    http-request del-header (?:Forwarded|X-Real-IP|Proxy)",
   exact("    http-request set-header X-Forwarded-For %[src]"),
@@ -57,7 +60,6 @@ const haproxy = form(
   `    http-check send meth GET uri '${path}' ver HTTP/1\\.1 hdr Host (?:'${host}'|%\\[bc_dst\\]) hdr User-Agent Kule-Health-Check hdr Connection close`,
   `    http-check expect status ${expectedCodes}`,
   `    cookie '${cookieName}' insert indirect nocache httponly(?: secure)?(?: maxidle [0-9]{1,7}s)?`,
-  `    server ${server} ${address}:[0-9]{1,5}(?: id ${number})? weight [0-9]{1,3}(?: cookie ${server})? check port [0-9]{1,5} inter [0-9]{1,3}s rise [0-9]{1,2} fall [0-9]{1,2}(?: send-proxy(?:-v2)?)?(?: check-send-proxy)?(?: backup)?`,
 );
 
 const keepalived = form(

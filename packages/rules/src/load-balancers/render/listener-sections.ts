@@ -20,7 +20,7 @@ function frontendLines(listener: Listener, intent: LoadBalancerIntent): string[]
     `    mode ${isHttp(protocol) ? "http" : "tcp"}`,
     `    bind 0.0.0.0:${port}${tls}`,
     `    timeout client ${idleTimeoutSeconds}s`,
-    ...(allowedCidrs.length === 0
+    ...(allowedCidrs.length === 0 || answersChallenges(listener, intent)
       ? []
       : [`    tcp-request connection reject unless { src -f cidrs/${id}.list }`]),
     ...(isHttp(protocol) ? requestLines(listener, intent) : connectionLines(listener)),
@@ -40,18 +40,28 @@ function connectionLines({ id, protocol }: Listener): string[] {
 
 function requestLines(listener: Listener, intent: LoadBalancerIntent): string[] {
   const { id, port, protocol, idleTimeoutSeconds, redirectToHttps } = listener;
-  const { acmeThumbprint } = intent;
   return [
     `    timeout http-keep-alive ${idleTimeoutSeconds}s`,
-    // Before the redirect. The token is answered as it came, so only what a token can be is taken.
-    ...(protocol === "http" && port === acmePort && acmeThumbprint !== null
-      ? [
-          `    http-request return status 200 content-type text/plain lf-string "%[path,field(-1,/)].${acmeThumbprint}" if { path_reg ^/\\.well-known/acme-challenge/[A-Za-z0-9_-]{1,128}$ }`,
-        ]
-      : []),
+    ...(answersChallenges(listener, intent) ? challengeLines(listener, intent) : []),
     ...(redirectToHttps
       ? redirectLines(intent)
       : [...forwardedLines(port, protocol === "https" ? "https" : "http"), `    default_backend ${id}`]),
+  ];
+}
+
+const answersChallenges = ({ protocol, port }: Listener, { acmeThumbprint }: LoadBalancerIntent): boolean =>
+  protocol === "http" && port === acmePort && acmeThumbprint !== null;
+
+/**
+ * Before the redirect, and before clients are refused: a CA asks from addresses that nobody knows. The token is answered as
+ * it came, so only what a token can be is taken.
+ */
+function challengeLines({ id, allowedCidrs }: Listener, { acmeThumbprint }: LoadBalancerIntent): string[] {
+  return [
+    `    http-request return status 200 content-type text/plain lf-string "%[path,field(-1,/)].${acmeThumbprint}" if { path_reg ^/\\.well-known/acme-challenge/[A-Za-z0-9_-]{1,128}$ }`,
+    ...(allowedCidrs.length === 0
+      ? []
+      : [`    http-request deny deny_status 403 unless { src -f cidrs/${id}.list }`]),
   ];
 }
 

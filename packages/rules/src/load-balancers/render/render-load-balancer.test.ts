@@ -177,6 +177,15 @@ describe("the configuration of a load balancer", () => {
     );
   });
 
+  test("lets a CA ask where others are refused", () => {
+    const listeners = [{ ...sampleListener, allowedCidrs: ["192.0.2.0/24"] }];
+    const text = configuration({ listeners, acmeThumbprint: "a".repeat(43) });
+    expect(text).not.toContain("tcp-request connection reject");
+    expect(text).toMatch(
+      /http-request return .*\n {4}http-request deny deny_status 403 unless \{ src -f cidrs/,
+    );
+  });
+
   test("of two machines has one with the address, and none takes it from the other", () => {
     const highAvailability = {
       virtualAddress: "10.0.0.4",
@@ -301,7 +310,10 @@ test.each([
   ["haproxy/haproxy.cfg", "    stats socket ipv4@0.0.0.0:9999 level admin"],
   ["haproxy/haproxy.cfg", "    mode http\n    mode tcp"],
   ["haproxy/haproxy.cfg", "    http-check send meth GET uri '/a' hdr X 'b' ver HTTP/1.1 hdr Host 'a'"],
-  ["haproxy/haproxy.cfg", "    server tgt_a 10.0.0.1:80 weight 1 check port 80 inter 1s rise 1 fall 1 agent-check"],
+  [
+    "haproxy/haproxy.cfg",
+    "    server tgt_a 10.0.0.1:80 weight 1 check port 80 inter 1s rise 1 fall 1 agent-check",
+  ],
   ["haproxy/servers", "lsn_a tgt_a extra"],
   ["haproxy/cidrs/lsn_a.list", "-f /etc/shadow"],
   ["haproxy/certificates/lsn_a.list", "certificates/../../secret.pem a.example"],
