@@ -20,10 +20,11 @@ import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 
 const run = promisify(execFile);
 const env = { ...process.env, PATH: `${process.env.PATH}:/usr/sbin:/sbin` };
+const program = "haproxy";
 const part = await requirePart(
   "haproxy",
   () =>
-    run("haproxy", ["-v"], { env }).then(
+    run(program, ["-v"], { env }).then(
       () => undefined,
       () => "haproxy does not run",
     ),
@@ -72,7 +73,7 @@ describe.skipIf(part.missing)("a rendered load balancer that runs", { timeout: 1
       await mkdir(join(folder, dirname(path)), { recursive: true });
       await writeFile(join(folder, path), path.endsWith("haproxy.cfg") ? here(content) : content);
     }
-    haproxy = spawn("haproxy", ["-db", "-f", "haproxy/haproxy.cfg"], { cwd: folder, env, stdio: "ignore" });
+    haproxy = spawn(program, ["-db", "-f", "haproxy/haproxy.cfg"], { cwd: folder, env, stdio: "ignore" });
     await vi.waitUntil(() => answers(portOf("https")), { timeout: 30_000, interval: 100 });
   });
 

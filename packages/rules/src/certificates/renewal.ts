@@ -1,5 +1,3 @@
-import { daysLeft } from "./expiry.ts";
-
 export type Lifetime = { readonly notBeforeMs: number; readonly notAfterMs: number };
 /** What the CA suggests (RFC 9773). */
 export type RenewalWindow = { readonly startMs: number; readonly endMs: number };
@@ -52,16 +50,3 @@ export function retryDelayMs(attempts: number, retryAfterMs: number | null): num
 }
 
 const mostRetryAfterMs = 7 * 86_400_000;
-
-export type RenewalView = { readonly daysLeft: number; readonly renewsAtMs: number };
-
-/** What its owner sees of a managed certificate. */
-export const renewalView = (
-  lifetime: Lifetime,
-  window: RenewalWindow | null,
-  share: number,
-  nowMs: number,
-): RenewalView => ({
-  daysLeft: daysLeft(lifetime.notAfterMs, nowMs),
-  renewsAtMs: renewalTime(lifetime, window, share),
-});

@@ -1,7 +1,7 @@
 // Which texts of users may come into a configuration. None of them has a blank, a line break, a quote, `#` or `\`, which
 // have a meaning to haproxy outside of single quotes. The renderer and the grammar of its lines use the same ones.
 
-import { maxCookieNameLength, maxHostLength, maxPathLength } from "./limits.ts";
+import { maxCookieNameLength, maxExpectedCodesLength, maxHostLength, maxPathLength } from "./limits.ts";
 
 const hostLabel = "[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?";
 
@@ -38,7 +38,7 @@ const longest: { readonly [text in AllowedText]: number } = {
   cookieName: maxCookieNameLength,
   path: maxPathLength,
   host: maxHostLength,
-  expectedCodes: 100,
+  expectedCodes: maxExpectedCodesLength,
   domainName: 253,
   thumbprint: 43,
   interfaceName: 15,

@@ -83,7 +83,12 @@ describe("machines", () => {
     expect(decideReplacement([machine(1), machine(2, silent)], true, rounds)).toBe(2);
     expect(decideReplacement([machine(1), machine(2, lately)], true, rounds)).toBe(null);
     expect(decideReplacement([machine(1), machine(2, { isGone: true })], true, rounds)).toBe(2);
-    expect(decideReplacement([machine(1), machine(2, { answeredAtMs: null })], true, rounds)).toBe(2);
+  });
+
+  test("that have never answered are not replaced again and again", () => {
+    const never = { answeredAtMs: null, observedGeneration: 0 };
+    expect(decideReplacement([machine(1), machine(2, never)], true, rounds)).toBe(null);
+    expect(decideReplacement([machine(1), machine(2, { ...never, isGone: true })], true, rounds)).toBe(2);
   });
 
   test("are not replaced while the other one does not serve either", () => {

@@ -68,7 +68,10 @@ export type ResolvedTarget = {
   readonly weight: number;
   /** It gets connections only while no other target is healthy. */
   readonly backup: boolean;
-  /** It gets no new connection or request; those that it has end by themselves. */
+  /**
+   * It gets no new connection and no new request, also from clients that a cookie binds to it; those that it has go on until
+   * they end, as all do that are older than a change: at most 10 minutes (`hard-stop-after`).
+   */
   readonly drain: boolean;
 };
 

@@ -26,6 +26,7 @@ export type ListenerRule =
   | "redirect_sends_nothing"
   | "sticky_http_only"
   | "cookie_name"
+  | "cookie_needs_https"
   | "cidr"
   | "cidr_twice"
   | "too_many_cidrs";
@@ -176,6 +177,14 @@ function stickyProblems({ sticky, protocol }: ListenerRequest, at: string): Prob
         rule: "cookie_name",
         message: `${shown(sticky.cookieName)} is no name of a cookie`,
         fix: "Enter 1 to 64 letters, digits, underscores and hyphens, such as SERVERID",
+      }),
+    );
+  else if (protocol === "http" && /^__(secure|host)-/i.test(sticky.cookieName))
+    found.push(
+      inField(`${at}/sticky/cookie_name`, {
+        rule: "cookie_needs_https",
+        message: "Browsers keep a cookie with such a name only when it came by https",
+        fix: "Enter a name that does not begin with __Secure- or __Host-",
       }),
     );
   if (sticky.ttlSeconds !== null)

@@ -35,7 +35,7 @@ export function machineState(machine: MachineSight, generation: number, rounds: 
   return machine.observedGeneration < generation ? "behind" : "serving";
 }
 
-/** Whether less serves than is wanted: a machine is missing, gone or silent. Not before all had their first state. */
+/** Whether less serves than is wanted: a machine is missing, gone or silent. */
 export function isDegraded(machines: readonly MachineSight[], isHa: boolean, rounds: Rounds): boolean {
   const serving = machines.filter((machine) => machine.serverId !== null && !isSilent(machine, rounds));
   return serving.length < (isHa ? 2 : 1);
@@ -46,7 +46,8 @@ export function isDegraded(machines: readonly MachineSight[], isHa: boolean, rou
  *
  * One at a time, and with two machines only while the other one serves: if both are silent it is rather the region that
  * cannot ask, and replacing would end what may serve. For the same reason a lone machine is replaced only when its VM
- * is gone, and nothing is decided by rounds that did not happen.
+ * is gone, and nothing is decided by rounds that did not happen. One that has never answered is not replaced either: the
+ * next would be made of the same image, and so on every five minutes.
  */
 export function decideReplacement(
   machines: readonly MachineSight[],
@@ -68,7 +69,8 @@ function isSilent(machine: MachineSight, rounds: Rounds): boolean {
 }
 
 function isLost(machine: MachineSight, rounds: Rounds): boolean {
-  return machine.isGone || silenceMs(machine, rounds) >= replacedAfterMs;
+  if (machine.isGone) return true;
+  return machine.answeredAtMs !== null && silenceMs(machine, rounds) >= replacedAfterMs;
 }
 
 /** Counted up to the last round: while the region does not ask, nobody is silent. */

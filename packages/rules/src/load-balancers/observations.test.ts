@@ -1,7 +1,13 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { completeHealthCheck } from "./limits.ts";
-import { checkErrorMessage, type SeenServer, targetHealth } from "./target-health.ts";
+import {
+  checkErrorMessage,
+  type SeenServer,
+  shownHealth,
+  type TargetHealth,
+  targetHealth,
+} from "./target-health.ts";
 import {
   type Counted,
   countUsage,
@@ -68,6 +74,17 @@ describe("a target's health", () => {
       status: "draining",
       lastError: { code: "no_answer", seenCode: null },
     });
+  });
+
+  test("of two machines is what the one with the address says", () => {
+    const healthy = { status: "healthy", lastError: null } as const;
+    const unknown = { status: "unknown", lastError: null } as const;
+    const unhealthy = { status: "unhealthy", lastError: { code: "other", seenCode: null } } as const;
+    const report = (role: "active" | "standby" | null, health: TargetHealth) => ({ role, health });
+    expect(shownHealth([report("standby", unhealthy), report("active", healthy)])).toEqual(healthy);
+    expect(shownHealth([report("standby", healthy), report("active", unknown)])).toEqual(unknown);
+    expect(shownHealth([report(null, unknown), report(null, unhealthy)])).toEqual(unhealthy);
+    expect(shownHealth([])).toBe(null);
   });
 
   test("is told in our own words, whatever a machine says", () => {

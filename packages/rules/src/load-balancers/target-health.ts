@@ -51,6 +51,20 @@ export function targetHealth(
   return { status: statusOf(seen.status, check.result, isDrained, before), lastError };
 }
 
+/**
+ * Of two machines that both check a target what the one with the address says, since clients reach that one; while no role is
+ * known what a machine that knows something says. Null: neither has a word of it.
+ */
+export function shownHealth(
+  reports: readonly { readonly role: "active" | "standby" | null; readonly health: TargetHealth }[],
+): TargetHealth | null {
+  const shown =
+    reports.find(({ role }) => role === "active") ??
+    reports.find(({ health }) => health.status !== "unknown") ??
+    reports[0];
+  return shown?.health ?? null;
+}
+
 type CheckResult =
   | { readonly result: "passed" | "none" }
   | { readonly result: "failed"; readonly error: CheckError };

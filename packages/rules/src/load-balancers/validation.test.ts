@@ -75,6 +75,11 @@ describe("a listener", () => {
       { sticky: { cookieName: "a b", ttlSeconds: 0 } },
       ["/sticky/cookie_name cookie_name", "/sticky/ttl_seconds number_range"],
     ],
+    [
+      "a cookie that browsers do not take without https",
+      { sticky: { cookieName: "__Host-S", ttlSeconds: null } },
+      ["/sticky/cookie_name cookie_needs_https"],
+    ],
     ["no idle time", { idleTimeoutSeconds: 0 }, ["/idle_timeout_seconds number_range"]],
     [
       "blocks of addresses",

@@ -10,7 +10,7 @@ import type {
   ProxyProtocol,
   ResolvedTarget,
 } from "../intent.ts";
-import { completeHealthCheck, isHttp, reservedPorts } from "../limits.ts";
+import { completeHealthCheck, defaultIdleTimeoutSeconds, isHttp, reservedPorts } from "../limits.ts";
 
 const letters = "0123456789abcdefghjkmnpqrstvwxyz";
 const idPart = fc.string({ unit: fc.constantFrom(...letters), minLength: 8, maxLength: 26 });
@@ -141,7 +141,7 @@ export const sampleListener: Listener = {
   redirectToHttps: false,
   sticky: null,
   proxyProtocol: "none",
-  idleTimeoutSeconds: 60,
+  idleTimeoutSeconds: defaultIdleTimeoutSeconds,
   allowedCidrs: [],
   healthCheck: completeHealthCheck({}),
 };
