@@ -12,7 +12,10 @@ afterEach(async () => {
 });
 
 function newAppliance(servers: readonly string[] = []): TriedAppliance {
-  const appliance = new TriedAppliance();
+  // What never becomes right is waited for, so not long.
+  const appliance = new TriedAppliance((script) =>
+    script.replace(/^reload_seconds=.*$/m, "reload_seconds=1"),
+  );
   appliances.push(appliance);
   appliance.place({
     "haproxy/haproxy.cfg": [
@@ -233,5 +236,73 @@ describe.skipIf(part.missing)("The status of a load balancer's machine", () => {
       former: [{ workerPid: 40, listenerId: "lsn_1", bytesIn: 41_000 }],
       dropped: 0,
     });
+  });
+});
+
+const keepalived = (address: string) =>
+  `vrrp_instance lb {\n    interface eth0\n    virtual_ipaddress {\n        ${address} dev eth0\n    }\n}\n`;
+
+describe.skipIf(part.missing)("The check of a load balancer's generation", () => {
+  async function checked(
+    generation: string,
+    {
+      has = "7",
+      worker = "42",
+      proc = processes().replace("failed: 1", "failed: 0"),
+      files = {},
+      isActive = false,
+    } = {},
+  ) {
+    const appliance = newAppliance();
+    appliance.place(files);
+    if (isActive) appliance.program("systemctl", "#!/bin/sh\n");
+    await appliance.answer("master", () => proc);
+    await appliance.answer("admin", () => `KULE_GENERATION=${has}\n\nName: HAProxy\nPid: ${worker}\n\n`);
+    return appliance.call("check", generation);
+  }
+  const ha = { "keepalived/keepalived.conf": keepalived("10.0.0.5/24") };
+
+  test("succeeds when the current worker has it, and keepalived runs where there are two machines", async () => {
+    expect(await checked("7")).toEqual({ exitCode: 0, output: "", errors: "" });
+    expect(await checked("7", { files: ha, isActive: true })).toMatchObject({ exitCode: 0 });
+  });
+
+  test.each([
+    ["another is served", "8", {}, "serves generation 7, not 8"],
+    ["a longer one is served", "7", { has: "77" }, "serves generation 77, not 7"],
+    ["a reload has failed", "7", { proc: processes() }, "did not load its configuration"],
+    ["an old worker answers", "7", { worker: "40" }, "is an old one"],
+    ["the master does not answer", "7", { proc: "" }, "does not answer"],
+    ["keepalived does not run", "7", { files: ha }, "keepalived does not run"],
+  ])("fails when %s", async (_, generation, machine, why) => {
+    const old = "# old workers\n40              worker          1               0d00h00m23s     2.6.12\n";
+    const proc =
+      (machine as { proc?: string }).proc ?? `${processes().replace("failed: 1", "failed: 0")}${old}`;
+    const { exitCode, errors } = await checked(generation, { ...machine, proc });
+    expect([exitCode, errors]).toEqual([1, expect.stringContaining(why)]);
+  });
+
+  test.each([[""], ["x"], ["7;id"], ["-1"], ["1".repeat(16)]])("refuses %j", async (generation) => {
+    expect(await newAppliance().call("check", generation)).toMatchObject({ exitCode: 2 });
+  });
+});
+
+describe.skipIf(part.missing)("The role of a load balancer's machine", () => {
+  /** @param own the addresses of the machine */
+  async function roleWith(address: string, own: string, isActive = true): Promise<unknown> {
+    const appliance = newAppliance();
+    appliance.place({ "keepalived/keepalived.conf": keepalived(address) });
+    if (isActive) appliance.program("systemctl", "#!/bin/sh\n");
+    // As `ip -o address show to ADDRESS` answers.
+    appliance.program("ip", `#!/bin/sh\n[ "$5" != "${own}" ] || echo "2: eth0 inet $5/24"\n`);
+    const { output } = await appliance.call("status");
+    return (JSON.parse(output) as { role: unknown }).role;
+  }
+
+  test("is master with the virtual address, backup without it, and none without keepalived", async () => {
+    expect(await roleWith("10.0.0.5/24", "10.0.0.5")).toBe("master");
+    expect(await roleWith("10.0.0.5/24", "10.0.0.6")).toBe("backup");
+    expect(await roleWith("10.0.0.5/24", "10.0.0.5", false)).toBeNull();
+    expect(await roleWith("$(id)", "$(id)")).toBeNull();
   });
 });

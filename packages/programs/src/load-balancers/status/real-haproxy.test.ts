@@ -1,4 +1,4 @@
-import { createServer, get, type Server } from "node:http";
+import { createServer, get, type Server, type ServerResponse } from "node:http";
 import { type AddressInfo, createServer as createTcpServer } from "node:net";
 import { requirePart } from "@kule/testing/parts";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
@@ -18,6 +18,8 @@ class Target {
   checks = 0;
   isHealthy: boolean;
   reason = "No";
+  /** The answer to /slow, which has begun and not ended. */
+  slow: ServerResponse | null = null;
   readonly #server: Server;
 
   constructor(isHealthy: boolean) {
@@ -26,7 +28,9 @@ class Target {
       response.setHeader("connection", "close");
       if (request.url !== "/health") {
         this.requests += 1;
-        response.end("ok");
+        if (request.url === "/slow") this.slow = response.writeHead(200);
+        else response.end("ok");
+        this.slow?.flushHeaders();
         return;
       }
       this.checks += 1;
@@ -99,6 +103,7 @@ describe.skipIf(part.missing)("A load balancer with the real haproxy", { timeout
       "    timeout client 60s",
       "    timeout server 60s",
       "    timeout check 60s",
+      "    option contstats",
       `frontend ${LISTENER}`,
       `    bind 127.0.0.1:${listensAt}`,
       `    default_backend ${LISTENER}`,
@@ -129,9 +134,9 @@ describe.skipIf(part.missing)("A load balancer with the real haproxy", { timeout
   }
 
   /** The code of an answer; 0 for none. */
-  const ask = (): Promise<number> =>
+  const ask = (path = "/"): Promise<number> =>
     new Promise((done) => {
-      get({ host: "127.0.0.1", port, agent: false }, (response) => {
+      get({ host: "127.0.0.1", port, path, agent: false }, (response) => {
         response.resume();
         response.once("end", () => done(response.statusCode ?? 0));
       }).once("error", () => done(0));
@@ -147,7 +152,7 @@ describe.skipIf(part.missing)("A load balancer with the real haproxy", { timeout
   test("sends a new target nothing before its check has succeeded, and fails no request meanwhile", async () => {
     const [first, second, third] = [await newTarget(true), await newTarget(false), await newTarget(false)];
     await bring(appliance.guest, bundleOf(1, { tgt_1: first }));
-    await expect.poll(ask, WAIT).toBe(200);
+    await expect.poll(() => ask(), WAIT).toBe(200);
     let isOver = false;
     const codes: number[] = [];
     const clients = [1, 2].map(async () => {
@@ -196,7 +201,7 @@ describe.skipIf(part.missing)("A load balancer with the real haproxy", { timeout
     const target = await newTarget(true);
     const before = bundleOf(1, { tgt_1: target });
     await bring(appliance.guest, before);
-    await expect.poll(ask, WAIT).toBe(200);
+    await expect.poll(() => ask(), WAIT).toBe(200);
     const { workerPid } = await status(["tgt_1"]);
     // `haproxy -c` binds no port.
     const occupied = await newTarget(true);
@@ -217,12 +222,34 @@ describe.skipIf(part.missing)("A load balancer with the real haproxy", { timeout
     expect(await isBrought(appliance.guest, before)).toBe(true);
   });
 
+  test("counts what an old worker still serves after a reload", async () => {
+    const target = await newTarget(true);
+    await bring(appliance.guest, bundleOf(1, { tgt_1: target }));
+    await expect.poll(() => ask(), WAIT).toBe(200);
+    const { workerPid } = await status(["tgt_1"]);
+    const slow = ask("/slow");
+    await expect.poll(() => target.slow !== null, WAIT).toBe(true);
+    await bring(appliance.guest, bundleOf(2, { tgt_1: target }));
+    target.slow?.write("x".repeat(200_000));
+    await expect
+      .poll(async () => {
+        const { oldWorkers, former } = await status(["tgt_1"]);
+        const bytes = former.find((each) => each.workerPid === workerPid)?.bytesOut ?? 0;
+        return oldWorkers === 1 && bytes > 200_000;
+      }, WAIT)
+      .toBe(true);
+    target.slow?.end();
+    expect(await slow).toBe(200);
+    await expect.poll(() => status(["tgt_1"]).then(({ oldWorkers }) => oldWorkers), WAIT).toBe(0);
+    expect((await status(["tgt_1"])).former).toMatchObject([{ workerPid, listenerId: LISTENER }]);
+  });
+
   test("serves at once after its worker was killed, and what was never up gets nothing", async () => {
     const [up, down] = [await newTarget(true), await newTarget(false)];
     down.reason = `"}],\\ "x":[<é>`;
     const bundle = bundleOf(1, { tgt_1: up, tgt_2: down });
     await bring(appliance.guest, bundle);
-    await expect.poll(ask, WAIT).toBe(200);
+    await expect.poll(() => ask(), WAIT).toBe(200);
     const seen = await status(["tgt_1", "tgt_2"]);
     expect(seen.targets).toMatchObject([
       { server: "tgt_2", status: "DOWN", checkStatus: "L7STS", checkCode: 503 },

@@ -42,10 +42,10 @@ export class TriedAppliance {
     symlinkSync("/usr/sbin/haproxy", join(bin, "haproxy"));
     // As in the image.
     symlinkSync("/usr/bin/mawk", join(bin, "awk"));
-    this.#program(SCRIPT, change(this.#script(bin)));
+    this.program(SCRIPT, change(this.#script(bin)));
     const unit = readFileSync(join(recipe, "haproxy.conf"), "utf8");
-    this.#program("haproxy-loop", this.#loop(unit));
-    this.#program("systemctl", this.#systemctl(unit));
+    this.program("haproxy-loop", this.#loop(unit));
+    this.program("systemctl", this.#systemctl(unit));
   }
 
   /** Runs the appliance's own script. */
@@ -96,6 +96,13 @@ export class TriedAppliance {
 
   async silence(): Promise<void> {
     for (const server of this.#sockets.splice(0)) await new Promise((done) => server.close(done));
+  }
+
+  /** Puts a program before those of this machine. */
+  program(name: string, content: string): void {
+    const file = join(this.guest.directory, "bin", name);
+    writeFileSync(file, content);
+    chmodSync(file, 0o755);
   }
 
   async close(): Promise<void> {
@@ -172,12 +179,6 @@ export class TriedAppliance {
       `until echo 'show proc' | socat -t 20 - UNIX-CONNECT:${this.run}/master.sock 2>/dev/null | grep -q ' worker '; do sleep 0.2; done`,
       "",
     ].join("\n");
-  }
-
-  #program(name: string, content: string): void {
-    const file = join(this.guest.directory, "bin", name);
-    writeFileSync(file, content);
-    chmodSync(file, 0o755);
   }
 }
 
