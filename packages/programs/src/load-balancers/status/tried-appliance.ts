@@ -121,6 +121,7 @@ export class TriedAppliance {
       PATH: `${bin}:/usr/sbin:/usr/bin:/sbin:/bin`,
       state: join(this.guest.directory, "root/current/files"),
       run: this.run,
+      programs: recipe,
       reserved_ports: join(this.guest.directory, "reserved-ports"),
       answer_seconds: "20",
       reload_seconds: "10",
