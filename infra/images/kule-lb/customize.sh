@@ -6,7 +6,4 @@ set -eu
 systemctl -q disable haproxy.service keepalived.service ssh.service
 systemctl -q mask ssh.service ssh.socket
 
-# Of two load balancers the one without the address has to be able to listen on it.
-echo net.ipv4.ip_nonlocal_bind=1 > /etc/sysctl.d/90-kule-lb.conf
-
 install -d -m 0700 /var/lib/kule-state

@@ -83,6 +83,8 @@ function customisations(recipe: Recipe, disk: string): string[] {
   return [
     ...["--quiet", "--format", "raw", "--add", disk, "--install", recipe.packages.join(",")],
     ...recipe.files.flatMap(({ from, to, mode }) => [
+      "--mkdir",
+      dirname(to),
       "--upload",
       `${from}:${to}`,
       "--chmod",

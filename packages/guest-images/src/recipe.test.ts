@@ -29,13 +29,21 @@ describe("A recipe", () => {
     expect(recipe.diskPackages).toContainEqual(expect.stringMatching(/^linux-image-/));
   });
 
-  test("of an appliance contains the script that applies its states", () => {
-    expect(readRecipe("kule-lb").files).toEqual([
-      {
-        from: expect.stringMatching(/infra\/images\/guest-state\/kule-state$/),
-        to: "/usr/local/sbin/kule-state",
-        mode: "0755",
-      },
+  test("of an appliance contains the script that applies its states, and what its units need", () => {
+    const { files } = readRecipe("kule-lb");
+    expect(files).toContainEqual({
+      from: expect.stringMatching(/infra\/images\/guest-state\/kule-state$/),
+      to: "/usr/local/sbin/kule-state",
+      mode: "0755",
+    });
+    expect(files.map(({ to, mode }) => `${mode} ${to}`)).toEqual([
+      "0755 /usr/local/sbin/kule-state",
+      "0755 /usr/local/sbin/kule-lb",
+      "0644 /usr/local/lib/kule-lb/server-states.awk",
+      "0644 /usr/local/lib/kule-lb/status.awk",
+      "0644 /etc/systemd/system/haproxy.service.d/90-kule.conf",
+      "0644 /etc/systemd/system/keepalived.service.d/90-kule.conf",
+      "0644 /etc/sysctl.d/90-kule-lb.conf",
     ]);
   });
 

@@ -11,6 +11,7 @@ const mayUse: Record<string, readonly string[]> = {
   "@kule/sealed-secret": [],
   "@kule/proxmox": [],
   "@kule/dns": [],
+  "@kule/certificates": ["@kule/dns"],
   "@kule/edge": ["@kule/rules"],
   "@kule/region-config": [],
   "@kule/lab": [],
@@ -20,6 +21,7 @@ const mayUse: Record<string, readonly string[]> = {
   "@kule/guest-images": [],
   "@kule/invariants": [],
   "@kule/programs": [
+    "@kule/certificates",
     "@kule/contract",
     "@kule/crash-points",
     "@kule/dns",
@@ -40,6 +42,7 @@ const mayUse: Record<string, readonly string[]> = {
   "@kule/api": [
     // Direct mode: the worker runs the agent's loops in its own process.
     "@kule/agent",
+    "@kule/certificates",
     "@kule/contract",
     "@kule/crash-points",
     "@kule/dns",

@@ -10,6 +10,7 @@ const PROGRAMS = [
   "mmdebstrap",
   "nft",
   "openssl",
+  "pebble",
   "ping",
   "socat",
   "ssh",

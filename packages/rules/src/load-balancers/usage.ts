@@ -1,0 +1,110 @@
+/** What a listener has carried since its worker began. Bytes of https are those after decryption. */
+export type ListenerCounters = {
+  readonly connections: number;
+  /** 0 of a listener that is not http. */
+  readonly requests: number;
+  readonly bytesIn: number;
+  readonly bytesOut: number;
+};
+
+/** The counters of one worker of haproxy's: a reload begins a new one, at zero. */
+export type WorkerCounters = {
+  /** The kernel's, new with each boot: process ids begin again then. */
+  readonly bootId: string;
+  readonly pid: number;
+  readonly listeners: ReadonlyMap<string, ListenerCounters>;
+};
+
+export type Reading = {
+  /** When it was read, in ms since 1970, by one clock. */
+  readonly readAtMs: number;
+  /** The one that serves, and those before it that still have connections, as far as they can be read. */
+  readonly workers: readonly WorkerCounters[];
+};
+
+/** What of a machine was counted already. */
+export type Counted = {
+  readonly readAtMs: number;
+  /** The last ones, the newest first. */
+  readonly workers: readonly WorkerCounters[];
+};
+
+/** A worker before these has ended: each lives at most 10 minutes after its reload. */
+export const maxRememberedWorkers = 8;
+/** What a machine says at once. */
+const maxWorkers = 8;
+
+export type UsageCount = {
+  /** What has been added to each listener since the last reading; only those with more than zero. */
+  readonly added: ReadonlyMap<string, ListenerCounters>;
+  readonly counted: Counted;
+};
+
+/**
+ * What has been carried since the last reading.
+ *
+ * Of a worker that was not seen before all counts, of one that was only what is more; a counter that went back adds nothing
+ * until it is past where it was. A reading that is not newer than the last one adds nothing, so a report may be repeated.
+ * What a worker has carried between its last reading and its end is lost: read it before a reload.
+ *
+ * @param counted null: nothing of this machine was ever counted
+ * @param listenerIds those of the load balancer; what a machine says of others is left out
+ */
+export function countUsage(
+  counted: Counted | null,
+  reading: Reading,
+  listenerIds: ReadonlySet<string>,
+): UsageCount {
+  if (counted !== null && reading.readAtMs <= counted.readAtMs) return { added: new Map(), counted };
+  const added = new Map<string, ListenerCounters>();
+  let remembered = counted?.workers ?? [];
+  for (const worker of reading.workers.slice(0, maxWorkers)) {
+    const before = remembered.find((each) => isSameWorker(each, worker));
+    const highest = new Map(before?.listeners ?? []);
+    for (const id of listenerIds) {
+      const now = worker.listeners.get(id);
+      if (now === undefined || !isPlausible(now)) continue;
+      const old = highest.get(id) ?? zero;
+      highest.set(id, perCounter(now, old, Math.max));
+      const more = perCounter(now, old, (value, from) => Math.max(0, value - from));
+      if (!isZero(more))
+        added.set(
+          id,
+          perCounter(added.get(id) ?? zero, more, (one, other) => one + other),
+        );
+    }
+    const { bootId, pid } = worker;
+    remembered = [
+      { bootId, pid, listeners: highest },
+      ...remembered.filter((each) => !isSameWorker(each, worker)),
+    ].slice(0, maxRememberedWorkers);
+  }
+  return { added, counted: { readAtMs: reading.readAtMs, workers: remembered } };
+}
+
+const zero: ListenerCounters = { connections: 0, requests: 0, bytesIn: 0, bytesOut: 0 };
+
+function perCounter(
+  one: ListenerCounters,
+  other: ListenerCounters,
+  of: (one: number, other: number) => number,
+): ListenerCounters {
+  return {
+    connections: of(one.connections, other.connections),
+    requests: of(one.requests, other.requests),
+    bytesIn: of(one.bytesIn, other.bytesIn),
+    bytesOut: of(one.bytesOut, other.bytesOut),
+  };
+}
+
+const values = ({ connections, requests, bytesIn, bytesOut }: ListenerCounters) => [
+  connections,
+  requests,
+  bytesIn,
+  bytesOut,
+];
+const isPlausible = (counters: ListenerCounters) =>
+  values(counters).every((value) => Number.isSafeInteger(value) && value >= 0);
+const isZero = (counters: ListenerCounters) => values(counters).every((value) => value === 0);
+const isSameWorker = (one: WorkerCounters, other: WorkerCounters) =>
+  one.bootId === other.bootId && one.pid === other.pid;
