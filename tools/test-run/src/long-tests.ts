@@ -27,8 +27,6 @@ export const LONG_TESTS: Readonly<Record<string, string>> = {
   "packages/programs/src/firewalls/under-traffic.test.ts":
     "real flows through a firewall while its rules change",
   "packages/programs/src/guest-state/real-guest.test.ts": "boots a Linux system and resets it",
-  "packages/programs/src/guest-state/real-load-balancer.test.ts":
-    "boots the appliance of a load balancer and resets it",
   "packages/programs/src/load-balancers/status/real-haproxy.test.ts":
     "waits for health checks, and for the reload that fails",
   "packages/programs/src/public-ips/unfiltered-moment.test.ts":

@@ -29,11 +29,10 @@ export class RealLab {
     this.folder = folder;
   }
 
-  /** @param image a recipe of infra/images for the guests, by default that of most suites */
-  static async start(image?: string): Promise<RealLab> {
+  static async start(): Promise<RealLab> {
     const folder = mkdtempSync(join(tmpdir(), "kule-real-"));
     return new RealLab(
-      await startLab({ dataDir: folder, wires: internet, realGuests: await realGuestRoots(image) }),
+      await startLab({ dataDir: folder, wires: internet, realGuests: await realGuestRoots() }),
       folder,
     );
   }
