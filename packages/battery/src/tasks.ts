@@ -12,7 +12,7 @@ export type DoneTask = { readonly task: Task; readonly outcome: RowRunOutcome };
  * at full length, and ends at its first finding, which need not be the expected one.
  */
 const SAMPLES_OF_A_MUTANT = 3;
-/** A row that takes this many times its declared minutes, which it has alone and on a fast machine, has hung. */
+/** A row that takes this many times its declared minutes, which are those of a run alone, has hung. */
 const LIMIT_FACTOR = 8;
 const SHORTEST_LIMIT_MINUTES = 6;
 
