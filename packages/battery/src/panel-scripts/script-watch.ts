@@ -1,3 +1,4 @@
+import { setTimeout as delay } from "node:timers/promises";
 import type { openBrowser } from "@kule/console/testing/browser";
 import { kindOfPath } from "./hostile-answers.ts";
 import type { PagePolicies } from "./page-policy.ts";
@@ -142,13 +143,22 @@ export class ScriptWatch {
   }
 
   async #load(address: string) {
-    for (let loads = 1; ; loads += 1)
+    for (let loads = 1; ; loads += 1) {
+      const errorShown = Promise.withResolvers<void>();
+      const noteErrorPage = (frame: { url(): string }) => {
+        if (frame.url() === errorPage) errorShown.resolve();
+      };
+      // Before the load: the page of an earlier failure has the same address.
+      this.page.on("framenavigated", noteErrorPage);
       try {
         return await this.page.goto(address, { waitUntil: "load" });
       } catch (error) {
         if (!isInterrupted(error) || loads === mostLoads) throw error;
-        await this.page.waitForURL(errorPage, { waitUntil: "commit" });
+        await Promise.race([errorShown.promise, delay(settleMilliseconds, undefined, { ref: false })]);
+      } finally {
+        this.page.off("framenavigated", noteErrorPage);
       }
+    }
   }
 
   /** Opens a path of the panel and reads the page. Null when there is none, such as for a file. */
