@@ -39,8 +39,12 @@ export async function bundleValidators(document: OpenapiDocument): Promise<Map<s
   const files = new Map<string, string>();
   const parts = { bodies, parameters, responses, payload };
   for (const [name, schemas] of Object.entries(parts)) {
-    const coerce = name === "parameters";
-    files.set(`validate-${name}.js`, await bundle(compile(document, schemas, coerce)));
+    const options = {
+      coerce: name === "parameters",
+      // Users read our own sentences, made of the keywords; only tests read Ajv's, of answers.
+      messages: name === "responses",
+    };
+    files.set(`validate-${name}.js`, await bundle(compile(document, schemas, options)));
     files.set(`validate-${name}.d.ts`, declarations(Object.keys(schemas)));
   }
   return files;
@@ -48,10 +52,15 @@ export async function bundleValidators(document: OpenapiDocument): Promise<Map<s
 
 const nameIn = (where: "query" | "header", name: string) => (where === "header" ? name.toLowerCase() : name);
 
-function compile(document: OpenapiDocument, schemas: Record<string, JsonSchema>, coerce: boolean): string {
+function compile(
+  document: OpenapiDocument,
+  schemas: Record<string, JsonSchema>,
+  { coerce, messages }: { readonly coerce: boolean; readonly messages: boolean },
+): string {
   const ajv = new Ajv2020({
     code: { source: true, esm: true, lines: false },
     allErrors: true,
+    messages,
     strict: true,
     allowUnionTypes: true,
     strictRequired: false,
@@ -69,11 +78,21 @@ function compile(document: OpenapiDocument, schemas: Record<string, JsonSchema>,
   for (const [name, schema] of Object.entries(document.components.schemas))
     ajv.addSchema(adapted(schema), `kule:${name}`);
   const exports: Record<string, string> = {};
+  // The same code once: most operations have the same headers, and many no query.
+  const firstNames = new Map<string, string>();
+  const aliases: string[] = [];
   for (const [name, schema] of Object.entries(schemas)) {
+    const text = JSON.stringify(schema);
+    const first = firstNames.get(text);
+    if (first !== undefined) {
+      aliases.push(`export { ${first} as ${name} };`);
+      continue;
+    }
+    firstNames.set(text, name);
     ajv.addSchema(adapted(schema), `kule-part:${name}`);
     exports[name] = `kule-part:${name}`;
   }
-  return standalone(ajv, exports);
+  return [standalone(ajv, exports), ...aliases].join("\n");
 }
 
 const standalone =

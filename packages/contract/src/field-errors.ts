@@ -89,7 +89,7 @@ function toFieldError(error: ValidatorError): FieldError | null {
     case "if":
       return null;
     default:
-      return at(instancePath, "invalid_format", error.message ?? "is not valid");
+      return at(instancePath, "invalid_format", "is not valid");
   }
 }
 
