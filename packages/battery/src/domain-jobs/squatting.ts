@@ -48,5 +48,14 @@ export async function squattingRound(
   const kept = (both?.kept_delegations ?? [inside]) as readonly string[];
   if (!kept.includes(inside))
     found.push(`${name} and ${inside} are proven, and one does not delegate the other`);
+  // An organisation has a limited number of claims that it has not proven.
+  await Promise.all(
+    claims.map(async ({ organisation, domain }, index) => {
+      if (answers[index]?.status === 202) return;
+      const { status, body } = await organisation.owner.delete(`/domains/${domain.id}`);
+      if (status !== 204)
+        found.push(`the claim of ${name} that lost is deleted with ${status} ${body?.code}`);
+    }),
+  );
   return found;
 }
