@@ -1,9 +1,10 @@
 // Two machines of a load balancer that really boot, with what the rules render for them.
 
+import { sampleListener } from "@kule/rules/load-balancers/testing/sample-intents";
 import { lostOf } from "@kule/testing/packets/http-load";
 import { IMAGE_TIMEOUT_MS, requireRealGuests } from "@kule/testing/real-guests/real-guests-part";
 import { BOOT_MS } from "@kule/testing/real-guests/real-lab";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { Failed } from "../errors.ts";
 import { otherSlot, RealLoadBalancer, slots, targetPort } from "../testing/real-load-balancer.ts";
 
@@ -16,6 +17,7 @@ describe.skipIf(part.missing)("A load balancer of two real machines", { timeout:
   beforeAll(async () => {
     balancer = await RealLoadBalancer.start();
   }, IMAGE_TIMEOUT_MS);
+  afterEach(() => balancer?.endLoads());
   afterAll(() => balancer?.end());
 
   const load = (timeoutMs = 5_000) => balancer.load({ clients: 4, pauseMs: 10, timeoutMs });
@@ -61,11 +63,9 @@ describe.skipIf(part.missing)("A load balancer of two real machines", { timeout:
   test("refuses a state that haproxy cannot load, and goes on with the one before", async () => {
     const slot = otherSlot(await balancer.master());
     const wrong = balancer.next();
-    const listeners = wrong.listeners.flatMap((listener) => [
-      listener,
-      // The target's own port, which is taken on this machine.
-      { ...listener, id: "lsn_taken", port: targetPort },
-    ]);
+    const [listener = sampleListener] = wrong.listeners;
+    // The target's own port, which is taken on this machine.
+    const listeners = [...wrong.listeners, { ...listener, id: "lsn_taken", port: targetPort }];
     const refused = await balancer.put(slot, { ...wrong, listeners }).catch((error: unknown) => error);
     expect(refused).toBeInstanceOf(Failed);
     expect(await balancer.has(slot)).toBe(true);

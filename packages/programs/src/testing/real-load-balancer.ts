@@ -51,6 +51,7 @@ export class RealLoadBalancer {
   readonly lab: RealLab;
   readonly #client: ProxmoxClient;
   readonly #guests: { readonly [slot in Slot]: GuestOf };
+  readonly #loads: HttpLoad[] = [];
   /** What both machines have. */
   intent: LoadBalancerIntent = { ...sampleIntent, generation: 0 };
 
@@ -91,6 +92,7 @@ export class RealLoadBalancer {
   }
 
   async end(): Promise<void> {
+    await this.endLoads();
     this.#client.close();
     await this.lab.end();
   }
@@ -183,7 +185,14 @@ export class RealLoadBalancer {
 
   /** Clients beyond the region that request a page of the load balancer. */
   load(more: { readonly clients?: number; readonly timeoutMs?: number; readonly pauseMs?: number } = {}) {
-    return new HttpLoad(this.#internet, { host: virtualAddress, port: listenerPorts.page, ...more });
+    const load = new HttpLoad(this.#internet, { host: virtualAddress, port: listenerPorts.page, ...more });
+    this.#loads.push(load);
+    return load;
+  }
+
+  /** Ends all clients that are still there. */
+  async endLoads(): Promise<void> {
+    await Promise.all(this.#loads.splice(0).map((load) => load.end()));
   }
 
   /** A machine beyond the region, for connections that stay. */
@@ -215,10 +224,16 @@ export class RealLoadBalancer {
 
   async #ready(slot: Slot): Promise<void> {
     await this.lab.booted(vmids[slot]);
-    const answer = `printf "HTTP/1.1 200 OK\\\\r\\\\nContent-Length\\\\: 1\\\\r\\\\nConnection\\\\: close\\\\r\\\\n\\\\r\\\\n${slot}"`;
+    // A page that is answered before the request was read would end with a reset.
     await this.said(
       slot,
-      `systemd-run --quiet --unit=page socat TCP-LISTEN:${targetPort},fork,reuseaddr SYSTEM:'${answer}'`,
+      `cat > /root/page <<'END'
+#!/bin/sh
+while read -r line && [ "$line" != "$(printf '\\r')" ]; do :; done
+printf 'HTTP/1.1 200 OK\\r\\nContent-Length: 1\\r\\nConnection: close\\r\\n\\r\\n${slot}'
+END
+chmod 700 /root/page
+systemd-run --quiet --unit=page socat TCP-LISTEN:${targetPort},fork,reuseaddr,backlog=512 EXEC:/root/page`,
     );
     await this.said(
       slot,

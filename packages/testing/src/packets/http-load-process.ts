@@ -18,6 +18,8 @@ let lastAnswerAt = performance.now();
 process.on("SIGTERM", () => {
   isEnding = true;
 });
+// Whoever counts is gone.
+process.stdout.on("error", () => process.exit());
 const say = () => process.stdout.write(`${JSON.stringify(counts satisfies LoadCounts)}\n`);
 const timer = setInterval(say, 100);
 await Promise.all(
