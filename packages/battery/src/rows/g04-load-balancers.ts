@@ -4,10 +4,10 @@ import { otherSlot, RealLoadBalancer, slots, type Visitor } from "@kule/programs
 import { lostOf } from "@kule/testing/packets/http-load";
 import type { Row, RowRun } from "../row.ts";
 
-/** Connections under which states follow each other, and how often each machine is cut off. */
+/** Connections and states that follow each other, each at least so many, and how often each machine is cut off. */
 const SIZES = {
-  sample: { connections: 1_500, cuts: 1 },
-  full: { connections: 20_000, cuts: 3 },
+  sample: { connections: 1_500, states: 3, cuts: 1 },
+  full: { connections: 20_000, states: 20, cuts: 3 },
 } as const;
 /** From the loss of a machine until the other one answers. */
 const LONGEST_GAP_MS = 5_000;
@@ -110,9 +110,10 @@ export const row: Row = {
 const algorithms = ["least_connections", "source_hash", "round_robin"] as const;
 
 async function changesUnderLoad(balancer: RealLoadBalancer, { scale, progress }: RowRun) {
-  const clients = balancer.load({ clients: 8 });
+  const clients = balancer.load({ clients: 8, pauseMs: 10 });
   let states = 0;
-  while (clients.counts.answered < SIZES[scale].connections) {
+  const least = SIZES[scale];
+  while (clients.counts.answered < least.connections || states < least.states) {
     await balancer.change({ algorithm: algorithms[states % algorithms.length] ?? "round_robin" });
     states += 1;
     progress(`${states} states, ${clients.counts.answered} connections, ${lostOf(clients.counts)} lost`);

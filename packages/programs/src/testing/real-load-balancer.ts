@@ -13,6 +13,7 @@ import {
 import { HttpLoad } from "@kule/testing/packets/http-load";
 import { PacketMachine } from "@kule/testing/packets/packet-machine";
 import { RealLab, vm } from "@kule/testing/real-guests/real-lab";
+import { RetryLater } from "../errors.ts";
 import { type Bundle, renderBundle } from "../guest-state/bundle.ts";
 import type { GuestOf } from "../guest-state/guest-state.ts";
 import { type LoadBalancerStatus, readStatus } from "../load-balancers/status/read-status.ts";
@@ -35,6 +36,7 @@ const targetIds = { 1: "tgt_one", 2: "tgt_two" } as const;
 const ours = new Map(["lsn_web", "lsn_echo"].map((id) => [id, new Set<string>(Object.values(targetIds))]));
 /** For whatever happens in a guest: on a machine that is busy a boot alone takes half a minute. */
 const LIMIT_MS = 90_000;
+const MOST_TRIES = 4;
 
 type Connection = Awaited<ReturnType<PacketMachine["connect"]>>;
 export type Visitor = {
@@ -137,9 +139,18 @@ export class RealLoadBalancer {
     this.intent = intent;
   }
 
-  /** @throws Failed when the machine refuses it */
+  /**
+   * Again when the guest agent was too slow, as a job would be.
+   *
+   * @throws Failed when the machine refuses it
+   */
   async put(slot: Slot, intent: LoadBalancerIntent): Promise<void> {
-    await bring(this.#guests[slot], bundleOf(slot, intent));
+    for (let left = MOST_TRIES; ; left -= 1)
+      try {
+        return await bring(this.#guests[slot], bundleOf(slot, intent));
+      } catch (error) {
+        if (!(error instanceof RetryLater) || left <= 1) throw error;
+      }
   }
 
   /** Whether the machine has what both are to have, and it is in force. */
