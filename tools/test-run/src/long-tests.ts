@@ -29,6 +29,8 @@ export const LONG_TESTS: Readonly<Record<string, string>> = {
   "packages/programs/src/guest-state/real-guest.test.ts": "boots a Linux system and resets it",
   "packages/programs/src/load-balancers/rendered-configuration.test.ts":
     "starts haproxy or keepalived for each of some sixty configurations",
+  "packages/programs/src/load-balancers/real-load-balancer.test.ts":
+    "boots the two machines of a load balancer, and resets one",
   "packages/programs/src/load-balancers/status/real-haproxy.test.ts":
     "waits for health checks, and for the reload that fails",
   "packages/programs/src/public-ips/unfiltered-moment.test.ts":

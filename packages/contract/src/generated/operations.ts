@@ -213,7 +213,8 @@ export type OperationId =
   | "claimConsole"
   | "reportStep"
   | "reportHealth"
-  | "reportInventory";
+  | "reportInventory"
+  | "reportLoadBalancers";
 
 /** What the audit trail calls the operations that change something. */
 export type AuditAction =
@@ -522,4 +523,5 @@ export const operations: { readonly [id in OperationId]: OperationInfo } = {
   reportStep: {"id":"reportStep","method":"post","path":"/agent/jobs/{job_id}/steps","tag":"agent","permission":"agent:jobs","audit":null,"pathParameters":["job_id"],"queryParameters":[],"headerParameters":[],"body":"required","statuses":[200,400,401,403,404,409,422,429,503]},
   reportHealth: {"id":"reportHealth","method":"post","path":"/agent/health","tag":"agent","permission":"agent:health","audit":null,"pathParameters":[],"queryParameters":[],"headerParameters":[],"body":"required","statuses":[200,400,401,403,422,429,503]},
   reportInventory: {"id":"reportInventory","method":"post","path":"/agent/inventory","tag":"agent","permission":"agent:inventory","audit":null,"pathParameters":[],"queryParameters":[],"headerParameters":[],"body":"required","statuses":[200,400,401,403,422,429,503]},
+  reportLoadBalancers: {"id":"reportLoadBalancers","method":"post","path":"/agent/load-balancers","tag":"agent","permission":"agent:load-balancers","audit":null,"pathParameters":[],"queryParameters":[],"headerParameters":[],"body":"required","statuses":[200,400,401,403,422,429,503]},
 };

@@ -3570,6 +3570,30 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/agent/load-balancers": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Report the machines of load balancers and learn which to ask
+         * @description In each round, every `round_seconds`, the agent asks all machines of the region's load balancers for their status. The
+         *     first call of a round has `after: null`, each other one the `next` of the call before, until that is `null`; a call
+         *     without `after` only reports. A call reports machines that were asked before, of any page. What a report
+         *     names that is not a machine of that load balancer, in that slot and in this region, is ignored, and so is a reading
+         *     that is not newer than the last one: a call may be repeated.
+         */
+        post: operations["reportLoadBalancers"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
 }
 export type webhooks = Record<string, never>;
 export interface components {
@@ -5795,7 +5819,7 @@ export interface components {
          */
         JobStatus: "queued" | "running" | "succeeded" | "failed" | "cancelled";
         /** @enum {string} */
-        JobKind: "ServerCreate" | "ServerAdopt" | "ServerStop" | "ServerRestore" | "ServerDestroy" | "ServerPower" | "ServerResize" | "ServerRebuild" | "ServerPasswordReset" | "ServerUpdate" | "ServerReconcile" | "PublicIpAttach" | "PublicIpDetach" | "FirewallApply" | "NetworkApply" | "DomainApply";
+        JobKind: "ServerCreate" | "ServerAdopt" | "ServerStop" | "ServerRestore" | "ServerDestroy" | "ServerPower" | "ServerResize" | "ServerRebuild" | "ServerPasswordReset" | "ServerUpdate" | "ServerReconcile" | "PublicIpAttach" | "PublicIpDetach" | "FirewallApply" | "NetworkApply" | "LoadBalancerApply" | "DomainApply";
         /** @enum {string} */
         JobPhase: "observe" | "plan" | "apply" | "verify";
         JobStep: {
@@ -5833,7 +5857,7 @@ export interface components {
         };
         ResourceRef: {
             /** @enum {string} */
-            type: "server" | "network" | "subnet" | "public_ip" | "domain";
+            type: "server" | "network" | "subnet" | "public_ip" | "load_balancer" | "domain";
             id: string;
             /** @description Its present name. Null when it is deleted */
             name: string | null;
@@ -6198,7 +6222,7 @@ export interface components {
             };
         };
         /** @description Everything the job needs, chosen by the control plane; rendered from current intent when it is claimed. An agent ignores fields it does not know; what an older agent must not ignore comes as a new kind */
-        JobPayload: components["schemas"]["ServerCreatePayload"] | components["schemas"]["ServerAdoptPayload"] | components["schemas"]["ServerStopPayload"] | components["schemas"]["ServerRestorePayload"] | components["schemas"]["ServerDestroyPayload"] | components["schemas"]["ServerPowerPayload"] | components["schemas"]["ServerResizePayload"] | components["schemas"]["ServerRebuildPayload"] | components["schemas"]["ServerPasswordResetPayload"] | components["schemas"]["ServerUpdatePayload"] | components["schemas"]["ServerReconcilePayload"] | components["schemas"]["PublicIpAttachPayload"] | components["schemas"]["PublicIpDetachPayload"] | components["schemas"]["FirewallApplyPayload"] | components["schemas"]["NetworkApplyPayload"] | components["schemas"]["DomainApplyPayload"];
+        JobPayload: components["schemas"]["ServerCreatePayload"] | components["schemas"]["ServerAdoptPayload"] | components["schemas"]["ServerStopPayload"] | components["schemas"]["ServerRestorePayload"] | components["schemas"]["ServerDestroyPayload"] | components["schemas"]["ServerPowerPayload"] | components["schemas"]["ServerResizePayload"] | components["schemas"]["ServerRebuildPayload"] | components["schemas"]["ServerPasswordResetPayload"] | components["schemas"]["ServerUpdatePayload"] | components["schemas"]["ServerReconcilePayload"] | components["schemas"]["PublicIpAttachPayload"] | components["schemas"]["PublicIpDetachPayload"] | components["schemas"]["FirewallApplyPayload"] | components["schemas"]["NetworkApplyPayload"] | components["schemas"]["LoadBalancerApplyPayload"] | components["schemas"]["DomainApplyPayload"];
         PayloadServer: {
             id: string;
             organisation_id: string;
@@ -6548,6 +6572,138 @@ export interface components {
         } & {
             [key: string]: unknown;
         };
+        PayloadListener: {
+            id: string;
+            /** @enum {string} */
+            protocol: "tcp" | "http" | "https" | "tls_passthrough";
+            port: number;
+            target_port: number;
+            /** @description Every request is answered with a redirect */
+            redirect_to_https: boolean;
+            sticky: ({
+                cookie_name: string;
+                /** @description null: until the client's browser is closed */
+                ttl_seconds: number | null;
+            } & {
+                [key: string]: unknown;
+            }) | null;
+            /** @enum {string} */
+            proxy_protocol: "none" | "v1" | "v2";
+            idle_timeout_seconds: number;
+            /** @description None: all clients may connect */
+            allowed_cidrs: string[];
+            health_check: {
+                /** @enum {string} */
+                protocol: "tcp" | "http";
+                /** @description null: the target port */
+                port: number | null;
+                path: string | null;
+                host: string | null;
+                expected_codes: string | null;
+                interval_seconds: number;
+                timeout_seconds: number;
+                healthy_threshold: number;
+                unhealthy_threshold: number;
+            } & {
+                [key: string]: unknown;
+            };
+            /** @description Of an https listener; the first is no default, a client has to name its host */
+            certificates: ({
+                /** @description Of one of the payload's `certificates` */
+                id: string;
+                domain_names: string[];
+            } & {
+                [key: string]: unknown;
+            })[];
+        } & {
+            [key: string]: unknown;
+        };
+        /** @description One address that gets traffic */
+        PayloadTarget: {
+            target_id: string;
+            /** @description The server that the target's label selector has found */
+            selected_server_id: string | null;
+            /** @description IPv4 */
+            address: string;
+            weight: number;
+            backup: boolean;
+            drain: boolean;
+        } & {
+            [key: string]: unknown;
+        };
+        /** @description One of the managed servers that a load balancer runs on */
+        PayloadMachine: {
+            /** @enum {integer} */
+            slot: 1 | 2;
+            server_id: string;
+            vmid: number;
+            /** @description IPv4, in the subnet */
+            address: string;
+            /** @description Of the other machine; null with one machine */
+            peer_address: string | null;
+            /** @description The guest's interface in the subnet */
+            interface_name: string;
+            max_connections: number;
+            /** @description False for a machine that has never had a state: it may still boot, so its guest agent is awaited for longer */
+            has_state: boolean;
+        } & {
+            [key: string]: unknown;
+        };
+        /** @description All of one load balancer as its machines are to have it; what they have beyond this is removed */
+        LoadBalancerApplyPayload: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "LoadBalancerApply";
+            load_balancer: {
+                id: string;
+            } & {
+                [key: string]: unknown;
+            };
+            /** @description Of the intent that this is; an older one never replaces a newer one */
+            generation: number;
+            /** @enum {string} */
+            algorithm: "round_robin" | "least_connections" | "source_hash";
+            listeners: components["schemas"]["PayloadListener"][];
+            targets: components["schemas"]["PayloadTarget"][];
+            /** @description The address that both machines can have, and what moves with it; null with one machine */
+            high_availability: ({
+                /** @description IPv4, in the subnet */
+                virtual_address: string;
+                /** @description Of the subnet */
+                prefix_length: number;
+                /** @description 1 to 255, unique in the subnet */
+                vrid: number;
+                public_address: ({
+                    address: string;
+                    prefix_length: number;
+                    /** @description Through which answers leave; null: the machine has a route of its own */
+                    gateway: string | null;
+                    /** @description The guest's interface in the public segment */
+                    interface_name: string;
+                } & {
+                    [key: string]: unknown;
+                }) | null;
+            } & {
+                [key: string]: unknown;
+            }) | null;
+            /** @description Of the ACME account's key, to answer HTTP-01 at port 80; null: no certificate is proven here */
+            acme_thumbprint: string | null;
+            /** @description Those that the listeners name */
+            certificates: ({
+                id: string;
+                /** @description Certificate, chain and private key, PEM in this order, sealed to the region's agent */
+                sealed: string;
+                /** @description With which it was sealed */
+                context: string;
+            } & {
+                [key: string]: unknown;
+            })[];
+            machines: components["schemas"]["PayloadMachine"][];
+        } & {
+            [key: string]: unknown;
+        };
         /** @description All of one zone as the DNS provider is to have it; what the provider has beyond this is removed. A job of the control plane itself */
         DomainApplyPayload: {
             /**
@@ -6699,6 +6855,28 @@ export interface components {
                 } & {
                     [key: string]: unknown;
                 };
+                /** @description Of a LoadBalancerApply: what each machine has now */
+                load_balancer?: {
+                    /** @description The payload's */
+                    generation: number;
+                    machines: ({
+                        /** @enum {integer} */
+                        slot: 1 | 2;
+                        /**
+                         * @description `refused`: it has the state before; `silent`: it did not answer
+                         * @enum {string}
+                         */
+                        outcome: "applied" | "refused" | "silent";
+                        /** @description Of the state in force; 0 before the first, null when it is not known */
+                        generation: number | null;
+                        /** @description Of two machines the active one has the address; null when it is not known */
+                        role: ("active" | "standby") | null;
+                    } & {
+                        [key: string]: unknown;
+                    })[];
+                } & {
+                    [key: string]: unknown;
+                };
                 /**
                  * @description The VMID is used by another VM or cannot be freed; allocate another
                  * @enum {string}
@@ -6714,6 +6892,111 @@ export interface components {
             lease_expires_at: components["schemas"]["Time"] | null;
             cancel_requested: boolean;
             status: components["schemas"]["JobStatus"];
+        };
+        LoadBalancerReport: {
+            agent_version: string;
+            agent_name?: string;
+            reports: components["schemas"]["LoadBalancerMachineReport"][];
+            /** @description `next` of the call before; null for the first machines; left out: none are wanted */
+            after?: string | null;
+        } & {
+            [key: string]: unknown;
+        };
+        LoadBalancerMachineReport: {
+            load_balancer_id: string;
+            /** @enum {integer} */
+            slot: 1 | 2;
+            server_id: string;
+            /** @description How long before this call it was asked, by the agent's monotonic clock */
+            asked_after_ms: number;
+            /** @description How long before this call it answered; null when it did not */
+            seen_after_ms: number | null;
+            /** @description Null when it was asked and did not answer */
+            status: components["schemas"]["LoadBalancerMachineStatus"] | null;
+        } & {
+            [key: string]: unknown;
+        };
+        ReportedCount: number | null;
+        /** @description What the machine says of itself. Numbers are null where haproxy has none. Counters are since its worker was started. */
+        LoadBalancerMachineStatus: {
+            boot_id: string;
+            generation: components["schemas"]["ReportedCount"];
+            worker_pid: components["schemas"]["ReportedCount"];
+            worker_started: components["schemas"]["ReportedCount"];
+            old_workers: number;
+            failed_reloads: components["schemas"]["ReportedCount"];
+            connections: components["schemas"]["ReportedCount"];
+            most_connections: components["schemas"]["ReportedCount"];
+            role: ("master" | "backup") | null;
+            listeners: ({
+                id: string;
+                is_open: boolean;
+                connections: components["schemas"]["ReportedCount"];
+                connections_per_second: components["schemas"]["ReportedCount"];
+                requests_per_second: components["schemas"]["ReportedCount"];
+                connections_denied: components["schemas"]["ReportedCount"];
+                requests_denied: components["schemas"]["ReportedCount"];
+                request_errors: components["schemas"]["ReportedCount"];
+                /** @description Answers by the first digit of their code, 1 to 5 */
+                responses: components["schemas"]["ReportedCount"][];
+                connections_total: components["schemas"]["ReportedCount"];
+                requests_total: components["schemas"]["ReportedCount"];
+                bytes_in: components["schemas"]["ReportedCount"];
+                bytes_out: components["schemas"]["ReportedCount"];
+            } & {
+                [key: string]: unknown;
+            })[];
+            /** @description What workers before the last reloads have counted, or still count while their last connections end */
+            former: ({
+                worker_pid: number;
+                listener_id: string;
+                connections_total: components["schemas"]["ReportedCount"];
+                requests_total: components["schemas"]["ReportedCount"];
+                bytes_in: components["schemas"]["ReportedCount"];
+                bytes_out: components["schemas"]["ReportedCount"];
+            } & {
+                [key: string]: unknown;
+            })[];
+            /**
+             * @description The health checks of a listener that have the same result, in haproxy's words, with the targets that they are of.
+             *     Together they name at most 8,192.
+             */
+            checks: ({
+                listener_id: string;
+                status: string;
+                check_status: string;
+                check_code: components["schemas"]["ReportedCount"];
+                /** @description Empty for targets that are up */
+                last_check: string;
+                /** @description As in the machine's configuration */
+                servers: string[];
+            } & {
+                [key: string]: unknown;
+            })[];
+            omitted_listeners: number;
+            /** @description Of which nothing is said for want of room */
+            omitted_targets: number;
+        } & {
+            [key: string]: unknown;
+        };
+        LoadBalancerReportAck: {
+            machines: {
+                load_balancer_id: string;
+                /** @enum {integer} */
+                slot: 1 | 2;
+                server_id: string;
+                vmid: number;
+                listener_ids: string[];
+                /**
+                 * @description The targets by their names in the machine's configuration, `tgt_…` or `tgt_….srv_…`: every listener that
+                 *     does not only redirect has all of them
+                 */
+                servers: string[];
+            }[];
+            /** @description null: these are the last machines */
+            next: string | null;
+            /** @description Begin a round every so many seconds */
+            round_seconds: number;
         };
         HypervisorHealth: {
             kind: string;
@@ -15442,6 +15725,53 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["InventoryAck"];
+                };
+            };
+            400: components["responses"]["MalformedJson"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    reportLoadBalancers: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "agent_version": "0.1.0",
+                 *       "agent_name": "agent-1",
+                 *       "reports": [
+                 *         {
+                 *           "load_balancer_id": "lb_06ex2v3m8n4k6q1r5s7t9w0y2z",
+                 *           "slot": 1,
+                 *           "server_id": "srv_06ex2v3m8n4k6q1r5s7t9w0y2z",
+                 *           "asked_after_ms": 900,
+                 *           "seen_after_ms": null,
+                 *           "status": null
+                 *         }
+                 *       ],
+                 *       "after": null
+                 *     }
+                 */
+                "application/json": components["schemas"]["LoadBalancerReport"];
+            };
+        };
+        responses: {
+            /** @description Recorded, and the machines to ask next */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LoadBalancerReportAck"];
                 };
             };
             400: components["responses"]["MalformedJson"];

@@ -90,3 +90,4 @@ export const claimConsole: Validator;
 export const reportStep: Validator;
 export const reportHealth: Validator;
 export const reportInventory: Validator;
+export const reportLoadBalancers: Validator;

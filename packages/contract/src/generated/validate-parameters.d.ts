@@ -402,3 +402,5 @@ export const reportHealth_query: Validator;
 export const reportHealth_header: Validator;
 export const reportInventory_query: Validator;
 export const reportInventory_header: Validator;
+export const reportLoadBalancers_query: Validator;
+export const reportLoadBalancers_header: Validator;

@@ -128,6 +128,8 @@ for each in cpuinfo meminfo; do mount --bind "$FOLDER/$each" "$root/proc/$each";
 mount --bind "$root/proc/sys" "$root/proc/sys"
 mount --bind "$root/proc/sys/net" "$root/proc/sys/net"
 mount -o remount,bind,ro,nosuid,nodev,noexec "$root/proc/sys"
+# The kernel's is the same in all guests, and after each of their boots.
+mount --bind "$FOLDER/boot-id" "$root/proc/sys/kernel/random/boot_id"
 for each in kcore kmsg kallsyms sysrq-trigger keys timer_list; do
   if [ -e "$root/proc/$each" ]; then mount --bind /dev/null "$root/proc/$each"; fi
 done
@@ -206,6 +208,7 @@ export const START = `
 mkdir -p "$FOLDER/root" "$FOLDER/agent"
 chown "$FIRST_ID:$FIRST_ID" "$FOLDER/agent" "$(readlink -f "$FOLDER/console")"
 rm -f "$FOLDER/agent/socket"
+cat /proc/sys/kernel/random/uuid > "$FOLDER/boot-id"
 for each in $CONTROL_GROUPS; do echo 0 > "$each/cgroup.procs"; done
 read -r up _ < /proc/uptime
 exec nsenter --user="$USER_NAMESPACE" --net="/run/netns/$NAME" -- \\

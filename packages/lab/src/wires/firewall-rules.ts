@@ -37,7 +37,8 @@ export function firewallRules(wires: readonly FilteredWire[], isClusterOn: boole
     "  chain prerouting {",
     "    type filter hook prerouting priority -400; policy accept;",
     "    meta mark set 0",
-    `    iifname "tap*" meta mark set ${FROM_GUEST}`,
+    // Devices without a firewall are on the cluster's bridges.
+    ...wires.map((wire) => `    iifname "${tapOf(wire)}" meta mark set ${FROM_GUEST}`),
     `    iifname "fwln*" meta mark set ${TO_GUEST}`,
     "  }",
     "  chain forward {",

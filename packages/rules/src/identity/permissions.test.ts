@@ -51,6 +51,7 @@ describe("roles", () => {
       "agent:health",
       "agent:inventory",
       "agent:jobs",
+      "agent:load-balancers",
     ]);
   });
 

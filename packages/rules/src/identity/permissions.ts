@@ -77,7 +77,13 @@ const operator = [
   "operator:regions",
   "operator:servers",
 ] as const;
-const agent = ["agent:consoles", "agent:health", "agent:inventory", "agent:jobs"] as const;
+const agent = [
+  "agent:consoles",
+  "agent:health",
+  "agent:inventory",
+  "agent:jobs",
+  "agent:load-balancers",
+] as const;
 
 export type Permission = (typeof admin)[number] | (typeof operator)[number] | (typeof agent)[number];
 

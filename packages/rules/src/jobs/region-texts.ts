@@ -9,6 +9,8 @@ export const jobErrorTexts = {
   bad_filter: "The server's firewall rules cannot be applied. An operator has to look at it.",
   bad_network: "The network's state cannot be applied. An operator has to look at it.",
   cancelled: "The job was cancelled.",
+  configuration_refused:
+    "A machine of the load balancer has refused the configuration. The one before it is in force. An operator has to look at it.",
   dns_not_converged: "The DNS provider does not show the change. An operator has to look at it.",
   dns_refused: "The DNS provider does not accept the domain's records. An operator has to look at it.",
   dns_unanswered: "The name servers do not answer with the domain's new state yet.",
@@ -20,6 +22,7 @@ export const jobErrorTexts = {
   guest_agent_unavailable:
     "The server's guest agent did not answer, so the password was not set. Try again when the guest has started. If it never answers, an operator has to look at the image.",
   guest_ignored: "The guest did not shut down in time. It can be switched off instead.",
+  guest_silent: "No machine of the load balancer answers.",
   guest_state_refused: "The appliance does not accept its new state. An operator has to look at it.",
   guest_state_superseded: "A newer state of the appliance is in force.",
   guest_state_unreachable: "The appliance does not answer.",
@@ -104,6 +107,7 @@ export const stepNames = [
   "pool",
   "power-off",
   "protect",
+  "put-state",
   "raise-parent",
   "remove",
   "remove-link",

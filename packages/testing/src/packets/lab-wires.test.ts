@@ -164,6 +164,15 @@ describe.skipIf(part.missing)("wires of the lab", { timeout: 30_000 }, () => {
     expect(await internet.send("icmp", "10.0.1.5", silent)).toBe("silent");
   });
 
+  test("lead to a device without a firewall as to any other", async () => {
+    const open = { net: "virtio,bridge=vmbr0", ip: "ip=203.0.113.21/24,gw=203.0.113.1" };
+    const guest = await lab.running(31055, [open]);
+    const internet = await lab.internet();
+    expect(await internet.send("tcp", "203.0.113.21")).toEqual({ seenAs: "203.0.113.1" });
+    expect(await internet.send("icmp", "203.0.113.21")).toBe("passed");
+    expect(await guest.send("tcp", "198.18.0.1")).toEqual({ seenAs: "203.0.113.21" });
+  });
+
   test("are what a person at the serial line meets", async () => {
     await lab.running(31061, [{ net: device(361), ip: "ip=10.0.1.5/24" }]);
     await lab.running(31062, [{ net: device(362), ip: "ip=10.0.1.6/24" }]);

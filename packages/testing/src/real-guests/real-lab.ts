@@ -29,10 +29,11 @@ export class RealLab {
     this.folder = folder;
   }
 
-  static async start(): Promise<RealLab> {
+  /** @param image a recipe of infra/images for the guests, by default that of most suites */
+  static async start(image?: string): Promise<RealLab> {
     const folder = mkdtempSync(join(tmpdir(), "kule-real-"));
     return new RealLab(
-      await startLab({ dataDir: folder, wires: internet, realGuests: await realGuestRoots() }),
+      await startLab({ dataDir: folder, wires: internet, realGuests: await realGuestRoots(image) }),
       folder,
     );
   }

@@ -235,7 +235,13 @@ describe("agent tokens", () => {
     expect(me.body).toMatchObject({
       actor: "agent",
       region: "agents",
-      permissions: ["agent:consoles", "agent:health", "agent:inventory", "agent:jobs"],
+      permissions: [
+        "agent:consoles",
+        "agent:health",
+        "agent:inventory",
+        "agent:jobs",
+        "agent:load-balancers",
+      ],
     });
     expect((await agent.get("/servers")).status).toBe(403);
     expect((await agent.get("/regions")).status).toBe(403);
