@@ -40,7 +40,11 @@ export async function createManagedServer(
   body: RequestBody<"createServer">,
   hooks: readonly ServerHooks[],
 ): Promise<{ readonly id: string; readonly job: JobRow }> {
-  const { errors, placement } = await checkPlace({ db: tx, organisationId: by.organisationId }, body, hooks);
+  const { errors, placement } = await checkPlace(
+    { db: tx, organisationId: by.organisationId, isOwners: true },
+    body,
+    hooks,
+  );
   if (placement === null) throw new Invalid(errors);
   const created = await addServer({ ...changeBy(by), body }, tx, placement, hooks);
   if ("refusals" in created) throw new Error("what was no dry run was answered as one");
