@@ -41,6 +41,7 @@ describe("A recipe", () => {
       "0755 /usr/local/sbin/kule-lb",
       "0644 /usr/local/lib/kule-lb/server-states.awk",
       "0644 /usr/local/lib/kule-lb/status.awk",
+      "0755 /usr/local/lib/kule-lb/haproxy-runs",
       "0644 /etc/systemd/system/haproxy.service.d/90-kule.conf",
       "0644 /etc/systemd/system/keepalived.service.d/90-kule.conf",
       "0644 /etc/sysctl.d/90-kule-lb.conf",

@@ -729,6 +729,7 @@ export const en = {
       PublicIpDetach: "Detach public IP",
       FirewallApply: "Apply firewall",
       NetworkApply: "Apply network",
+      LoadBalancerApply: "Apply load balancer",
       DomainApply: "Apply domain",
     } satisfies Record<Schemas["JobKind"], string> as Readonly<Record<string, string>>,
     status: {

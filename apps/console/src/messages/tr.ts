@@ -733,6 +733,7 @@ export const tr = {
       PublicIpDetach: "Genel IP ayırma",
       FirewallApply: "Güvenlik duvarını uygulama",
       NetworkApply: "Ağı uygulama",
+      LoadBalancerApply: "Yük dengeleyiciyi uygulama",
       DomainApply: "Alan adını uygulama",
     } satisfies Record<Schemas["JobKind"], string>,
     status: {

@@ -1,10 +1,11 @@
 import { execFile } from "node:child_process";
-import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { chmod, copyFile, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { networkInterfaces, tmpdir } from "node:os";
-import { dirname, join } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import { promisify } from "node:util";
 import type { LoadBalancerIntent, Machine } from "@kule/rules/load-balancers/intent";
 import { maxListeners, maxResolvedTargets } from "@kule/rules/load-balancers/limits";
+import { haproxyRunsScript } from "@kule/rules/load-balancers/render/keepalived-configuration";
 import {
   certificatePath,
   type RenderedLoadBalancer,
@@ -42,7 +43,11 @@ const haproxy = await requirePart(
 const keepalived = await requirePart(
   "keepalived",
   () =>
-    link === undefined ? "keepalived reads only names of links that are there" : runs("keepalived", "-v"),
+    link === undefined
+      ? "keepalived reads only names of links that are there"
+      : process.getuid?.() !== 0
+        ? "keepalived takes only scripts of root's"
+        : runs("keepalived", "-v"),
   import.meta.filename,
 );
 
@@ -200,6 +205,31 @@ describe.skipIf(keepalived.missing)("keepalived", { timeout: 120_000 }, () => {
     { ...sampleMachine, slot: 2, interfaceName: link ?? "", address: "10.0.0.3", peerAddress: "10.0.0.2" },
   ];
 
+  /** The image's script where nobody but root can write, as keepalived wants it. */
+  let safeFolder: string;
+  let script: string;
+  beforeAll(async () => {
+    safeFolder = await mkdtemp("/run/kule-lb-");
+    script = join(safeFolder, "haproxy-runs");
+    await copyFile(resolve(import.meta.dirname, "../../../../infra/images/kule-lb/haproxy-runs"), script);
+    await chmod(script, 0o755);
+  });
+  afterAll(() => rm(safeFolder, { recursive: true, force: true }));
+
+  test("refuses a script that others could replace, so the image's place for it matters", async () => {
+    const intent = sampleIntents(24, 23).find(({ highAvailability }) => highAvailability !== null);
+    const [machine] = machines;
+    if (intent === undefined || machine === undefined) throw new Error("no sample is highly available");
+    const place = await placed(renderLoadBalancer(here(intent), machine), "unsafe", "");
+    const file = join(place, "keepalived/keepalived.conf");
+    const unsafe = join(folder, "haproxy-runs");
+    await copyFile(script, unsafe);
+    await chmod(unsafe, 0o777);
+    const text = await readFile(file, "utf8");
+    await writeFile(file, text.replaceAll(haproxyRunsScript, unsafe));
+    expect((await ending(["keepalived", "-t", "-f", file], place)).code).not.toBe(0);
+  });
+
   test("accepts what is rendered for both machines", async () => {
     const intents = sampleIntents(24, 23).filter(({ highAvailability }) => highAvailability !== null);
     expect(intents.length).toBeGreaterThan(5);
@@ -208,6 +238,9 @@ describe.skipIf(keepalived.missing)("keepalived", { timeout: 120_000 }, () => {
         const rendered = renderLoadBalancer(here(intent), machine);
         const place = await placed(rendered, `pair-${index}-${machine.slot}`, "");
         const file = "keepalived/keepalived.conf";
+        const text = await readFile(join(place, file), "utf8");
+        expect(text).toContain(haproxyRunsScript);
+        await writeFile(join(place, file), text.replaceAll(haproxyRunsScript, script));
         const result = await ending(["keepalived", "-t", "-f", join(place, file)], place);
         expect(result, await readFile(join(place, file), "utf8")).toEqual({ code: 0, said: "" });
       }

@@ -50,6 +50,7 @@ describe("machines", () => {
     slot,
     serverId: `srv_${slot}`,
     answeredAtMs: now,
+    askedAtMs: now,
     createdAtMs: 0,
     isGone: false,
     observedGeneration: 3,
@@ -68,15 +69,15 @@ describe("machines", () => {
     ["silent", { isGone: true }],
     ["serving", { answeredAtMs: now - silentAfterMs + 1 }],
   ] as const)("are %s: %j", (expected, more) => {
-    expect(machineState(machine(1, more), 3, rounds)).toBe(expected);
+    expect(machineState(machine(1, more), 3)).toBe(expected);
   });
 
   test("are degraded when one of two is silent, gone or being made", () => {
-    expect(isDegraded([machine(1), machine(2)], true, rounds)).toBe(false);
+    expect(isDegraded([machine(1), machine(2)], true)).toBe(false);
     for (const more of [lately, { isGone: true }, { serverId: null }])
-      expect(isDegraded([machine(1), machine(2, more)], true, rounds)).toBe(true);
-    expect(isDegraded([machine(1)], true, rounds)).toBe(true);
-    expect(isDegraded([machine(1)], false, rounds)).toBe(false);
+      expect(isDegraded([machine(1), machine(2, more)], true)).toBe(true);
+    expect(isDegraded([machine(1)], true)).toBe(true);
+    expect(isDegraded([machine(1)], false)).toBe(false);
   });
 
   test("are replaced after five minutes without an answer, one at a time", () => {
@@ -100,8 +101,11 @@ describe("machines", () => {
   test("are not replaced because the region has not asked them", () => {
     const stale = { lastRoundAtMs: now, nowMs: now + silentAfterMs };
     expect(decideReplacement([machine(1), machine(2, silent)], true, stale)).toBe(null);
-    expect(machineState(machine(1), 3, { lastRoundAtMs: now, nowMs: now + 10 * replacedAfterMs })).toBe(
-      "serving",
+    const asked = { askedAtMs: now - replacedAfterMs - 1, answeredAtMs: now - replacedAfterMs };
+    expect(machineState(machine(1, asked), 3)).toBe("serving");
+    expect(decideReplacement([machine(1), machine(2, asked)], true, rounds)).toBe(null);
+    expect(decideReplacement([machine(1), machine(2, { ...silent, askedAtMs: null })], true, rounds)).toBe(
+      null,
     );
     expect(
       decideReplacement([machine(1), machine(2, silent)], true, { lastRoundAtMs: null, nowMs: now }),

@@ -5,6 +5,8 @@ export type MachineSight = {
   readonly serverId: string | null;
   /** When it answered last, in ms since 1970; null: never since its server was made. */
   readonly answeredAtMs: number | null;
+  /** When it was asked last, whether it answered or not; null: never since its server was made. */
+  readonly askedAtMs: number | null;
   /** When its server was made. */
   readonly createdAtMs: number;
   /** The region has seen that its VM is not there any more. */
@@ -28,16 +30,16 @@ export const silentAfterMs = 90_000;
 export const replacedAfterMs = 300_000;
 
 /** @param generation of what is wanted */
-export function machineState(machine: MachineSight, generation: number, rounds: Rounds): MachineState {
+export function machineState(machine: MachineSight, generation: number): MachineState {
   if (machine.serverId === null) return "creating";
-  if (isSilent(machine, rounds)) return "silent";
+  if (isSilent(machine)) return "silent";
   if (machine.observedGeneration === 0) return "creating";
   return machine.observedGeneration < generation ? "behind" : "serving";
 }
 
 /** Whether less serves than is wanted: a machine is missing, gone or silent. */
-export function isDegraded(machines: readonly MachineSight[], isHa: boolean, rounds: Rounds): boolean {
-  const serving = machines.filter((machine) => machine.serverId !== null && !isSilent(machine, rounds));
+export function isDegraded(machines: readonly MachineSight[], isHa: boolean): boolean {
+  const serving = machines.filter((machine) => machine.serverId !== null && !isSilent(machine));
   return serving.length < (isHa ? 2 : 1);
 }
 
@@ -55,27 +57,27 @@ export function decideReplacement(
   rounds: Rounds,
 ): 1 | 2 | null {
   if (machines.some(({ serverId }) => serverId === null) || isStale(rounds)) return null;
-  const lost = machines.filter((machine) => isLost(machine, rounds));
+  const lost = machines.filter(isLost);
   const [first, ...more] = lost;
   if (first === undefined || more.length > 0) return null;
   if (!isHa) return first.isGone ? first.slot : null;
   const other = machines.find(({ slot }) => slot !== first.slot);
-  if (other === undefined || isSilent(other, rounds) || other.observedGeneration === 0) return null;
+  if (other === undefined || isSilent(other) || other.observedGeneration === 0) return null;
   return first.slot;
 }
 
-function isSilent(machine: MachineSight, rounds: Rounds): boolean {
-  return machine.isGone || silenceMs(machine, rounds) >= silentAfterMs;
+function isSilent(machine: MachineSight): boolean {
+  return machine.isGone || silenceMs(machine) >= silentAfterMs;
 }
 
-function isLost(machine: MachineSight, rounds: Rounds): boolean {
+function isLost(machine: MachineSight): boolean {
   if (machine.isGone) return true;
-  return machine.answeredAtMs !== null && silenceMs(machine, rounds) >= replacedAfterMs;
+  return machine.answeredAtMs !== null && silenceMs(machine) >= replacedAfterMs;
 }
 
-/** Counted up to the last round: while the region does not ask, nobody is silent. */
-function silenceMs({ answeredAtMs, createdAtMs }: MachineSight, { lastRoundAtMs }: Rounds): number {
-  return lastRoundAtMs === null ? 0 : Math.max(0, lastRoundAtMs - (answeredAtMs ?? createdAtMs));
+/** Counted up to when it was asked last: while the region does not ask it, it is not silent. */
+function silenceMs({ answeredAtMs, askedAtMs, createdAtMs }: MachineSight): number {
+  return askedAtMs === null ? 0 : Math.max(0, askedAtMs - (answeredAtMs ?? createdAtMs));
 }
 
 const isStale = ({ lastRoundAtMs, nowMs }: Rounds): boolean =>

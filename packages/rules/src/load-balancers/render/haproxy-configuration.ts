@@ -51,6 +51,8 @@ const defaultsLines = [
   "    log global",
   "    load-server-state-from-file global",
   "    option redispatch",
+  // Bytes of connections that stay open for hours are counted while they are, and not when they end.
+  "    option contstats",
   "    retries 3",
   "    timeout connect 5s",
   "    timeout queue 30s",

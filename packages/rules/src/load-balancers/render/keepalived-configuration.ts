@@ -1,5 +1,8 @@
 import type { HighAvailability, Machine } from "../intent.ts";
 
+/** Of the image. keepalived runs it only when nobody but root can write it or a folder that it is in. */
+export const haproxyRunsScript = "/usr/local/lib/kule-lb/haproxy-runs";
+
 /**
  * The lines of keepalived.conf for keepalived 2.2.
  *
@@ -17,12 +20,19 @@ export function keepalivedLines(
     `    router_id ${id}-${slot}`,
     // A switch that was started anew learns again where the address is.
     "    vrrp_garp_master_refresh 60",
+    "    script_user root",
+    "    enable_script_security",
     "}",
     "",
-    "vrrp_track_process haproxy {",
-    "    process haproxy",
-    // Zero: without haproxy the machine is no master at all.
-    "    weight 0",
+    // Without a weight: a machine whose haproxy does not run is no master at all. Two failures, since haproxy is started again
+    // after a second, and a move of the address breaks more connections than that. `track_process` would need the
+    // kernel's process events, which not every guest has.
+    "vrrp_script haproxy {",
+    `    script "${haproxyRunsScript}"`,
+    "    interval 1",
+    "    timeout 2",
+    "    fall 2",
+    "    rise 1",
     "}",
     "",
     `vrrp_instance ${id} {`,
@@ -35,7 +45,7 @@ export function keepalivedLines(
     "    check_unicast_src",
     `    unicast_src_ip ${address}`,
     ...block("unicast_peer", [peerAddress ?? ""]),
-    ...block("track_process", ["haproxy"]),
+    ...block("track_script", ["haproxy"]),
     ...block("virtual_ipaddress", [`${virtualAddress}/${prefixLength} dev ${interfaceName}`]),
     ...publicLines(publicAddress),
     "}",
