@@ -120,7 +120,8 @@ export async function destroyManagedServerAgain(
     .where("organisation_id", "=", by.organisationId)
     .where("id", "=", id)
     .execute();
-  note(by, tx, "server.delete", { id, region: regionOfJob(job), job, more: { purge: true, again: true } });
+  // As a retry by anybody else: the trail has the end of each attempt.
+  note(by, tx, "job.retry", { id: job.id, region: regionOfJob(job), job, more: { server: id } });
   return job;
 }
 
