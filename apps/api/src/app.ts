@@ -18,6 +18,7 @@ import { mountInventory } from "./products/inventory/index.ts";
 import { mountIpPools } from "./products/ip-pools/index.ts";
 import { jobHandlers } from "./products/job-handlers.ts";
 import { mountJobs } from "./products/jobs/index.ts";
+import { mountLoadBalancers } from "./products/load-balancers/index.ts";
 import { mountMembers } from "./products/members/index.ts";
 import { mountMeta } from "./products/meta/index.ts";
 import { networkHooks } from "./products/network-hooks.ts";
@@ -60,6 +61,7 @@ export function createApp(deps: Deps): Hono {
   mountServers(api, serverHooks);
   mountConsoles(api);
   mountDomains(api);
+  mountLoadBalancers(api, serverHooks);
   mountJobs(api, jobHandlers);
   mountUsage(api);
   mountQuotas(api);

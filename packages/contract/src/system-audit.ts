@@ -9,6 +9,7 @@ export type SystemAuditAction =
   | "domain.purge"
   | "installation.seed"
   | "job.end"
+  | "load_balancer.replace_machine"
   | "password.mail_reset"
   | "server.console_closed"
   | "server.console_opened"

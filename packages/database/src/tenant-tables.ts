@@ -28,4 +28,10 @@ export const tenantTables = [
   "ssh_key_use",
   "domain",
   "record_set",
+  "load_balancer",
+  "load_balancer_machine",
+  "listener",
+  "load_balancer_target",
+  "load_balancer_sight",
+  "load_balancer_traffic",
 ] as const;

@@ -4,7 +4,7 @@ import type { HttpFault, HttpFaults } from "./http/http-faults.ts";
 import { readJournal } from "./journal.ts";
 import { pveum } from "./node-commands/pveum.ts";
 import type { Region } from "./region.ts";
-import type { TaskFault } from "./tasks/task-faults.ts";
+import type { ApplianceRefusal, TaskFault } from "./tasks/task-faults.ts";
 import { configView } from "./vm/config-file.ts";
 import { callWorld, type World } from "./world.ts";
 
@@ -60,10 +60,11 @@ export function controlServer(region: Region, world: World, faults: HttpFaults, 
         return {};
       }
       case "POST /guests": {
-        const { vmid, deaf, agentless } = (await readJson(request)) as {
+        const { vmid, deaf, agentless, refuses } = (await readJson(request)) as {
           vmid: number;
           deaf?: boolean;
           agentless?: boolean;
+          refuses?: ApplianceRefusal | null;
         };
         const set = (of: Set<number>, on: boolean | undefined): void => {
           if (on === true) of.add(vmid);
@@ -71,6 +72,8 @@ export function controlServer(region: Region, world: World, faults: HttpFaults, 
         };
         set(region.taskFaults.unresponsiveGuests, deaf);
         set(region.taskFaults.agentless, agentless);
+        if (refuses === null) region.taskFaults.refusingAppliances.delete(vmid);
+        else if (refuses !== undefined) region.taskFaults.refusingAppliances.set(vmid, refuses);
         return {};
       }
       case "POST /pveum": {

@@ -107,8 +107,21 @@ export interface GuestMemory {
   readonly addresses?: Readonly<Record<string, readonly GuestAddress[]>>;
   /** The routes that were set with them; absent in data directories of before there were wires. */
   readonly routes?: Readonly<Record<string, readonly GuestRoute[]>>;
+  /** What the guest of an appliance has been given as its state. */
+  readonly appliance?: ApplianceMemory;
   /** The guest's hostname: from its cloud-init drive at a start, or as it was set since. */
   readonly hostname?: string;
+}
+/** The directory of the images' script kule-state. States are named "<generation>-<sha256>". */
+export interface ApplianceMemory {
+  /** A bundle of which parts were received, in base64. */
+  readonly incoming: { readonly name: string; readonly text: string } | null;
+  /** Unpacked bundles, in base64. */
+  readonly states: Readonly<Record<string, string>>;
+  readonly current: string | null;
+  readonly applied: string | null;
+  /** When the units were last told to use `current`. */
+  readonly activatedAt: number;
 }
 export interface VmDocument {
   readonly vmid: number;

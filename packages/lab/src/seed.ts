@@ -17,7 +17,7 @@ interface Template {
   readonly diskGib: number;
 }
 
-/** The templates of a new region; the names are the catalogue's image slugs. */
+/** The templates of a new region; the names are the catalogue's image slugs, and those of appliances. */
 export const TEMPLATES: readonly Template[] = [
   { vmid: 9000, name: "ubuntu-24.04", windows: false, diskGib: 4 },
   { vmid: 9001, name: "ubuntu-22.04", windows: false, diskGib: 4 },
@@ -26,6 +26,7 @@ export const TEMPLATES: readonly Template[] = [
   { vmid: 9004, name: "rocky-9", windows: false, diskGib: 10 },
   { vmid: 9005, name: "windows-2022", windows: true, diskGib: 32 },
   { vmid: 9006, name: "windows-2025", windows: true, diskGib: 32 },
+  { vmid: 9007, name: "kule-lb", windows: false, diskGib: 3 },
 ];
 
 function templateChanges(region: Region, template: Template): DocumentChange[] {

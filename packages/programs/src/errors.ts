@@ -1,14 +1,22 @@
 // How a job can fail. The first three say something about the job; the others end a run without doing so.
 // Those that end a job may carry a last observation of the VM: it is valid however the job ended.
 
+import type { Schemas } from "@kule/contract/schemas";
 import type { JobErrorCode } from "@kule/rules/jobs/region-texts";
 
-/** The state of the VM that was read at the end of the run. */
-export type LastObservation = {
-  readonly power_state: "on" | "off";
-  /** Of the disk that it boots from, where the job could have changed it. */
-  readonly disk_bytes?: number;
-};
+/** The state that was read at the end of the run. */
+export type LastObservation =
+  | {
+      readonly power_state: "on" | "off";
+      /** Of the disk that it boots from, where the job could have changed it. */
+      readonly disk_bytes?: number;
+    }
+  | { readonly load_balancer: ObservedLoadBalancer };
+
+/** What each machine of a load balancer has now. */
+export type ObservedLoadBalancer = NonNullable<
+  NonNullable<Schemas["JobOutcome"]["observed"]>["load_balancer"]
+>;
 
 export type ProgramErrorFacts = {
   /** Closed vocabulary of the job's error: `template_missing`, `vmid_taken` ... */

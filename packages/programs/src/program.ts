@@ -8,7 +8,7 @@ import type { EffectContext, Hypervisor } from "@kule/proxmox/hypervisor";
 import type { Runtime } from "@kule/proxmox/runtime";
 import type { JobErrorCode } from "@kule/rules/jobs/region-texts";
 import type { Edge } from "./edge.ts";
-import type { LastObservation } from "./errors.ts";
+import type { LastObservation, ObservedLoadBalancer } from "./errors.ts";
 import type { RegionSettings } from "./region-settings.ts";
 
 /** A step is plain data: it can be logged, compared in a test, and carried out again. */
@@ -50,6 +50,7 @@ export type Observed = {
     readonly serial: number | null;
     readonly ds: string[];
   };
+  readonly load_balancer?: ObservedLoadBalancer;
   /** By the interfaces' positions, of a VM that brought its own. */
   readonly macs?: readonly (string | null)[];
   readonly vmid_unusable?: "taken" | "quarantined";

@@ -128,12 +128,19 @@ export type Hypervisor = {
     vm: Pick<Vm, "vmid" | "node">,
     signal?: AbortSignal,
   ): Promise<readonly GuestInterface[] | null>;
-  /** Runs a program in the guest; answers how it ended, or null when no agent runs it. */
+  /** Runs a program in the guest, also while a task has locked its VM; answers how it ended, or null when no agent runs it. */
   runInGuest(
     vmid: number,
     owner: Owner,
     command: GuestCommand,
     effect: EffectContext,
+  ): Promise<GuestEnd | null>;
+  /** As runInGuest, for a program that changes nothing. */
+  lookInGuest(
+    vmid: number,
+    owner: Owner,
+    command: GuestCommand,
+    signal?: AbortSignal,
   ): Promise<GuestEnd | null>;
   /** Keys of the config that the cloud-init drive of a running guest does not contain yet. */
   staleCloudInitKeys(vm: Pick<Vm, "vmid" | "node">, signal?: AbortSignal): Promise<readonly string[]>;

@@ -23,12 +23,15 @@ export type OwnVm = {
 /**
  * The last check before a call that changes or destroys: the VM's node and that it is still the owner's.
  * Throws ProxmoxNotFound, ProxmoxLocked or ProxmoxNotOurs.
+ *
+ * @param lock `even-locked`: for a call that changes nothing of the VM
  */
 export async function requireOwnVm(
   { client, runtime }: Region,
   vmid: number,
   owner: Owner,
   signal?: AbortSignal,
+  lock: "unlocked" | "even-locked" = "unlocked",
 ): Promise<OwnVm> {
   const call = `look before changing VM ${vmid}`;
   for (let attempt = 1; ; attempt++) {
@@ -45,12 +48,12 @@ export async function requireOwnVm(
       const config = normalConfig(
         await client.call("GET /nodes/{node}/qemu/{vmid}/config", { node: row.node, vmid }, { signal }),
       );
-      const lock = row.lock ?? config.lock;
-      if (lock)
+      const held = row.lock ?? config.lock;
+      if (held && lock === "unlocked")
         throw new ProxmoxLocked({
           call,
           status: null,
-          text: `VM is locked (${lock})`,
+          text: `VM is locked (${held})`,
           outcome: "retryable",
           fix: null,
         });

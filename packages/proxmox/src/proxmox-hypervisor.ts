@@ -262,9 +262,22 @@ export class ProxmoxHypervisor implements Hypervisor {
     command: GuestCommand,
     effect: EffectContext,
   ): Promise<GuestEnd | null> {
-    const { node } = await this.#own(vmid, owner, effect);
+    // A lock is of the config and the disks: a backup that takes hours keeps nobody from a guest.
+    const region = { client: this.#client, runtime: this.#runtime };
+    const { node } = await requireOwnVm(region, vmid, owner, effect.signal, "even-locked");
     await effect.beforeCall();
     return runInGuest(this.#client, this.#runtime, { node, vmid }, command, callOptions(effect));
+  }
+
+  async lookInGuest(
+    vmid: number,
+    owner: Owner,
+    command: GuestCommand,
+    signal?: AbortSignal,
+  ): Promise<GuestEnd | null> {
+    const region = { client: this.#client, runtime: this.#runtime };
+    const { node } = await requireOwnVm(region, vmid, owner, signal, "even-locked");
+    return runInGuest(this.#client, this.#runtime, { node, vmid }, command, { signal });
   }
 
   async staleCloudInitKeys(

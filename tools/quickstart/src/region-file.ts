@@ -14,7 +14,7 @@ export interface LabDescription {
   edge?: { host: string; port: number; user: string; host_key: string; key_file: string };
 }
 
-/** Numbers of the lab's templates (packages/lab), by image of the catalogue. */
+/** Numbers of the lab's templates (packages/lab), by image of the catalogue or appliance. */
 const templates: Record<string, number> = {
   "ubuntu-24.04": 9000,
   "ubuntu-22.04": 9001,
@@ -23,6 +23,7 @@ const templates: Record<string, number> = {
   "rocky-9": 9004,
   "windows-2022": 9005,
   "windows-2025": 9006,
+  "kule-lb": 9007,
 };
 
 /** Writes the region file with which the agent drives the lab, in the form that an operator would write. */

@@ -2,6 +2,7 @@ import type { Schemas } from "@kule/contract/schemas";
 
 type ReportedState = NonNullable<Schemas["JobOutcome"]["observed"]>;
 
+type ReportedLoadBalancer = NonNullable<ReportedState["load_balancer"]>;
 type ReportedZone = NonNullable<ReportedState["domain"]>;
 
 /** What a job's outcome reports of its resource, as it is stored: these fields and no others. */
@@ -14,6 +15,7 @@ export type Observed = Pick<
   | "filter"
   | "network_generation"
   | "domain"
+  | "load_balancer"
   | "vmid_unusable"
 > & {
   readonly macs?: readonly (string | null)[];
@@ -27,7 +29,7 @@ const mac = /^[0-9a-f]{2}(:[0-9a-f]{2}){5}$/i;
  * cannot make a job's row grow.
  */
 export function storedObservation(told: ReportedState): Observed {
-  const { power_state, node, disk_bytes, public_network, filter, network_generation, domain, vmid_unusable } =
+  const { power_state, node, disk_bytes, public_network, filter, network_generation, domain, load_balancer, vmid_unusable } =
     told;
   const { macs: toldMacs } = told;
   const macs = macsOf(toldMacs);
@@ -39,6 +41,7 @@ export function storedObservation(told: ReportedState): Observed {
     ...(filter === undefined ? {} : { filter }),
     ...(network_generation === undefined ? {} : { network_generation }),
     ...(domain === undefined ? {} : { domain: storedZone(domain) }),
+    ...(load_balancer === undefined ? {} : { load_balancer: storedMachines(load_balancer) }),
     ...(vmid_unusable === undefined ? {} : { vmid_unusable }),
     ...(macs === undefined ? {} : { macs }),
   };
@@ -47,6 +50,18 @@ export function storedObservation(told: ReportedState): Observed {
 /** Its fields and no others: the contract lets an object of an agent have more. */
 function storedZone({ generation, serial, ds }: ReportedZone): ReportedZone {
   return { generation, serial, ds };
+}
+
+function storedMachines({ generation, machines }: ReportedLoadBalancer): ReportedLoadBalancer {
+  return {
+    generation,
+    machines: machines.map((each) => ({
+      slot: each.slot,
+      outcome: each.outcome,
+      generation: each.generation,
+      role: each.role,
+    })),
+  };
 }
 
 /** By position: what is no MAC is none, and of more interfaces than a VM can have none is believed. */

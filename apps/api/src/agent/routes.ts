@@ -7,6 +7,7 @@ import { findReportedJob } from "./find-job.ts";
 import { regionOf } from "./region.ts";
 import { reportHealth } from "./report-health.ts";
 import { checkInventory, reportInventory } from "./report-inventory.ts";
+import { reportLoadBalancers } from "./report-load-balancers.ts";
 import { checkReport, reportStep } from "./report-step.ts";
 
 /** The region agent's calls. The token decides the region; no other region's resources can be named. */
@@ -21,4 +22,5 @@ export function mountAgent(api: Api, handlers: JobHandlers): void {
   });
   operation(api, "reportHealth", { handle: (request) => reportHealth(request, handlers) });
   operation(api, "reportInventory", { check: checkInventory, handle: reportInventory });
+  operation(api, "reportLoadBalancers", { handle: reportLoadBalancers });
 }

@@ -29,6 +29,15 @@ export type JobEnd = {
     readonly serial: number | null;
     readonly ds: readonly string[];
   } | null;
+  /** What the machines of the load balancer have now, as far as the job was about it. */
+  readonly loadBalancer?: {
+    readonly generation: number;
+    readonly machines: readonly {
+      readonly slot: 1 | 2;
+      readonly outcome: "applied" | "refused" | "silent";
+      readonly generation: number | null;
+    }[];
+  } | null;
 };
 
 /**

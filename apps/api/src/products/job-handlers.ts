@@ -1,5 +1,6 @@
 import type { JobHandlers } from "../platform/job-handler.ts";
 import { domainJobs } from "./domains/index.ts";
+import { loadBalancerJobs } from "./load-balancers/index.ts";
 import { networkHooks } from "./network-hooks.ts";
 import { networkJobs } from "./networks/index.ts";
 import { serverHooks } from "./server-hooks.ts";
@@ -10,4 +11,5 @@ export const jobHandlers: JobHandlers = {
   server: serverJobs(serverHooks),
   network: networkJobs(networkHooks),
   domain: domainJobs(),
+  load_balancer: loadBalancerJobs(),
 };

@@ -1,5 +1,6 @@
 import { firewallsOfServers } from "./firewalls/index.ts";
 import { gatewaysOfServers } from "./gateways/index.ts";
+import { loadBalancersOfServers } from "./load-balancers/index.ts";
 import { publicIpsOfServers } from "./public-ips/index.ts";
 import type { ServerHooks } from "./servers/index.ts";
 
@@ -11,4 +12,5 @@ export const serverHooks: readonly ServerHooks[] = [
   publicIpsOfServers,
   firewallsOfServers,
   gatewaysOfServers,
+  loadBalancersOfServers,
 ];

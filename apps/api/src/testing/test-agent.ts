@@ -104,6 +104,22 @@ export class TestAgent {
 export function withObservedResult(payload: Schemas["JobPayload"], outcome: Outcome): Outcome {
   if (payload.kind === "NetworkApply" && outcome.status === "succeeded")
     return { ...outcome, observed: { network_generation: payload.generation, ...outcome.observed } };
+  if (payload.kind === "LoadBalancerApply" && outcome.status === "succeeded")
+    return {
+      ...outcome,
+      observed: {
+        load_balancer: {
+          generation: payload.generation,
+          machines: payload.machines.map(({ slot }) => ({
+            slot,
+            outcome: "applied",
+            generation: payload.generation,
+            role: slot === 1 ? "active" : "standby",
+          })),
+        },
+        ...outcome.observed,
+      },
+    };
   const { filter } = payload as { readonly filter?: { readonly id: string } };
   if (outcome.status !== "succeeded" || filter === undefined) return outcome;
   return { ...outcome, observed: { ...outcome.observed, filter: filter.id } };
@@ -127,6 +143,7 @@ function powerAfter(payload: Schemas["JobPayload"]): "on" | "off" | null {
     case "ServerReconcile":
     case "FirewallApply":
     case "NetworkApply":
+    case "LoadBalancerApply":
       return null;
     case "ServerResize":
       return payload.run ? "on" : "off";

@@ -2,6 +2,7 @@ import { sql } from "kysely";
 import { type Database, systemQuery } from "../platform/database.ts";
 import { deleteOldSessions } from "../products/consoles/index.ts";
 import { foldLongPoolCounts } from "../products/ip-pools/index.ts";
+import { deleteOldTraffic } from "../products/load-balancers/index.ts";
 import { deleteOldInvitations } from "../products/members/index.ts";
 import { foldLongCounts } from "../products/quotas/index.ts";
 
@@ -35,6 +36,7 @@ export async function cleanUp(connection: Database): Promise<Cleaned> {
     .where("state", "=", "tombstone")
     .where("free_after", "<", sql<Date>`clock_timestamp()`)
     .executeTakeFirst();
+  await deleteOldTraffic(connection);
   await foldLongCounts(db);
   await foldLongPoolCounts(db);
   return {

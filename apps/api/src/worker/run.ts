@@ -7,7 +7,9 @@ import type { Settings } from "../platform/settings.ts";
 import type { ResetMailTask } from "../products/account/index.ts";
 import { applyDomainsOfServer, type EndedDomain, endDomain } from "../products/domains/index.ts";
 import { jobHandlers } from "../products/job-handlers.ts";
+import { followTargets, keepLoadBalancers } from "../products/load-balancers/index.ts";
 import { applyUnseenNetworks } from "../products/networks/index.ts";
+import { serverHooks } from "../products/server-hooks.ts";
 import type { AuditKeys } from "./audit-seals/audit-keys.ts";
 import { keepSealing } from "./audit-seals/keep-sealing.ts";
 import { verifyAudit } from "./audit-seals/verify-audit.ts";
@@ -100,6 +102,7 @@ function recurringTasks({ invariantsEveryMinutes }: Settings): RecurringTask[] {
     { name: "check_edges", everyMinutes: 5, maxAttempts: 1 },
     { name: "check_domains", everyMinutes: 1, maxAttempts: 1 },
     { name: "compare_domains", everyMinutes: 1, maxAttempts: 1 },
+    { name: "keep_load_balancers", everyMinutes: 1, maxAttempts: 1 },
     { name: "serve_pointers", everyMinutes: 10, maxAttempts: 25 },
     { name: "compare_pointers", everyMinutes: 60, maxAttempts: 1 },
     { name: "clean_up", everyMinutes: 10, maxAttempts: 25 },
@@ -144,6 +147,14 @@ function plainTasksOf(
     sweep_removal_buffers: async () => {
       const expired = await sweepRemovalBuffers(deps);
       if (expired > 0) deps.log.info({ expired }, "expired removal buffers");
+    },
+    follow_targets: async (payload) => {
+      const { organisation_id, region } = payload as { organisation_id: string; region: string };
+      await followTargets(deps.db, organisation_id, region);
+    },
+    keep_load_balancers: async () => {
+      const kept = await keepLoadBalancers({ ...deps, hooks: serverHooks });
+      if (kept.replaced + kept.made > 0) deps.log.warn({ ...kept }, "made machines of load balancers anew");
     },
     reap_leases: async () => {
       const reaped = await expireLeases(deps, jobHandlers);

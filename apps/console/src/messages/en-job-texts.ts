@@ -29,6 +29,8 @@ export const jobTextsEn = {
     remove: "Remove",
     rename: "Rename",
     reset: "Reset",
+    "put-state": "Put the new state into the load balancer's machine",
+    "await-guest": "Wait for the machine to start",
     "send-state": "Send the new state to the appliance",
     "apply-state": "Put the new state into force",
     "set-password": "Set the password once the guest agent answers",

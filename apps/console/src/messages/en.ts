@@ -654,6 +654,7 @@ export const en = {
       firewall_rules: "Firewall rules",
       gateways: "Gateways",
       domains: "Domains",
+      load_balancers: "Load balancers",
       members: "Members and invitations",
     },
   },
@@ -729,6 +730,7 @@ export const en = {
       PublicIpDetach: "Detach public IP",
       FirewallApply: "Apply firewall",
       NetworkApply: "Apply network",
+      LoadBalancerApply: "Apply load balancer",
       DomainApply: "Apply domain",
     } satisfies Record<Schemas["JobKind"], string> as Readonly<Record<string, string>>,
     status: {

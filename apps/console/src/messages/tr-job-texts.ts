@@ -8,6 +8,10 @@ export const jobTextsTr: typeof jobTextsEn = {
     bad_filter: "Sunucunun güvenlik duvarı kuralları uygulanamıyor. Bir işletmen bakmalı.",
     bad_network: "Ağ bu haliyle uygulanamıyor. Bir işletmen bakmalı.",
     cancelled: "İş iptal edildi.",
+    certificate_unreadable:
+      "Bir sertifikanın özel anahtarı bölgede okunamıyor. Sertifikayı yeniden yükleyin.",
+    configuration_refused:
+      "Yük dengeleyicinin bir makinesi yapılandırmayı kabul etmedi. Bir önceki yürürlükte. Bir işletmen bakmalı.",
     dns_not_converged: "DNS sağlayıcısı değişikliği göstermiyor. Bir işletmen bakmalı.",
     dns_refused: "DNS sağlayıcısı alan adının kayıtlarını kabul etmiyor. Bir işletmen bakmalı.",
     dns_unanswered: "Ad sunucuları alan adının yeni durumuyla henüz yanıt vermiyor.",
@@ -19,6 +23,7 @@ export const jobTextsTr: typeof jobTextsEn = {
     guest_agent_unavailable:
       "Sunucunun konuk aracısı yanıt vermedi; parola bu yüzden belirlenmedi. Konuk açıldığında yeniden deneyin. Hiç yanıt vermezse imaja bir işletmen bakmalı.",
     guest_ignored: "Konuk sistem zamanında kapanmadı. Bunun yerine gücü kesilebilir.",
+    guest_silent: "Yük dengeleyicinin hiçbir makinesi yanıt vermiyor.",
     guest_state_refused: "Hazır sunucu yeni durumunu kabul etmiyor. Bir işletmen bakmalı.",
     guest_state_superseded: "Hazır sunucunun daha yeni bir durumu yürürlükte.",
     guest_state_unreachable: "Hazır sunucu yanıt vermiyor.",
@@ -81,6 +86,8 @@ export const jobTextsTr: typeof jobTextsEn = {
     remove: "Kaldırma",
     rename: "Yeniden adlandırma",
     reset: "Sıfırlama",
+    "put-state": "Yeni durumu yük dengeleyicinin makinesine koyma",
+    "await-guest": "Makinenin açılmasını bekleme",
     "send-state": "Yeni durumu hazır sunucuya gönderme",
     "apply-state": "Yeni durumu yürürlüğe koyma",
     "set-password": "Konuk aracısı yanıt verince parolayı belirleme",

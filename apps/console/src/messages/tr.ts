@@ -658,6 +658,7 @@ export const tr = {
       firewall_rules: "Güvenlik duvarı kuralları",
       gateways: "Ağ geçitleri",
       domains: "Alan adları",
+      load_balancers: "Yük dengeleyiciler",
       members: "Üyeler ve davetler",
     },
   },
@@ -733,6 +734,7 @@ export const tr = {
       PublicIpDetach: "Genel IP ayırma",
       FirewallApply: "Güvenlik duvarını uygulama",
       NetworkApply: "Ağı uygulama",
+      LoadBalancerApply: "Yük dengeleyiciyi uygulama",
       DomainApply: "Alan adını uygulama",
     } satisfies Record<Schemas["JobKind"], string>,
     status: {

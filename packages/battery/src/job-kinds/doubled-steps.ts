@@ -1,5 +1,6 @@
 import type { PayloadOf, RegionJobKind } from "@kule/contract/schemas";
 import { applyFirewall } from "@kule/programs/firewalls/program";
+import { applyLoadBalancer } from "@kule/programs/load-balancers/program";
 import { applyNetwork } from "@kule/programs/networks/program";
 import type { Job, Program, Step, World } from "@kule/programs/program";
 import { attachPublicIp, detachPublicIp } from "@kule/programs/public-ips/program";
@@ -37,6 +38,7 @@ const DOUBLED: { readonly [Kind in RegionJobKind]: (applied: Applied) => Runner 
   ServerReconcile: (applied) => doubled(reconcileServer, applied),
   FirewallApply: (applied) => doubled(applyFirewall, applied),
   NetworkApply: (applied) => doubled(applyNetwork, applied),
+  LoadBalancerApply: (applied) => doubled(applyLoadBalancer, applied),
 };
 
 /** The runner for jobs of a kind. A kind that is not in the table does not compile. */

@@ -1,5 +1,6 @@
 import type { RegionJobKind } from "@kule/contract/schemas";
 import { applyFirewall } from "@kule/programs/firewalls/program";
+import { applyLoadBalancer } from "@kule/programs/load-balancers/program";
 import { applyNetwork } from "@kule/programs/networks/program";
 import { attachPublicIp, detachPublicIp } from "@kule/programs/public-ips/program";
 import { adoptServer } from "@kule/programs/servers/adopt-server/program";
@@ -35,6 +36,7 @@ export const STEP_NAMES: { readonly [Kind in RegionJobKind]: readonly string[] }
   PublicIpDetach: without(Object.keys(detachPublicIp.apply), "tell-guest", "open-link"),
   FirewallApply: Object.keys(applyFirewall.apply),
   NetworkApply: Object.keys(applyNetwork.apply),
+  LoadBalancerApply: Object.keys(applyLoadBalancer.apply),
 };
 
 function without(names: readonly string[], ...never: readonly string[]): string[] {

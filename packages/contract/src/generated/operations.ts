@@ -177,6 +177,23 @@ export type OperationId =
   | "deleteRecordSet"
   | "changeRecordValues"
   | "changeRecordSets"
+  | "listLoadBalancers"
+  | "createLoadBalancer"
+  | "getLoadBalancer"
+  | "updateLoadBalancer"
+  | "deleteLoadBalancer"
+  | "applyLoadBalancer"
+  | "getLoadBalancerHealth"
+  | "getLoadBalancerMetrics"
+  | "listListeners"
+  | "createListener"
+  | "getListener"
+  | "updateListener"
+  | "deleteListener"
+  | "listTargets"
+  | "createTarget"
+  | "updateTarget"
+  | "deleteTarget"
   | "listServers"
   | "createServer"
   | "importServer"
@@ -259,6 +276,13 @@ export type AuditAction =
   | "ip_pool.withdraw"
   | "job.cancel"
   | "job.retry"
+  | "listener.create"
+  | "listener.delete"
+  | "listener.update"
+  | "load_balancer.apply"
+  | "load_balancer.create"
+  | "load_balancer.delete"
+  | "load_balancer.update"
   | "member.join"
   | "member.leave"
   | "member.remove"
@@ -316,6 +340,9 @@ export type AuditAction =
   | "subnet.create"
   | "subnet.delete"
   | "subnet.update"
+  | "target.create"
+  | "target.delete"
+  | "target.update"
   | "token.create"
   | "token.revoke"
   | "token.rotate"
@@ -486,6 +513,23 @@ export const operations: { readonly [id in OperationId]: OperationInfo } = {
   deleteRecordSet: {"id":"deleteRecordSet","method":"delete","path":"/domains/{domain_id}/records/{record_name}/{record_type}","tag":"domains","permission":"domain_record:update","audit":"domain_record.delete","pathParameters":["domain_id","record_name","record_type"],"queryParameters":[],"headerParameters":["Kule-Organisation","Idempotency-Key","If-Match"],"body":null,"statuses":[200,202,401,403,404,409,412,422,429,503]},
   changeRecordValues: {"id":"changeRecordValues","method":"post","path":"/domains/{domain_id}/records/{record_name}/{record_type}/values","tag":"domains","permission":"domain_record:update","audit":"domain_record.change_values","pathParameters":["domain_id","record_name","record_type"],"queryParameters":[],"headerParameters":["Kule-Organisation","Idempotency-Key"],"body":"required","statuses":[200,202,400,401,403,404,409,422,429,503]},
   changeRecordSets: {"id":"changeRecordSets","method":"post","path":"/domains/{domain_id}/changes","tag":"domains","permission":"domain_record:update","audit":"domain.change_records","pathParameters":["domain_id"],"queryParameters":["dry_run"],"headerParameters":["Kule-Organisation","Idempotency-Key"],"body":"required","statuses":[200,202,400,401,403,404,409,412,422,429,503]},
+  listLoadBalancers: {"id":"listLoadBalancers","method":"get","path":"/load-balancers","tag":"load-balancers","permission":"load_balancer:read","audit":null,"pathParameters":[],"queryParameters":["limit","cursor","name","q","region","label_selector","sort"],"headerParameters":["Kule-Organisation"],"body":null,"statuses":[200,401,403,422,429,503]},
+  createLoadBalancer: {"id":"createLoadBalancer","method":"post","path":"/load-balancers","tag":"load-balancers","permission":"load_balancer:write","audit":"load_balancer.create","pathParameters":[],"queryParameters":["dry_run"],"headerParameters":["Idempotency-Key","Kule-Organisation"],"body":"required","statuses":[200,202,400,401,403,409,422,429,503]},
+  getLoadBalancer: {"id":"getLoadBalancer","method":"get","path":"/load-balancers/{load_balancer_id}","tag":"load-balancers","permission":"load_balancer:read","audit":null,"pathParameters":["load_balancer_id"],"queryParameters":[],"headerParameters":["Kule-Organisation"],"body":null,"statuses":[200,401,403,404,422,429,503]},
+  updateLoadBalancer: {"id":"updateLoadBalancer","method":"patch","path":"/load-balancers/{load_balancer_id}","tag":"load-balancers","permission":"load_balancer:write","audit":"load_balancer.update","pathParameters":["load_balancer_id"],"queryParameters":[],"headerParameters":["Kule-Organisation","Idempotency-Key","If-Match"],"body":"required","statuses":[200,202,400,401,403,404,409,412,422,429,503]},
+  deleteLoadBalancer: {"id":"deleteLoadBalancer","method":"delete","path":"/load-balancers/{load_balancer_id}","tag":"load-balancers","permission":"load_balancer:write","audit":"load_balancer.delete","pathParameters":["load_balancer_id"],"queryParameters":[],"headerParameters":["Kule-Organisation","Idempotency-Key","If-Match"],"body":null,"statuses":[202,401,403,404,409,412,422,429,503]},
+  applyLoadBalancer: {"id":"applyLoadBalancer","method":"post","path":"/load-balancers/{load_balancer_id}/apply","tag":"load-balancers","permission":"load_balancer:write","audit":"load_balancer.apply","pathParameters":["load_balancer_id"],"queryParameters":[],"headerParameters":["Kule-Organisation","Idempotency-Key","If-Match"],"body":null,"statuses":[202,401,403,404,409,412,422,429,503]},
+  getLoadBalancerHealth: {"id":"getLoadBalancerHealth","method":"get","path":"/load-balancers/{load_balancer_id}/health","tag":"load-balancers","permission":"load_balancer:read","audit":null,"pathParameters":["load_balancer_id"],"queryParameters":[],"headerParameters":["Kule-Organisation"],"body":null,"statuses":[200,401,403,404,422,429,503]},
+  getLoadBalancerMetrics: {"id":"getLoadBalancerMetrics","method":"get","path":"/load-balancers/{load_balancer_id}/metrics","tag":"load-balancers","permission":"load_balancer:read","audit":null,"pathParameters":["load_balancer_id"],"queryParameters":["hours"],"headerParameters":["Kule-Organisation"],"body":null,"statuses":[200,401,403,404,422,429,503]},
+  listListeners: {"id":"listListeners","method":"get","path":"/load-balancers/{load_balancer_id}/listeners","tag":"load-balancers","permission":"load_balancer:read","audit":null,"pathParameters":["load_balancer_id"],"queryParameters":["limit","cursor"],"headerParameters":["Kule-Organisation"],"body":null,"statuses":[200,401,403,404,422,429,503]},
+  createListener: {"id":"createListener","method":"post","path":"/load-balancers/{load_balancer_id}/listeners","tag":"load-balancers","permission":"load_balancer:write","audit":"listener.create","pathParameters":["load_balancer_id"],"queryParameters":[],"headerParameters":["Kule-Organisation","Idempotency-Key","If-Match"],"body":"required","statuses":[202,400,401,403,404,409,412,422,429,503]},
+  getListener: {"id":"getListener","method":"get","path":"/load-balancers/{load_balancer_id}/listeners/{listener_id}","tag":"load-balancers","permission":"load_balancer:read","audit":null,"pathParameters":["load_balancer_id","listener_id"],"queryParameters":[],"headerParameters":["Kule-Organisation"],"body":null,"statuses":[200,401,403,404,422,429,503]},
+  updateListener: {"id":"updateListener","method":"patch","path":"/load-balancers/{load_balancer_id}/listeners/{listener_id}","tag":"load-balancers","permission":"load_balancer:write","audit":"listener.update","pathParameters":["load_balancer_id","listener_id"],"queryParameters":[],"headerParameters":["Kule-Organisation","Idempotency-Key","If-Match"],"body":"required","statuses":[202,400,401,403,404,409,412,422,429,503]},
+  deleteListener: {"id":"deleteListener","method":"delete","path":"/load-balancers/{load_balancer_id}/listeners/{listener_id}","tag":"load-balancers","permission":"load_balancer:write","audit":"listener.delete","pathParameters":["load_balancer_id","listener_id"],"queryParameters":[],"headerParameters":["Kule-Organisation","Idempotency-Key","If-Match"],"body":null,"statuses":[202,401,403,404,409,412,422,429,503]},
+  listTargets: {"id":"listTargets","method":"get","path":"/load-balancers/{load_balancer_id}/targets","tag":"load-balancers","permission":"load_balancer:read","audit":null,"pathParameters":["load_balancer_id"],"queryParameters":["limit","cursor"],"headerParameters":["Kule-Organisation"],"body":null,"statuses":[200,401,403,404,422,429,503]},
+  createTarget: {"id":"createTarget","method":"post","path":"/load-balancers/{load_balancer_id}/targets","tag":"load-balancers","permission":"load_balancer:write","audit":"target.create","pathParameters":["load_balancer_id"],"queryParameters":[],"headerParameters":["Kule-Organisation","Idempotency-Key","If-Match"],"body":"required","statuses":[202,400,401,403,404,409,412,422,429,503]},
+  updateTarget: {"id":"updateTarget","method":"patch","path":"/load-balancers/{load_balancer_id}/targets/{target_id}","tag":"load-balancers","permission":"load_balancer:write","audit":"target.update","pathParameters":["load_balancer_id","target_id"],"queryParameters":[],"headerParameters":["Kule-Organisation","Idempotency-Key","If-Match"],"body":"required","statuses":[202,400,401,403,404,409,412,422,429,503]},
+  deleteTarget: {"id":"deleteTarget","method":"delete","path":"/load-balancers/{load_balancer_id}/targets/{target_id}","tag":"load-balancers","permission":"load_balancer:write","audit":"target.delete","pathParameters":["load_balancer_id","target_id"],"queryParameters":[],"headerParameters":["Kule-Organisation","Idempotency-Key","If-Match"],"body":null,"statuses":[202,401,403,404,409,412,422,429,503]},
   listServers: {"id":"listServers","method":"get","path":"/servers","tag":"servers","permission":"server:read","audit":null,"pathParameters":[],"queryParameters":["limit","cursor","name","region","status","label_selector","managed","sort","q"],"headerParameters":["Kule-Organisation"],"body":null,"statuses":[200,401,403,422,429,503]},
   createServer: {"id":"createServer","method":"post","path":"/servers","tag":"servers","permission":"server:create","audit":"server.create","pathParameters":[],"queryParameters":["dry_run"],"headerParameters":["Idempotency-Key","Kule-Organisation"],"body":"required","statuses":[200,202,400,401,403,409,422,429,503]},
   importServer: {"id":"importServer","method":"post","path":"/servers/import","tag":"servers","permission":"operator:servers","audit":"server.import","pathParameters":[],"queryParameters":["dry_run"],"headerParameters":["Idempotency-Key","Kule-Organisation"],"body":"required","statuses":[200,202,400,401,403,409,422,429,503]},

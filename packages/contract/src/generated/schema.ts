@@ -2663,6 +2663,252 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/load-balancers": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The organisation's load balancers */
+        get: operations["listLoadBalancers"];
+        put?: never;
+        /**
+         * Create a load balancer
+         * @description A load balancer runs on one server that it manages, with `ha: true` on two of which either can have its address. They are in
+         *     `GET /servers?managed=true`, count in the quotas of CPUs, memory and disk, and only the load balancer changes them.
+         *
+         *     `listeners` and `targets` can be given here and changed later. A target gets traffic after its first successful health
+         *     checks. The answer's `job` creates the first server; the load balancer is `active` when its configuration is in force.
+         *     With `public_ip: auto` a free address is reserved and released with the load balancer; one that is named stays reserved.
+         *     Together with `ha: true` a public address is not possible yet (409 `not_configured`).
+         */
+        post: operations["createLoadBalancer"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/load-balancers/{load_balancer_id}": {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description For operators only, the organisation to act in; the audit trail records it */
+                "Kule-Organisation"?: components["parameters"]["OnBehalfOf"];
+            };
+            path: {
+                load_balancer_id: components["parameters"]["LoadBalancerId"];
+            };
+            cookie?: never;
+        };
+        /** One load balancer */
+        get: operations["getLoadBalancer"];
+        put?: never;
+        post?: never;
+        /**
+         * Delete a load balancer
+         * @description Possible in every state. Its servers are destroyed without a removal buffer; it is `deleting` until they are gone. A second
+         *     delete tries again what has failed. An address that was reserved for it is released; one that was named stays reserved.
+         */
+        delete: operations["deleteLoadBalancer"];
+        options?: never;
+        head?: never;
+        /**
+         * Change the name, description, labels or algorithm of a load balancer
+         * @description A new algorithm is brought to the machines by a job (202); everything else is in force at once (200).
+         */
+        patch: operations["updateLoadBalancer"];
+        trace?: never;
+    };
+    "/load-balancers/{load_balancer_id}/apply": {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description For operators only, the organisation to act in; the audit trail records it */
+                "Kule-Organisation"?: components["parameters"]["OnBehalfOf"];
+            };
+            path: {
+                load_balancer_id: components["parameters"]["LoadBalancerId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Bring the whole configuration to the machines again
+         * @description Also the way out of a change that has failed, and of a machine whose creation has failed: that one is made anew.
+         */
+        post: operations["applyLoadBalancer"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/load-balancers/{load_balancer_id}/health": {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description For operators only, the organisation to act in; the audit trail records it */
+                "Kule-Organisation"?: components["parameters"]["OnBehalfOf"];
+            };
+            path: {
+                load_balancer_id: components["parameters"]["LoadBalancerId"];
+            };
+            cookie?: never;
+        };
+        /**
+         * Its machines, listeners and targets as they were seen
+         * @description The region asks every machine about every 30 seconds. Of two machines, the health of targets is what the active one says.
+         */
+        get: operations["getLoadBalancerHealth"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/load-balancers/{load_balancer_id}/metrics": {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description For operators only, the organisation to act in; the audit trail records it */
+                "Kule-Organisation"?: components["parameters"]["OnBehalfOf"];
+            };
+            path: {
+                load_balancer_id: components["parameters"]["LoadBalancerId"];
+            };
+            cookie?: never;
+        };
+        /**
+         * What its listeners have carried, by the hour
+         * @description Bytes of https listeners are those after decryption. Traffic is added when the machines are asked, about every 30 seconds.
+         */
+        get: operations["getLoadBalancerMetrics"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/load-balancers/{load_balancer_id}/listeners": {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description For operators only, the organisation to act in; the audit trail records it */
+                "Kule-Organisation"?: components["parameters"]["OnBehalfOf"];
+            };
+            path: {
+                load_balancer_id: components["parameters"]["LoadBalancerId"];
+            };
+            cookie?: never;
+        };
+        /** The load balancer's listeners */
+        get: operations["listListeners"];
+        put?: never;
+        /**
+         * Add a listener
+         * @description At most 32. A port that another listener has answers 409 `port_in_use`. An edit is accepted while another one is being
+         *     applied: the next job brings both.
+         */
+        post: operations["createListener"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/load-balancers/{load_balancer_id}/listeners/{listener_id}": {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description For operators only, the organisation to act in; the audit trail records it */
+                "Kule-Organisation"?: components["parameters"]["OnBehalfOf"];
+            };
+            path: {
+                load_balancer_id: components["parameters"]["LoadBalancerId"];
+                listener_id: components["parameters"]["ListenerId"];
+            };
+            cookie?: never;
+        };
+        /** One listener */
+        get: operations["getListener"];
+        put?: never;
+        post?: never;
+        /**
+         * Remove a listener
+         * @description The last https listener stays while an http listener redirects to it (409 `in_use`).
+         */
+        delete: operations["deleteListener"];
+        options?: never;
+        head?: never;
+        /**
+         * Change a listener
+         * @description What is left out stays as it is; `health_check` and `sticky` are replaced as a whole. `If-Match` is of the load balancer.
+         */
+        patch: operations["updateListener"];
+        trace?: never;
+    };
+    "/load-balancers/{load_balancer_id}/targets": {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description For operators only, the organisation to act in; the audit trail records it */
+                "Kule-Organisation"?: components["parameters"]["OnBehalfOf"];
+            };
+            path: {
+                load_balancer_id: components["parameters"]["LoadBalancerId"];
+            };
+            cookie?: never;
+        };
+        /** The load balancer's targets */
+        get: operations["listTargets"];
+        put?: never;
+        /**
+         * Add a target
+         * @description Exactly one of a server of the network, a label selector, and an IPv4 address of the network or a public one. A selector
+         *     follows the servers of the network that come, go and change their labels. At most 64 targets, which are at most 256 addresses
+         *     together.
+         */
+        post: operations["createTarget"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/load-balancers/{load_balancer_id}/targets/{target_id}": {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description For operators only, the organisation to act in; the audit trail records it */
+                "Kule-Organisation"?: components["parameters"]["OnBehalfOf"];
+            };
+            path: {
+                load_balancer_id: components["parameters"]["LoadBalancerId"];
+                target_id: components["parameters"]["TargetId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /** Remove a target */
+        delete: operations["deleteTarget"];
+        options?: never;
+        head?: never;
+        /**
+         * Change a target's weight, or drain it
+         * @description With `drain` it gets no new connections; those that it has go on until they end, for at most 10 minutes.
+         */
+        patch: operations["updateTarget"];
+        trace?: never;
+    };
     "/servers": {
         parameters: {
             query?: never;
@@ -3686,7 +3932,7 @@ export interface components {
          * @description What must hold. Closed within a version of the contract; new names may be added.
          * @enum {string}
          */
-        PreconditionName: "address_free" | "another_owner_remains" | "another_way_in" | "authenticator_app" | "authenticator_app_begun" | "cidr_free" | "console_free" | "disk_not_shrunk" | "dns_configured" | "domain_has_room" | "domain_in_removal_buffer" | "domain_name_free" | "domain_not_deleting" | "domain_not_protected" | "domain_proven" | "domains_pending_few" | "drift_can_be_put_right" | "ds_not_at_parent" | "email_domain_allowed" | "email_verified" | "firewall_attached_to_nothing" | "firewall_has_room" | "firewall_name_free" | "firewall_named_by_none" | "firewall_not_attached" | "gateway_forwards_nothing" | "gateway_has_room" | "gateway_name_free" | "gateway_not_deleting" | "guest_agent_answers" | "idempotency_key_free" | "identity_is_free" | "installation_has_a_secret" | "installation_sends_mail" | "invitation_is_for_you" | "invited" | "ip_pool_addresses_free" | "ip_pool_has_free_addresses" | "ip_pool_name_free" | "ip_pool_range_apart" | "job_cancellable" | "job_retryable" | "lease_held" | "named_by_no_rule" | "domain_without_dependents" | "network_empty" | "network_has_room" | "network_name_free" | "network_not_deleting" | "network_without_gateway" | "no_authenticator_app" | "node_has_capacity" | "not_yet_a_member" | "not_yet_an_account" | "not_yet_invited" | "organisation_active" | "organisation_has_free_public_ip" | "organisation_has_room" | "organisation_slug_free" | "organisation_to_join" | "package_differs" | "panel_has_a_domain" | "panel_has_an_origin" | "port_forward_not_deleting" | "port_free" | "proven_recently" | "provider_agreed" | "public_address_free" | "public_ip_attached" | "public_ip_free" | "public_ip_in_region" | "public_ip_not_protected" | "public_ip_of_no_gateway" | "public_ips_share_a_vlan" | "quota_consoles_of_organisation" | "quota_consoles_of_user" | "quota_disk_gb" | "quota_domains" | "quota_firewall_rules" | "quota_firewalls" | "quota_gateways" | "quota_members" | "quota_memory_mb" | "quota_networks" | "quota_public_ips" | "quota_servers" | "quota_ssh_keys" | "quota_subnets" | "quota_vcpu" | "region_agent_key_known" | "region_has_agent" | "agent_key_is_pending" | "region_has_capacity" | "region_has_edge" | "region_has_free_vlan" | "region_has_free_vmid" | "region_open" | "region_slug_free" | "reservation_name_free" | "second_factor" | "server_has_its_vm" | "server_has_no_open_job" | "server_has_room" | "server_in_removal_buffer" | "server_in_right_state" | "server_may_restart" | "server_name_free" | "server_not_deleting" | "server_not_locked" | "server_not_managed" | "server_not_protected" | "server_running" | "server_steady" | "server_without_public_ip" | "ssh_key_name_free" | "ssh_key_new" | "subnet_empty" | "subnet_has_egress" | "subnet_has_free_address" | "subnet_may_have_egress" | "subnet_name_free" | "subnet_not_deleting" | "subnet_not_served" | "subnet_served" | "subnet_without_firewall" | "subnet_without_gateway" | "subnet_without_port_forwards" | "subnet_without_reservations" | "token_is_a_session" | "token_is_live" | "vlan_range_covers_use" | "vlan_range_without_public_pools" | "vm_importable" | "vmid_free" | "vmid_range_covers_use";
+        PreconditionName: "address_free" | "agent_key_is_pending" | "another_owner_remains" | "another_way_in" | "authenticator_app" | "authenticator_app_begun" | "cidr_free" | "console_free" | "disk_not_shrunk" | "dns_configured" | "domain_has_room" | "domain_in_removal_buffer" | "domain_name_free" | "domain_not_deleting" | "domain_not_protected" | "domain_proven" | "domain_without_dependents" | "domains_pending_few" | "drift_can_be_put_right" | "ds_not_at_parent" | "email_domain_allowed" | "email_verified" | "firewall_attached_to_nothing" | "firewall_has_room" | "firewall_name_free" | "firewall_named_by_none" | "firewall_not_attached" | "gateway_forwards_nothing" | "gateway_has_room" | "gateway_name_free" | "gateway_not_deleting" | "guest_agent_answers" | "https_listener_not_needed" | "https_listener_present" | "idempotency_key_free" | "identity_is_free" | "installation_has_a_secret" | "installation_sends_mail" | "invitation_is_for_you" | "invited" | "ip_pool_addresses_free" | "ip_pool_has_free_addresses" | "ip_pool_name_free" | "ip_pool_range_apart" | "job_cancellable" | "job_retryable" | "lease_held" | "listener_port_free" | "load_balancer_has_listener_room" | "load_balancer_has_target_room" | "load_balancer_name_free" | "load_balancer_not_deleting" | "named_by_no_rule" | "network_empty" | "network_has_room" | "network_name_free" | "network_not_deleting" | "network_without_gateway" | "network_without_load_balancer" | "no_authenticator_app" | "node_has_capacity" | "not_yet_a_member" | "not_yet_an_account" | "not_yet_invited" | "organisation_active" | "organisation_has_free_public_ip" | "organisation_has_room" | "organisation_slug_free" | "organisation_to_join" | "package_differs" | "panel_has_a_domain" | "panel_has_an_origin" | "port_forward_not_deleting" | "port_free" | "proven_recently" | "provider_agreed" | "public_address_free" | "public_address_without_ha" | "public_ip_attached" | "public_ip_free" | "public_ip_in_region" | "public_ip_not_protected" | "public_ip_of_no_gateway" | "public_ips_share_a_vlan" | "quota_consoles_of_organisation" | "quota_consoles_of_user" | "quota_disk_gb" | "quota_domains" | "quota_firewall_rules" | "quota_firewalls" | "quota_gateways" | "quota_load_balancers" | "quota_members" | "quota_memory_mb" | "quota_networks" | "quota_public_ips" | "quota_servers" | "quota_ssh_keys" | "quota_subnets" | "quota_vcpu" | "region_agent_key_known" | "region_has_agent" | "region_has_capacity" | "region_has_edge" | "region_has_free_vlan" | "region_has_free_vmid" | "region_open" | "region_slug_free" | "reservation_name_free" | "second_factor" | "server_has_its_vm" | "server_has_no_open_job" | "server_has_room" | "server_in_removal_buffer" | "server_in_right_state" | "server_may_restart" | "server_name_free" | "server_not_deleting" | "server_not_locked" | "server_not_managed" | "server_not_protected" | "server_running" | "server_steady" | "server_without_public_ip" | "ssh_key_name_free" | "ssh_key_new" | "subnet_empty" | "subnet_has_egress" | "subnet_has_free_address" | "subnet_has_free_vrid" | "subnet_may_have_egress" | "subnet_name_free" | "subnet_not_deleting" | "subnet_not_served" | "subnet_served" | "subnet_without_firewall" | "subnet_without_gateway" | "subnet_without_load_balancer" | "subnet_without_port_forwards" | "subnet_without_reservations" | "target_not_attached" | "token_is_a_session" | "token_is_live" | "vlan_range_covers_use" | "vlan_range_without_public_pools" | "vm_importable" | "vmid_free" | "vmid_range_covers_use";
         Precondition: {
             name: components["schemas"]["PreconditionName"];
             code: components["schemas"]["ErrorCode"];
@@ -4103,7 +4349,7 @@ export interface components {
             servers?: components["schemas"]["ServerLimit"];
         };
         /** @enum {string} */
-        QuotaName: "servers" | "vcpu" | "memory_mb" | "disk_gb" | "networks" | "subnets" | "ssh_keys" | "public_ips" | "firewalls" | "firewall_rules" | "gateways" | "members" | "domains";
+        QuotaName: "servers" | "vcpu" | "memory_mb" | "disk_gb" | "networks" | "subnets" | "ssh_keys" | "public_ips" | "firewalls" | "firewall_rules" | "gateways" | "members" | "domains" | "load_balancers";
         /** @description Most of it; null is no limit */
         QuotaLimit: number | null;
         Quota: {
@@ -4135,6 +4381,7 @@ export interface components {
                 gateways?: components["schemas"]["QuotaLimit"];
                 members?: components["schemas"]["QuotaLimit"];
                 domains?: components["schemas"]["QuotaLimit"];
+                load_balancers?: components["schemas"]["QuotaLimit"];
             };
         };
         Member: {
@@ -4995,6 +5242,363 @@ export interface components {
             port_forward: components["schemas"]["PortForward"];
             gateway: components["schemas"]["Gateway"];
             job: components["schemas"]["Job"] | null;
+        };
+        /**
+         * @description `provisioning` until its first configuration is in force, then `active`; `updating` while the machines do not have the last change; `degraded` while a machine does not answer; `error` when it could not be made (see `status_reason`); `deleting` until its servers are gone
+         * @enum {string}
+         */
+        LoadBalancerStatus: "provisioning" | "active" | "updating" | "degraded" | "error" | "deleting";
+        /**
+         * @description `source_hash`: a client's address decides, so that it keeps its target
+         * @enum {string}
+         */
+        LoadBalancerAlgorithm: "round_robin" | "least_connections" | "source_hash";
+        /**
+         * @description `behind`: it serves an earlier configuration; `silent`: it has not answered for 90 seconds
+         * @enum {string}
+         */
+        LoadBalancerMachineState: "creating" | "serving" | "behind" | "silent";
+        LoadBalancer: {
+            /** @example lb_06ex2v3m8n4k6q1r5s7t9w0y2z */
+            id: string;
+            name: string;
+            region: string;
+            network_id: string;
+            subnet_id: string;
+            description: string;
+            status: components["schemas"]["LoadBalancerStatus"];
+            status_reason: {
+                /** @enum {string} */
+                code: "configuration_refused" | "apply_failed" | "provisioning_failed" | "machine_silent";
+                message: string;
+                job_id: string | null;
+            } | null;
+            /** @description Of each of its servers */
+            package: string;
+            /** @description It runs on two servers, and either can have its address */
+            ha: boolean;
+            algorithm: components["schemas"]["LoadBalancerAlgorithm"];
+            /** @description Where the network's servers reach it; null while it has no server */
+            private_ip: components["schemas"]["Address4"] | null;
+            public_ip: {
+                id: string;
+                address: components["schemas"]["Address4"];
+            } | null;
+            machines: {
+                /** @enum {integer} */
+                slot: 1 | 2;
+                /** @description null: another one is about to be made */
+                server_id: string | null;
+                private_ip: components["schemas"]["Address4"] | null;
+                /** @description Of the configuration that it has; 0 before the first */
+                observed_generation: number;
+            }[];
+            /** @description How many it has */
+            listeners: number;
+            /** @description How many it has */
+            targets: number;
+            labels: components["schemas"]["Labels"];
+            /** @description Which actions are possible now, and why the others are not */
+            actions: {
+                change: components["schemas"]["ActionState"];
+                apply: components["schemas"]["ActionState"];
+                delete: components["schemas"]["ActionState"];
+            };
+            /** @description The open job that applies it, or that creates or destroys one of its servers */
+            job_id: string | null;
+            /** @description Of what is wanted */
+            generation: number;
+            /** @description Of what all its machines have; 0 before the first */
+            observed_generation: number;
+            created_at: components["schemas"]["Time"];
+            updated_at: components["schemas"]["Time"];
+        };
+        LoadBalancerList: {
+            items: components["schemas"]["LoadBalancer"][];
+            next_cursor: components["schemas"]["NextCursor"];
+        };
+        LoadBalancerCreate: {
+            name: components["schemas"]["ResourceName"];
+            /** @description Its network and its region are the load balancer's */
+            subnet_id: string;
+            /** @description Of each of its servers. Default: the smallest */
+            package?: components["schemas"]["Slug"];
+            /** @description Default false */
+            ha?: boolean;
+            /** @description Default round_robin */
+            algorithm?: components["schemas"]["LoadBalancerAlgorithm"];
+            /**
+             * @description `none` (default), `auto`, or the id of a public IPv4 address of the organisation that nothing has
+             * @example auto
+             */
+            public_ip?: string;
+            listeners?: components["schemas"]["ListenerCreate"][];
+            targets?: components["schemas"]["TargetCreate"][];
+            description?: string;
+            labels?: components["schemas"]["Labels"];
+        };
+        LoadBalancerUpdate: {
+            name?: components["schemas"]["ResourceName"];
+            description?: string;
+            labels?: components["schemas"]["LabelChanges"];
+            algorithm?: components["schemas"]["LoadBalancerAlgorithm"];
+        };
+        LoadBalancerAndJob: {
+            load_balancer: components["schemas"]["LoadBalancer"];
+            /**
+             * @description The job that brings the change to its machines, or that creates or destroys one. Null when a machine's creation
+             *     that is on its way brings it, or when nothing is to be done
+             */
+            job: components["schemas"]["Job"] | null;
+        };
+        LoadBalancerDryRun: {
+            /** @constant */
+            dry_run: true;
+            /** @description What would be written; null when a precondition fails */
+            would: {
+                load_balancer: components["schemas"]["LoadBalancer"];
+                job_kind: components["schemas"]["JobKind"];
+            } | null;
+            blockers: components["schemas"]["Precondition"][];
+        };
+        Sticky: {
+            /** @example SERVERID */
+            cookie_name: string;
+            /** @description Without a request for so long the client is balanced anew. Default null: when its browser is closed */
+            ttl_seconds?: number | null;
+        };
+        /** @description What is left out has its default; `path`, `host` and `expected_codes` are of http checks only */
+        HealthCheckSettings: {
+            /**
+             * @description Default tcp
+             * @enum {string}
+             */
+            protocol?: "tcp" | "http";
+            /** @description Of the target. Default null: the listener's target port */
+            port?: number | null;
+            /** @description Default `/` */
+            path?: string | null;
+            /** @description The Host header. Default: the target's address */
+            host?: string | null;
+            /**
+             * @description Default `200-399`
+             * @example 200-299,301
+             */
+            expected_codes?: string | null;
+            /** @description 2 to 300. Default 10 */
+            interval_seconds?: number;
+            /** @description 1 to 60, below the interval. Default 5 */
+            timeout_seconds?: number;
+            /** @description Successes in a row until a target gets traffic, 1 to 10. Default 3 */
+            healthy_threshold?: number;
+            /** @description Failures in a row until it gets none, 1 to 10. Default 2 */
+            unhealthy_threshold?: number;
+        };
+        HealthCheck: {
+            /** @enum {string} */
+            protocol: "tcp" | "http";
+            port: number | null;
+            path: string | null;
+            host: string | null;
+            expected_codes: string | null;
+            interval_seconds: number;
+            timeout_seconds: number;
+            healthy_threshold: number;
+            unhealthy_threshold: number;
+        };
+        Listener: {
+            /** @example lsn_06ex2v3m8n4k6q1r5s7t9w0y2z */
+            id: string;
+            load_balancer_id: string;
+            /** @enum {string} */
+            protocol: "tcp" | "http" | "https" | "tls_passthrough";
+            port: number;
+            target_port: number;
+            certificate_ids: string[];
+            redirect_to_https: boolean;
+            sticky: components["schemas"]["Sticky"] | null;
+            /** @enum {string} */
+            proxy_protocol: "none" | "v1" | "v2";
+            idle_timeout_seconds: number;
+            allowed_cidrs: string[];
+            health_check: components["schemas"]["HealthCheck"];
+            created_at: components["schemas"]["Time"];
+            updated_at: components["schemas"]["Time"];
+        };
+        ListenerList: {
+            items: components["schemas"]["Listener"][];
+            next_cursor: components["schemas"]["NextCursor"];
+        };
+        ListenerCreate: {
+            /**
+             * @description tcp, http, https or tls_passthrough
+             * @example http
+             */
+            protocol: string;
+            /** @description 1 to 65535; not 22, 53 and 5355 */
+            port: number;
+            /** @description Default: `port` */
+            target_port?: number;
+            /** @description Of an https listener: at most 20, chosen by the name that the client asks for */
+            certificate_ids?: string[];
+            /** @description Of an http listener: every request is answered with a redirect. Default false */
+            redirect_to_https?: boolean;
+            /** @description Of http and https listeners: a cookie binds clients to a target. Default null */
+            sticky?: components["schemas"]["Sticky"] | null;
+            /**
+             * @description How targets learn the client's address of a connection. Default none
+             * @enum {string}
+             */
+            proxy_protocol?: "none" | "v1" | "v2";
+            /** @description 1 to 4000. Default 60 */
+            idle_timeout_seconds?: number;
+            /** @description Clients of other addresses are refused. Default: all may connect */
+            allowed_cidrs?: string[];
+            health_check?: components["schemas"]["HealthCheckSettings"];
+        };
+        ListenerUpdate: {
+            /**
+             * @description tcp, http, https or tls_passthrough
+             * @example http
+             */
+            protocol?: string;
+            /** @description 1 to 65535; not 22, 53 and 5355 */
+            port?: number;
+            /** @description Default: `port` */
+            target_port?: number;
+            /** @description Of an https listener: at most 20, chosen by the name that the client asks for */
+            certificate_ids?: string[];
+            /** @description Of an http listener: every request is answered with a redirect. Default false */
+            redirect_to_https?: boolean;
+            /** @description Of http and https listeners: a cookie binds clients to a target. Default null */
+            sticky?: components["schemas"]["Sticky"] | null;
+            /**
+             * @description How targets learn the client's address of a connection. Default none
+             * @enum {string}
+             */
+            proxy_protocol?: "none" | "v1" | "v2";
+            /** @description 1 to 4000. Default 60 */
+            idle_timeout_seconds?: number;
+            /** @description Clients of other addresses are refused. Default: all may connect */
+            allowed_cidrs?: string[];
+            health_check?: components["schemas"]["HealthCheckSettings"];
+        };
+        ListenerAndJob: {
+            listener: components["schemas"]["Listener"];
+            load_balancer: components["schemas"]["LoadBalancer"];
+            job: components["schemas"]["Job"] | null;
+        };
+        Target: {
+            /** @example tgt_06ex2v3m8n4k6q1r5s7t9w0y2z */
+            id: string;
+            load_balancer_id: string;
+            server_id: string | null;
+            label_selector: string | null;
+            address: components["schemas"]["Address4"] | null;
+            weight: number;
+            backup: boolean;
+            drain: boolean;
+            created_at: components["schemas"]["Time"];
+            updated_at: components["schemas"]["Time"];
+        };
+        TargetList: {
+            items: components["schemas"]["Target"][];
+            next_cursor: components["schemas"]["NextCursor"];
+        };
+        /** @description Exactly one of `server_id`, `label_selector` and `address` */
+        TargetCreate: {
+            /** @description A server of the load balancer's network */
+            server_id?: string;
+            /** @example role=web,tier!=test */
+            label_selector?: string;
+            /**
+             * @description IPv4
+             * @example 10.0.1.12
+             */
+            address?: string;
+            /** @description 0 to 256. Default 1; 0 is the same as `drain` */
+            weight?: number;
+            /** @description Traffic only while no other target is healthy. Default false */
+            backup?: boolean;
+            /** @description Default false */
+            drain?: boolean;
+        };
+        TargetUpdate: {
+            /** @description 0 to 256 */
+            weight?: number;
+            backup?: boolean;
+            drain?: boolean;
+        };
+        TargetAndJob: {
+            target: components["schemas"]["Target"];
+            load_balancer: components["schemas"]["LoadBalancer"];
+            job: components["schemas"]["Job"] | null;
+        };
+        /**
+         * @description `unknown` until the first checks
+         * @enum {string}
+         */
+        TargetStatus: "healthy" | "unhealthy" | "unknown" | "draining";
+        CheckError: {
+            /** @enum {string} */
+            code: "connection_refused" | "connection_timed_out" | "unreachable" | "no_answer" | "unexpected_code" | "invalid_answer" | "other";
+            message: string;
+        };
+        LoadBalancerHealth: {
+            status: components["schemas"]["LoadBalancerStatus"];
+            status_reason: {
+                code: string;
+                message: string;
+                job_id: string | null;
+            } | null;
+            machines: {
+                /** @enum {integer} */
+                slot: 1 | 2;
+                server_id: string | null;
+                state: components["schemas"]["LoadBalancerMachineState"];
+                /** @description Of two machines the active one has the address; null when it is not known */
+                role: ("active" | "standby") | null;
+                observed_generation: number;
+                /** @description Open now */
+                connections: number | null;
+                answered_at: components["schemas"]["Time"] | null;
+            }[];
+            listeners: {
+                listener_id: string;
+                is_open: boolean;
+                /** @description Open now, on all machines */
+                connections: number;
+                connections_per_second: number;
+                requests_per_second: number;
+                /** @description Answers by the first digit of their code, 1 to 5, since the machine's last change */
+                responses: number[];
+            }[];
+            targets: {
+                target_id: string;
+                /** @description The server that is named or was selected */
+                server_id: string | null;
+                address: components["schemas"]["Address4"];
+                /** @description The worst of its listeners' */
+                status: components["schemas"]["TargetStatus"];
+                listeners: {
+                    listener_id: string;
+                    status: components["schemas"]["TargetStatus"];
+                    last_error: components["schemas"]["CheckError"] | null;
+                    checked_at: components["schemas"]["Time"] | null;
+                }[];
+            }[];
+            /** @description Servers of label selectors beyond 256 addresses */
+            left_out: number;
+        };
+        LoadBalancerMetrics: {
+            hours: {
+                hour: components["schemas"]["Time"];
+                listener_id: string;
+                connections: number;
+                requests: number;
+                bytes_in: number;
+                bytes_out: number;
+            }[];
         };
         /** @description A server of the organisation, or an address */
         ReachEndpoint: {
@@ -6243,6 +6847,8 @@ export interface components {
             mac: string;
             vlan: number;
             address: string;
+            /** @description What the guest may use besides, such as the address that it shares with another server */
+            additional_addresses?: string[];
             prefix_length: number;
             /** @description The block of the whole network: the guest reaches it by this interface, whatever its default route is */
             network_cidr?: string;
@@ -7498,6 +8104,9 @@ export interface components {
         RangeId: string;
         AddressPath: string;
         PublicIpId: string;
+        LoadBalancerId: string;
+        ListenerId: string;
+        TargetId: string;
         ServerId: string;
         ConsoleSessionId: string;
         JobId: string;
@@ -14077,6 +14686,775 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["RecordChanges"];
+                };
+            };
+            400: components["responses"]["MalformedJson"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["PreconditionFailed"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listLoadBalancers: {
+        parameters: {
+            query?: {
+                /** @description Items on a page */
+                limit?: components["parameters"]["Limit"];
+                /** @description The last answer's next_cursor */
+                cursor?: components["parameters"]["Cursor"];
+                /** @description Only this exact name */
+                name?: components["parameters"]["NameFilter"];
+                /** @description Where the name or a label (`key=value`) holds this, in small letters or capitals; of servers also a private address, of networks the address range */
+                q?: components["parameters"]["Search"];
+                /** @description Only this region */
+                region?: components["parameters"]["RegionFilter"];
+                /**
+                 * @description Comma-separated terms: `k=v`, `k!=v`, `k in (a,b)`, `k notin (a,b)`, `k`, `!k`
+                 * @example role=web,tier!=test
+                 */
+                label_selector?: components["parameters"]["LabelSelector"];
+                /** @description Sort field; prefix with - for descending. In order of the region, those of a region are by name */
+                sort?: components["parameters"]["SortByRegion"];
+            };
+            header?: {
+                /** @description For operators only, the organisation to act in; the audit trail records it */
+                "Kule-Organisation"?: components["parameters"]["OnBehalfOf"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One page */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LoadBalancerList"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    createLoadBalancer: {
+        parameters: {
+            query?: {
+                /** @description Answer what would happen and what prevents it, and change nothing */
+                dry_run?: components["parameters"]["DryRun"];
+            };
+            header?: {
+                /**
+                 * @description Makes a retry of exactly this request safe for 24 hours
+                 * @example 5f0f4c9e-create-web-1
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /** @description For operators only, the organisation to act in; the audit trail records it */
+                "Kule-Organisation"?: components["parameters"]["OnBehalfOf"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "name": "front",
+                 *       "subnet_id": "sub_06ex2v3m8n4k6q1r5s7t9w0y2z",
+                 *       "listeners": [
+                 *         {
+                 *           "protocol": "http",
+                 *           "port": 80,
+                 *           "target_port": 8080
+                 *         }
+                 *       ],
+                 *       "targets": [
+                 *         {
+                 *           "label_selector": "role=web"
+                 *         }
+                 *       ]
+                 *     }
+                 */
+                "application/json": components["schemas"]["LoadBalancerCreate"];
+            };
+        };
+        responses: {
+            /** @description What would happen (dry_run=true) */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LoadBalancerDryRun"];
+                };
+            };
+            /** @description Accepted; `Location` is its path */
+            202: {
+                headers: {
+                    Location: components["headers"]["Location"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LoadBalancerAndJob"];
+                };
+            };
+            400: components["responses"]["MalformedJson"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            409: components["responses"]["Conflict"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    getLoadBalancer: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description For operators only, the organisation to act in; the audit trail records it */
+                "Kule-Organisation"?: components["parameters"]["OnBehalfOf"];
+            };
+            path: {
+                load_balancer_id: components["parameters"]["LoadBalancerId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The load balancer */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LoadBalancer"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    deleteLoadBalancer: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description For operators only, the organisation to act in; the audit trail records it */
+                "Kule-Organisation"?: components["parameters"]["OnBehalfOf"];
+                /**
+                 * @description Makes a retry of exactly this request safe for 24 hours
+                 * @example 5f0f4c9e-create-web-1
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
+                 * @description Go ahead only if the resource still has this ETag
+                 * @example "g7"
+                 */
+                "If-Match"?: components["parameters"]["IfMatch"];
+            };
+            path: {
+                load_balancer_id: components["parameters"]["LoadBalancerId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Being deleted */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LoadBalancerAndJob"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["PreconditionFailed"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    updateLoadBalancer: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description For operators only, the organisation to act in; the audit trail records it */
+                "Kule-Organisation"?: components["parameters"]["OnBehalfOf"];
+                /**
+                 * @description Makes a retry of exactly this request safe for 24 hours
+                 * @example 5f0f4c9e-create-web-1
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
+                 * @description Go ahead only if the resource still has this ETag
+                 * @example "g7"
+                 */
+                "If-Match"?: components["parameters"]["IfMatch"];
+            };
+            path: {
+                load_balancer_id: components["parameters"]["LoadBalancerId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "algorithm": "least_connections"
+                 *     }
+                 */
+                "application/json": components["schemas"]["LoadBalancerUpdate"];
+            };
+        };
+        responses: {
+            /** @description As it is now; the machines need no change */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LoadBalancerAndJob"] & components["schemas"]["NothingQueued"];
+                };
+            };
+            /** @description Accepted */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LoadBalancerAndJob"];
+                };
+            };
+            400: components["responses"]["MalformedJson"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["PreconditionFailed"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    applyLoadBalancer: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description For operators only, the organisation to act in; the audit trail records it */
+                "Kule-Organisation"?: components["parameters"]["OnBehalfOf"];
+                /**
+                 * @description Makes a retry of exactly this request safe for 24 hours
+                 * @example 5f0f4c9e-create-web-1
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
+                 * @description Go ahead only if the resource still has this ETag
+                 * @example "g7"
+                 */
+                "If-Match"?: components["parameters"]["IfMatch"];
+            };
+            path: {
+                load_balancer_id: components["parameters"]["LoadBalancerId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Accepted */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LoadBalancerAndJob"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["PreconditionFailed"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    getLoadBalancerHealth: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description For operators only, the organisation to act in; the audit trail records it */
+                "Kule-Organisation"?: components["parameters"]["OnBehalfOf"];
+            };
+            path: {
+                load_balancer_id: components["parameters"]["LoadBalancerId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description As it was seen */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LoadBalancerHealth"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    getLoadBalancerMetrics: {
+        parameters: {
+            query?: {
+                /** @description How far back */
+                hours?: number;
+            };
+            header?: {
+                /** @description For operators only, the organisation to act in; the audit trail records it */
+                "Kule-Organisation"?: components["parameters"]["OnBehalfOf"];
+            };
+            path: {
+                load_balancer_id: components["parameters"]["LoadBalancerId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The hours with traffic, the newest first */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LoadBalancerMetrics"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listListeners: {
+        parameters: {
+            query?: {
+                /** @description Items on a page */
+                limit?: components["parameters"]["Limit"];
+                /** @description The last answer's next_cursor */
+                cursor?: components["parameters"]["Cursor"];
+            };
+            header?: {
+                /** @description For operators only, the organisation to act in; the audit trail records it */
+                "Kule-Organisation"?: components["parameters"]["OnBehalfOf"];
+            };
+            path: {
+                load_balancer_id: components["parameters"]["LoadBalancerId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One page */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ListenerList"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    createListener: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description For operators only, the organisation to act in; the audit trail records it */
+                "Kule-Organisation"?: components["parameters"]["OnBehalfOf"];
+                /**
+                 * @description Makes a retry of exactly this request safe for 24 hours
+                 * @example 5f0f4c9e-create-web-1
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
+                 * @description Go ahead only if the resource still has this ETag
+                 * @example "g7"
+                 */
+                "If-Match"?: components["parameters"]["IfMatch"];
+            };
+            path: {
+                load_balancer_id: components["parameters"]["LoadBalancerId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "protocol": "tcp",
+                 *       "port": 5432
+                 *     }
+                 */
+                "application/json": components["schemas"]["ListenerCreate"];
+            };
+        };
+        responses: {
+            /** @description Accepted */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ListenerAndJob"];
+                };
+            };
+            400: components["responses"]["MalformedJson"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["PreconditionFailed"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    getListener: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description For operators only, the organisation to act in; the audit trail records it */
+                "Kule-Organisation"?: components["parameters"]["OnBehalfOf"];
+            };
+            path: {
+                load_balancer_id: components["parameters"]["LoadBalancerId"];
+                listener_id: components["parameters"]["ListenerId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The listener */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Listener"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    deleteListener: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description For operators only, the organisation to act in; the audit trail records it */
+                "Kule-Organisation"?: components["parameters"]["OnBehalfOf"];
+                /**
+                 * @description Makes a retry of exactly this request safe for 24 hours
+                 * @example 5f0f4c9e-create-web-1
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
+                 * @description Go ahead only if the resource still has this ETag
+                 * @example "g7"
+                 */
+                "If-Match"?: components["parameters"]["IfMatch"];
+            };
+            path: {
+                load_balancer_id: components["parameters"]["LoadBalancerId"];
+                listener_id: components["parameters"]["ListenerId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Accepted */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LoadBalancerAndJob"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["PreconditionFailed"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    updateListener: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description For operators only, the organisation to act in; the audit trail records it */
+                "Kule-Organisation"?: components["parameters"]["OnBehalfOf"];
+                /**
+                 * @description Makes a retry of exactly this request safe for 24 hours
+                 * @example 5f0f4c9e-create-web-1
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
+                 * @description Go ahead only if the resource still has this ETag
+                 * @example "g7"
+                 */
+                "If-Match"?: components["parameters"]["IfMatch"];
+            };
+            path: {
+                load_balancer_id: components["parameters"]["LoadBalancerId"];
+                listener_id: components["parameters"]["ListenerId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "target_port": 8081
+                 *     }
+                 */
+                "application/json": components["schemas"]["ListenerUpdate"];
+            };
+        };
+        responses: {
+            /** @description Accepted */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ListenerAndJob"];
+                };
+            };
+            400: components["responses"]["MalformedJson"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["PreconditionFailed"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listTargets: {
+        parameters: {
+            query?: {
+                /** @description Items on a page */
+                limit?: components["parameters"]["Limit"];
+                /** @description The last answer's next_cursor */
+                cursor?: components["parameters"]["Cursor"];
+            };
+            header?: {
+                /** @description For operators only, the organisation to act in; the audit trail records it */
+                "Kule-Organisation"?: components["parameters"]["OnBehalfOf"];
+            };
+            path: {
+                load_balancer_id: components["parameters"]["LoadBalancerId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One page */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TargetList"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    createTarget: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description For operators only, the organisation to act in; the audit trail records it */
+                "Kule-Organisation"?: components["parameters"]["OnBehalfOf"];
+                /**
+                 * @description Makes a retry of exactly this request safe for 24 hours
+                 * @example 5f0f4c9e-create-web-1
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
+                 * @description Go ahead only if the resource still has this ETag
+                 * @example "g7"
+                 */
+                "If-Match"?: components["parameters"]["IfMatch"];
+            };
+            path: {
+                load_balancer_id: components["parameters"]["LoadBalancerId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "server_id": "srv_06ex2v3m8n4k6q1r5s7t9w0y2z",
+                 *       "weight": 2
+                 *     }
+                 */
+                "application/json": components["schemas"]["TargetCreate"];
+            };
+        };
+        responses: {
+            /** @description Accepted */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TargetAndJob"];
+                };
+            };
+            400: components["responses"]["MalformedJson"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["PreconditionFailed"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    deleteTarget: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description For operators only, the organisation to act in; the audit trail records it */
+                "Kule-Organisation"?: components["parameters"]["OnBehalfOf"];
+                /**
+                 * @description Makes a retry of exactly this request safe for 24 hours
+                 * @example 5f0f4c9e-create-web-1
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
+                 * @description Go ahead only if the resource still has this ETag
+                 * @example "g7"
+                 */
+                "If-Match"?: components["parameters"]["IfMatch"];
+            };
+            path: {
+                load_balancer_id: components["parameters"]["LoadBalancerId"];
+                target_id: components["parameters"]["TargetId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Accepted */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LoadBalancerAndJob"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["PreconditionFailed"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    updateTarget: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description For operators only, the organisation to act in; the audit trail records it */
+                "Kule-Organisation"?: components["parameters"]["OnBehalfOf"];
+                /**
+                 * @description Makes a retry of exactly this request safe for 24 hours
+                 * @example 5f0f4c9e-create-web-1
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
+                 * @description Go ahead only if the resource still has this ETag
+                 * @example "g7"
+                 */
+                "If-Match"?: components["parameters"]["IfMatch"];
+            };
+            path: {
+                load_balancer_id: components["parameters"]["LoadBalancerId"];
+                target_id: components["parameters"]["TargetId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "drain": true
+                 *     }
+                 */
+                "application/json": components["schemas"]["TargetUpdate"];
+            };
+        };
+        responses: {
+            /** @description Accepted */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TargetAndJob"];
                 };
             };
             400: components["responses"]["MalformedJson"];

@@ -29,6 +29,7 @@ export type Timestamp = ColumnType<Date, Date | string, Date | string>;
 export interface Address {
   address: string;
   free_after: Timestamp | null;
+  load_balancer_id: string | null;
   nic_id: string | null;
   organisation_id: string;
   reservation_id: string | null;
@@ -424,6 +425,99 @@ export interface KuleMigrationLock {
   is_locked: Generated<number>;
 }
 
+export interface Listener {
+  allowed_cidrs: string[];
+  created_at: Generated<Timestamp>;
+  health_check: Json;
+  id: string;
+  idle_timeout_seconds: number;
+  load_balancer_id: string;
+  organisation_id: string;
+  port: number;
+  protocol: string;
+  proxy_protocol: string;
+  redirect_to_https: boolean;
+  sticky: Json | null;
+  target_port: number;
+  updated_at: Generated<Timestamp>;
+}
+
+export interface LoadBalancer {
+  algorithm: string;
+  created_at: Generated<Timestamp>;
+  description: Generated<string>;
+  failure: string | null;
+  failure_job_id: string | null;
+  generation: Generated<number>;
+  ha: boolean;
+  id: string;
+  is_deleting: Generated<boolean>;
+  keeps_address: Generated<boolean>;
+  labels: Generated<Json>;
+  name: string;
+  network_id: string;
+  observed_generation: Generated<number>;
+  organisation_id: string;
+  package: string;
+  public_ip_id: string | null;
+  region: string;
+  subnet_id: string;
+  targets_digest: Generated<string>;
+  updated_at: Generated<Timestamp>;
+  vrid: number | null;
+  wanted_generation: Generated<number>;
+}
+
+export interface LoadBalancerMachine {
+  load_balancer_id: string;
+  observed_generation: Generated<number>;
+  organisation_id: string;
+  region: string;
+  server_id: string | null;
+  since: Generated<Timestamp>;
+  slot: number;
+}
+
+export interface LoadBalancerSight {
+  answered_at: Timestamp | null;
+  asked_at: Timestamp;
+  connections: Int8 | null;
+  counted: Json | null;
+  health: Generated<Json>;
+  listeners: Generated<Json>;
+  load_balancer_id: string;
+  organisation_id: string;
+  role: string | null;
+  server_id: string;
+  slot: number;
+}
+
+export interface LoadBalancerTarget {
+  address: string | null;
+  backup: boolean;
+  created_at: Generated<Timestamp>;
+  drain: boolean;
+  id: string;
+  label_selector: string | null;
+  load_balancer_id: string;
+  organisation_id: string;
+  region: string;
+  server_id: string | null;
+  updated_at: Generated<Timestamp>;
+  weight: number;
+}
+
+export interface LoadBalancerTraffic {
+  bytes_in: Int8;
+  bytes_out: Int8;
+  connections: Int8;
+  hour: Timestamp;
+  listener_id: string;
+  load_balancer_id: string;
+  organisation_id: string;
+  requests: Int8;
+}
+
 export interface LoginFailure {
   at: Generated<Timestamp>;
   subject: string;
@@ -478,6 +572,7 @@ export interface Organisation {
   gateway_limit: number | null;
   generation: Generated<number>;
   id: string;
+  load_balancer_limit: number | null;
   member_limit: number | null;
   memory_mb_limit: number | null;
   name: string;
@@ -978,6 +1073,12 @@ export interface DB {
   job_step: JobStep;
   kule_migration: KuleMigration;
   kule_migration_lock: KuleMigrationLock;
+  listener: Listener;
+  load_balancer: LoadBalancer;
+  load_balancer_machine: LoadBalancerMachine;
+  load_balancer_sight: LoadBalancerSight;
+  load_balancer_target: LoadBalancerTarget;
+  load_balancer_traffic: LoadBalancerTraffic;
   login_failure: LoginFailure;
   member: Member;
   network: Network;

@@ -23,7 +23,7 @@ const SYSTEMS: readonly (readonly [RegExp, GuestFacts["os"]])[] = [
   [/ubuntu-24/, { name: "Ubuntu", pretty: "Ubuntu 24.04.3 LTS", id: "ubuntu", version: "24.04" }],
   [/ubuntu-22/, { name: "Ubuntu", pretty: "Ubuntu 22.04.5 LTS", id: "ubuntu", version: "22.04" }],
   [
-    /debian-12/,
+    /debian-12|kule-lb/,
     { name: "Debian GNU/Linux", pretty: "Debian GNU/Linux 12 (bookworm)", id: "debian", version: "12" },
   ],
   [

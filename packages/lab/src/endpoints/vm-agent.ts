@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import { badParameters, failure } from "../api-error.ts";
+import { runAppliance } from "../appliances/kule-lb.ts";
 import { type Call, flag, type Handler, type Handlers, number, required, text } from "../call.ts";
 import type { GuestMemory, VmDocument } from "../documents.ts";
 import { seconds } from "../durations.ts";
@@ -13,6 +14,7 @@ import { realAgent } from "./real-agent-calls.ts";
 interface GuestProcess {
   readonly exitcode: number;
   readonly output: string;
+  readonly errors?: string;
   /** The guest's state afterwards, when the program changed it. */
   readonly guest?: GuestMemory;
 }
@@ -79,6 +81,11 @@ function hostnameIn(vm: VmDocument): string {
 /** A few harmless programs; everything else is "not found". */
 function runInGuest(region: Region, vm: VmDocument, command: readonly string[], input: string): GuestProcess {
   const [program = "", ...args] = command;
+  const appliance = runAppliance(region, vm, command, input);
+  if (appliance !== null) {
+    const { memory, ...end } = appliance;
+    return memory === undefined ? end : { ...end, guest: { ...vm.guest, appliance: memory } };
+  }
   const network = runNetworkCommand(vm, command, input);
   if (network !== null) return network;
   const name = program.split("/").at(-1) ?? "";
@@ -106,13 +113,15 @@ function exec(call: Call): unknown {
   processes.set(region, known);
   const process = runInGuest(region, vm, command, text(call, "input-data") ?? "");
   known.set(`${vm.vmid}:${pid}`, process);
+  const applied = process.guest?.appliance?.applied ?? null;
+  const hasNewState = applied !== null && applied !== vm.guest.appliance?.applied;
   region.store.commit(
     {
-      op: "guest-exec",
+      op: hasNewState ? "guest-state-applied" : "guest-exec",
       node: call.node,
       vmid: vm.vmid,
       user: call.authUser,
-      detail: { program: command[0] },
+      detail: { program: command[0], ...(hasNewState ? { state: applied } : {}) },
     },
     process.guest === undefined ? [] : [["vm", String(vm.vmid), { ...vm, guest: process.guest }]],
   );
@@ -128,6 +137,7 @@ function execStatus(call: Call): unknown {
     exited: 1,
     exitcode: process.exitcode,
     ...(process.output === "" ? {} : { "out-data": process.output }),
+    ...(process.errors === undefined || process.errors === "" ? {} : { "err-data": process.errors }),
   };
 }
 

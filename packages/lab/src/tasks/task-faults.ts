@@ -36,14 +36,22 @@ export interface TaskFaults {
   readonly unresponsiveGuests: Set<number>;
   /** Guests whose agent never answers. */
   readonly agentless: Set<number>;
+  /** Appliances that refuse every new state, by their VM: which of its programs fails, and what it prints. */
+  readonly refusingAppliances: Map<number, ApplianceRefusal>;
   /** Volumes whose removal fails. */
   readonly stuckVolumes: Set<string>;
+}
+
+export interface ApplianceRefusal {
+  readonly by: "validate" | "activate" | "check";
+  readonly text: string;
 }
 
 export function makeTaskFaults(): TaskFaults {
   let faults: { fault: TaskFault; left: number }[] = [];
   const unresponsiveGuests = new Set<number>();
   const agentless = new Set<number>();
+  const refusingAppliances = new Map<number, ApplianceRefusal>();
   const stuckVolumes = new Set<string>();
   const held = new Map<string, () => void>();
   let watchers: ((upid: string) => void)[] = [];
@@ -65,6 +73,7 @@ export function makeTaskFaults(): TaskFaults {
     release,
     unresponsiveGuests,
     agentless,
+    refusingAppliances,
     stuckVolumes,
     add: (fault) => {
       faults.push({ fault, left: fault.count ?? 1 });
@@ -82,6 +91,7 @@ export function makeTaskFaults(): TaskFaults {
       release();
       unresponsiveGuests.clear();
       agentless.clear();
+      refusingAppliances.clear();
       stuckVolumes.clear();
     },
   };

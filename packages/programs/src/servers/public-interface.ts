@@ -84,7 +84,10 @@ export function ownAddresses(
 ): { readonly index: number; readonly addresses: readonly string[] }[] {
   const outside = payload.public_interface ?? null;
   return [
-    ...payload.interfaces.map(({ address }, index) => ({ index, addresses: [address] })),
+    ...payload.interfaces.map(({ address, additional_addresses = [] }, index) => ({
+      index,
+      addresses: [address, ...additional_addresses],
+    })),
     ...(outside === null
       ? []
       : [{ index: publicIndex(payload), addresses: withVersion4(outside.addresses) }]),

@@ -34,7 +34,7 @@ export const SETTINGS: RegionSettings = {
   bridge: "vmbr1",
   firewallRoundMs: 12_000,
   publicNetwork: { bridge: "vmbr0", vlan: 10 },
-  templates: { "ubuntu-24.04": { vmid: 9000 }, "windows-2022": { vmid: 9005 } },
+  templates: { "ubuntu-24.04": { vmid: 9000 }, "windows-2022": { vmid: 9005 }, "kule-lb": { vmid: 9007 } },
   targetNodes: null,
 };
 

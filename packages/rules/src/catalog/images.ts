@@ -17,6 +17,8 @@ export type Image = {
   readonly console: "serial" | "vnc";
   /** How a running guest can be given another address; none for those that read it when they boot. */
   readonly guestNetwork: "netplan" | "network_manager" | "none";
+  /** Of what only a product of Kule makes servers: no list of images has it, and no request can name it. */
+  readonly isAppliance?: true;
 };
 
 const linux = (slug: string, name: string, distribution: string, version: string, user: string): Image => ({
@@ -60,9 +62,16 @@ export const images: readonly Image[] = [
   windows("windows-2022", "Windows Server 2022", "2022"),
 ];
 
-/** The image of that slug, or undefined. */
+/** What load balancers run on; the template is made of infra/images/kule-lb. */
+export const loadBalancerImage = "kule-lb";
+
+const appliances: readonly Image[] = [
+  { ...linux(loadBalancerImage, "Load balancer", "debian", "13", "debian"), isAppliance: true },
+];
+
+/** The image of that slug, or undefined. Appliances are found too. */
 export function findImage(slug: string): Image | undefined {
-  return images.find((candidate) => candidate.slug === slug);
+  return [...images, ...appliances].find((candidate) => candidate.slug === slug);
 }
 
 /**

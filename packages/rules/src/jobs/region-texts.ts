@@ -9,6 +9,8 @@ export const jobErrorTexts = {
   bad_filter: "The server's firewall rules cannot be applied. An operator has to look at it.",
   bad_network: "The network's state cannot be applied. An operator has to look at it.",
   cancelled: "The job was cancelled.",
+  certificate_unreadable:
+    "The private key of a certificate cannot be read in the region. Upload the certificate again.",
   configuration_refused:
     "A machine of the load balancer has refused the configuration. The one before it is in force. An operator has to look at it.",
   dns_not_converged: "The DNS provider does not show the change. An operator has to look at it.",
@@ -81,6 +83,7 @@ export const stepNames = [
   "add-link",
   "apply-state",
   "await-answers",
+  "await-guest",
   "bring-up",
   "change-links",
   "change-records",

@@ -104,7 +104,9 @@ describe("machines", () => {
     const asked = { askedAtMs: now - replacedAfterMs - 1, answeredAtMs: now - replacedAfterMs };
     expect(machineState(machine(1, asked), 3)).toBe("serving");
     expect(decideReplacement([machine(1), machine(2, asked)], true, rounds)).toBe(null);
-    expect(decideReplacement([machine(1), machine(2, { ...silent, askedAtMs: null })], true, rounds)).toBe(null);
+    expect(decideReplacement([machine(1), machine(2, { ...silent, askedAtMs: null })], true, rounds)).toBe(
+      null,
+    );
     expect(
       decideReplacement([machine(1), machine(2, silent)], true, { lastRoundAtMs: null, nowMs: now }),
     ).toBe(null);

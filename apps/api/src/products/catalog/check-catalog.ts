@@ -1,6 +1,6 @@
 import type { FieldError } from "@kule/contract/field-errors";
 import type { RequestBody, Schemas } from "@kule/contract/schemas";
-import { findImage, images, packageMismatch } from "@kule/rules/catalog/images";
+import { images, packageMismatch } from "@kule/rules/catalog/images";
 import { findPackage, packages } from "@kule/rules/catalog/packages";
 import type { ApiRequest } from "../../platform/api-request.ts";
 import { fieldError } from "../../platform/errors.ts";
@@ -19,7 +19,7 @@ export async function checkCheckCatalog(
   const errors: FieldError[] = [];
   const chosen = chooseRegion(await listVisibleRegions(db, organisationId), body.region);
   if ("error" in chosen) errors.push(chosen.error);
-  const image = body.image === undefined ? undefined : findImage(body.image);
+  const image = images.find(({ slug }) => slug === body.image);
   if (body.image !== undefined && image === undefined)
     errors.push(
       fieldError("/image", "not_one_of", `must be one of: ${images.map(({ slug }) => slug).join(", ")}`),

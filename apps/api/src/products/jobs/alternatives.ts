@@ -21,6 +21,7 @@ const EVERY_KIND: { readonly [kind in Schemas["JobKind"]]: true } = {
   PublicIpDetach: true,
   FirewallApply: true,
   NetworkApply: true,
+  LoadBalancerApply: true,
   DomainApply: true,
 };
 

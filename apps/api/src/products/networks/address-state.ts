@@ -6,7 +6,7 @@ import { sql } from "kysely";
  * while a port is still forwarded to it.
  */
 export const addressState = sql<Schemas["AddressState"] | null>`case
-  when a.state = 'used' then 'used'
+  when a.state = 'used' or a.load_balancer_id is not null then 'used'
   when a.state = 'quarantined' and (a.free_after > clock_timestamp() or exists (
     select 1 from port_forward f where f.organisation_id = a.organisation_id and f.subnet_id = a.subnet_id
        and f.target_address = a.address)) then 'quarantined'

@@ -17,7 +17,10 @@ export type AddressRequest = {
   readonly organisationId: string;
   readonly subnetId: string;
   /** What gets it; its row must exist. */
-  readonly holder: { readonly nicId: string } | { readonly reservationId: string };
+  readonly holder:
+    | { readonly nicId: string }
+    | { readonly reservationId: string }
+    | { readonly loadBalancerId: string };
   /** Undefined: the lowest free one. */
   readonly wanted: string | undefined;
 };
@@ -41,7 +44,11 @@ async function takeLowest(tx: Tx, { organisationId, subnetId, holder }: AddressR
     sql<{ address: string | null }>`
       select host(kule_take_address(${organisationId}, ${subnetId}, ${nicId}, ${reservationId})) as address`,
   );
-  if (row !== undefined && row.address !== null) return row.address;
+  if (row !== undefined && row.address !== null) {
+    if ("loadBalancerId" in holder)
+      await keepFor(tx, { organisationId, subnetId, address: row.address, id: holder.loadBalancerId });
+    return row.address;
+  }
   // Without a lock: all that find the subnet full have a reference to it, and would wait for each other in a circle.
   const subnet = await tx
     .selectFrom("subnet")
@@ -83,7 +90,26 @@ async function takeNamed(
   return wanted;
 }
 
+type Shared = {
+  readonly organisationId: string;
+  readonly subnetId: string;
+  readonly address: string;
+  readonly id: string;
+};
+
+/** The address was taken for nobody, which no transaction can commit: it is the load balancer's, whose servers share it. */
+async function keepFor(tx: Tx, { organisationId, subnetId, address, id }: Shared): Promise<void> {
+  await tx
+    .updateTable("address")
+    .set({ load_balancer_id: id })
+    .where("organisation_id", "=", organisationId)
+    .where("subnet_id", "=", subnetId)
+    .where("address", "=", address)
+    .execute();
+}
+
 function idsOf(holder: AddressRequest["holder"]) {
+  if ("loadBalancerId" in holder) return { nicId: null, reservationId: null };
   return "nicId" in holder
     ? { nicId: holder.nicId, reservationId: null }
     : { nicId: null, reservationId: holder.reservationId };

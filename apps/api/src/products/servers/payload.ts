@@ -238,6 +238,13 @@ async function interfacesOf(tx: Tx, server: LoadedServer) {
       sql<string>`nic.mac::text`.as("mac"),
       "region_vlan.vlan",
       sql<string>`host(address.address)`.as("address"),
+      // A load balancer's, which both of its servers may have.
+      sql<string[]>`array(select host(shared.address) from address shared
+        join load_balancer on load_balancer.organisation_id = shared.organisation_id
+          and load_balancer.id = shared.load_balancer_id
+       where shared.organisation_id = nic.organisation_id and shared.subnet_id = nic.subnet_id
+         and load_balancer.id = (select server.managed_by_id from server
+           where server.organisation_id = nic.organisation_id and server.id = nic.server_id))`.as("shared"),
       sql<number>`masklen(subnet.cidr)`.as("prefix_length"),
       sql<string>`network.cidr::text`.as("network_cidr"),
       sql<string>`host(subnet.gateway_ip)`.as("gateway"),
@@ -247,8 +254,9 @@ async function interfacesOf(tx: Tx, server: LoadedServer) {
     .where("nic.server_id", "=", server.id)
     .orderBy("nic.position")
     .execute();
-  return rows.map(({ dns_servers, ...nic }) => ({
+  return rows.map(({ dns_servers, shared, ...nic }) => ({
     ...nic,
+    ...(shared.length === 0 ? {} : { additional_addresses: shared }),
     dns_servers: dns_servers.length > 0 ? dns_servers : defaultDnsServers,
     search_domain: `${server.organisation_slug}.internal`,
   }));

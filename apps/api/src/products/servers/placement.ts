@@ -52,7 +52,12 @@ export async function checkCreateServer(
 }
 
 /** Who places a server, and where its facts are read: by a request before its transaction, by a product within its own. */
-type Placing = { readonly db: Database | Tx; readonly organisationId: string };
+type Placing = {
+  readonly db: Database | Tx;
+  readonly organisationId: string;
+  /** For a server of its own. */
+  readonly isOwners?: true;
+};
 
 /** The same for all who place a server; a placement only when nothing is wrong. */
 export async function checkPlace(
@@ -69,7 +74,7 @@ export async function checkPlace(
 
   const named = await readNamed(request, body);
   const region = checkRegion(named.regions, body, refuse);
-  const image = checkImage(body, refuse);
+  const image = checkImage(body, refuse, request.isOwners === true);
   const plan = checkPackage(body, image, refuse);
   const sshPublicKeys = checkSshKeys(named.keys, body, image, refuse);
   const subnet = await checkSubnet(request, named.subnets, body, region, refuse);
@@ -122,10 +127,19 @@ function checkRegion(visible: readonly RegionRow[], body: Body, refuse: Refuse):
   return null;
 }
 
-/** The image of the catalogue that the body names; null with an error added. */
-export function checkImage(body: { readonly image?: string | undefined }, refuse: Refuse): Image | null {
+/**
+ * The image of the catalogue that the body names; null with an error added.
+ *
+ * @param isOwners a product makes a server of its own, which may be of an appliance
+ */
+export function checkImage(
+  body: { readonly image?: string | undefined },
+  refuse: Refuse,
+  isOwners = false,
+): Image | null {
   if (body.image === undefined) return null;
-  const image = findImage(body.image);
+  const found = findImage(body.image);
+  const image = found?.isAppliance === true && !isOwners ? undefined : found;
   if (image === undefined)
     refuse("/image", "not_one_of", `must be one of: ${images.map((each) => each.slug).join(", ")}`);
   return image ?? null;

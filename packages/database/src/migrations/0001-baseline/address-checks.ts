@@ -60,7 +60,7 @@ begin
   perform 1 from address a
     join subnet u on u.organisation_id = a.organisation_id and u.id = a.subnet_id
    where a.organisation_id = new.organisation_id and a.subnet_id = new.subnet_id and a.address = new.address
-     and a.state = 'reserved' and a.reservation_id is null
+     and a.state = 'reserved' and a.reservation_id is null and a.load_balancer_id is null
      and a.address not in (host(network(u.cidr))::inet, u.gateway_ip, host(broadcast(u.cidr))::inet);
   if found then
     perform kule_refuse_commit('address_held', 'address ' || host(new.address) || ' is kept for nobody');

@@ -37,6 +37,8 @@ create table address (
   nic_id text unique,
   free_after timestamptz,
   reservation_id text,
+  -- The load balancer whose two servers share it.
+  load_balancer_id text,
   -- Since when it has its state.
   since timestamptz not null default clock_timestamp(),
   primary key (subnet_id, address),
@@ -45,6 +47,8 @@ create table address (
   check ((state = 'used') = (nic_id is not null)),
   check ((state = 'quarantined') = (free_after is not null)),
   constraint address_reservation_once unique (reservation_id),
+  constraint address_load_balancer_once unique (load_balancer_id),
+  check (load_balancer_id is null or state = 'reserved' and reservation_id is null),
   constraint address_reservation_key foreign key (organisation_id, reservation_id, subnet_id)
     references address_reservation (organisation_id, id, subnet_id)
 );

@@ -14,6 +14,7 @@ import { ipPoolCounts } from "./ip-pool-counts.ts";
 import { ipPools } from "./ip-pools.ts";
 import { jobQueue } from "./job-queue.ts";
 import { jobs } from "./jobs.ts";
+import { loadBalancers } from "./load-balancers.ts";
 import { members } from "./members.ts";
 import { networkChecks } from "./network-checks.ts";
 import { networks } from "./networks.ts";
@@ -78,6 +79,7 @@ export const baseline = [
   publicIpChecks,
   gatewayChecks,
   domains,
+  loadBalancers,
   quotaCounts,
   functionRights,
 ].join("");

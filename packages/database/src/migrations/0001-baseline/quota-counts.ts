@@ -11,6 +11,7 @@ const countedTables = [
   "gateway",
   "member",
   "domain",
+  "load_balancer",
 ] as const;
 
 const countTable = (table: string) => `

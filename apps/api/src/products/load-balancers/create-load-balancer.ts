@@ -1,0 +1,192 @@
+import type { FieldError } from "@kule/contract/field-errors";
+import type { RequestBody } from "@kule/contract/schemas";
+import { packages } from "@kule/rules/catalog/packages";
+import { loadBalancerNameTaken } from "@kule/rules/load-balancers/lifecycle";
+import { checkLoadBalancer } from "@kule/rules/load-balancers/load-balancer";
+import { notConfigured, quotaExceeded } from "@kule/rules/refusals";
+import { sql } from "kysely";
+import type { ApiRequest } from "../../platform/api-request.ts";
+import type { Tx } from "../../platform/database.ts";
+import { Conflict, fieldError, Invalid } from "../../platform/errors.ts";
+import { newId } from "../../platform/ids.ts";
+import type { JobRow } from "../../platform/jobs.ts";
+import type { Outcome } from "../../platform/mutation.ts";
+import { reply } from "../../platform/reply.ts";
+import { allocateAddress, askedBy } from "../networks/index.ts";
+import { takeQuota } from "../quotas/index.ts";
+import type { ServerHooks } from "../servers/index.ts";
+import { answered } from "./answers.ts";
+import { certificateErrors, errorOf, listenerOf, targetOf } from "./fields.ts";
+import { insertListener } from "./listener-store.ts";
+import { makeMachine } from "./machines.ts";
+import { checkPlace, findPlace, type Place, strangeServers, targetNetwork } from "./place.ts";
+import { type LoadBalancerRow, writeLoadBalancer, writtenLoadBalancer } from "./store.ts";
+import { digestOf, insertTarget, resolvedTargets } from "./target-store.ts";
+import { viewLoadBalancer } from "./view.ts";
+
+type Body = RequestBody<"createLoadBalancer">;
+type Request = ApiRequest<"createLoadBalancer">;
+
+export async function checkCreateLoadBalancer(
+  request: Request,
+  body: Partial<Body>,
+): Promise<FieldError[]> {
+  const { db, organisationId } = request;
+  const { errors, place } = await checkPlace(request, body);
+  const listeners = (body.listeners ?? []).map(listenerOf);
+  const targets = (body.targets ?? []).map(targetOf);
+  const network =
+    place === null
+      ? { cidrs: [], ownAddresses: [] }
+      : await targetNetwork(db, organisationId, place.network_id, null);
+  const checked = checkLoadBalancer({ listeners, targets }, network);
+  // Without a network nothing can be said about addresses in it.
+  const problems = checked.ok
+    ? []
+    : checked.problems.filter(({ rule }) => place !== null || rule !== "target_address_elsewhere");
+  return [
+    ...errors,
+    ...problems.map(errorOf),
+    ...listeners.flatMap(({ certificateIds }, index) =>
+      certificateErrors(certificateIds, `/listeners/${index}`),
+    ),
+    ...(place === null ? [] : await strangers(request, place, body)),
+  ];
+}
+
+async function strangers(
+  { db, organisationId }: Request,
+  { network_id }: Place,
+  { targets = [] }: Partial<Body>,
+): Promise<FieldError[]> {
+  const named = targets.flatMap(({ server_id }) => server_id ?? []);
+  const strange = await strangeServers(db, organisationId, network_id, named);
+  return targets.flatMap(({ server_id }, index) =>
+    server_id !== undefined && strange.has(server_id)
+      ? [fieldError(`/targets/${index}/server_id`, "not_found", "no such server in the network")]
+      : [],
+  );
+}
+
+/** The load balancer, its servers with their jobs, and what it balances: all in this transaction. */
+export async function createLoadBalancer(
+  request: Request,
+  tx: Tx,
+  hooks: readonly ServerHooks[],
+): Promise<Outcome> {
+  try {
+    const { row, job } = await write(request, tx, hooks);
+    if (!request.dryRun) return await answered(request, tx, row, { job, isNew: true });
+    const load_balancer = viewLoadBalancer(await writtenLoadBalancer(tx, row.organisation_id, row.id));
+    const would = { load_balancer, job_kind: job.kind };
+    return { reply: reply(200, { dry_run: true, would, blockers: [] }), resource: null };
+  } catch (error) {
+    if (!request.dryRun || !(error instanceof Conflict)) throw error;
+    const blockers = [{ ...error.precondition }];
+    return { reply: reply(200, { dry_run: true, would: null, blockers }), resource: null };
+  }
+}
+
+async function write(
+  request: Request,
+  tx: Tx,
+  hooks: readonly ServerHooks[],
+): Promise<{ readonly row: LoadBalancerRow; readonly job: JobRow }> {
+  const { body, organisationId, deps } = request;
+  const place = await findPlace(tx, organisationId, body.subnet_id);
+  if (place === null) throw new Invalid([fieldError("/subnet_id", "not_found", "no such subnet")]);
+  const publicIp = body.public_ip === undefined || body.public_ip === "none" ? null : body.public_ip;
+  if (body.ha === true && publicIp !== null)
+    throw new Conflict(
+      notConfigured(
+        "public_address_without_ha",
+        "A load balancer on two servers cannot have a public address yet",
+        { fix: "Leave out ha, or public_ip" },
+      ),
+    );
+  await takeQuota(tx, organisationId, { load_balancers: 1 });
+  const row = await insertRow(request, tx, place, publicIp);
+  if (row.ha) await shareAddress(tx, row);
+  for (const listener of body.listeners ?? []) await insertListener(tx, row, listener);
+  for (const target of body.targets ?? []) await insertTarget(tx, row, targetOf(target));
+  const work = { by: askedBy(request), settings: deps.settings, hooks };
+  const jobs: JobRow[] = [];
+  for (const slot of row.ha ? ([1, 2] as const) : ([1] as const)) {
+    await tx
+      .insertInto("load_balancer_machine")
+      .values({ organisation_id: organisationId, load_balancer_id: row.id, region: row.region, slot })
+      .execute();
+    jobs.push(await makeMachine(tx, row, slot, work, publicIp));
+  }
+  const [job] = jobs;
+  if (job === undefined) throw new Error("a load balancer without machines");
+  await writeLoadBalancer(tx, row, {
+    targets_digest: digestOf(await resolvedTargets(tx, row)),
+    ...(publicIp === null ? {} : { public_ip_id: await addressOf(tx, organisationId, job.resource_id) }),
+  });
+  return { row, job };
+}
+
+async function insertRow(
+  { body, organisationId }: Request,
+  tx: Tx,
+  place: Place,
+  publicIp: string | null,
+): Promise<LoadBalancerRow> {
+  const row = await tx
+    .insertInto("load_balancer")
+    .values({
+      id: newId("lb"),
+      organisation_id: organisationId,
+      ...place,
+      name: body.name,
+      description: body.description ?? "",
+      labels: JSON.stringify(body.labels ?? {}),
+      package: body.package ?? packages[0]?.slug ?? "",
+      ha: body.ha ?? false,
+      vrid: body.ha === true ? await takeVrid(tx, organisationId, place.subnet_id) : null,
+      algorithm: body.algorithm ?? "round_robin",
+      keeps_address: publicIp !== null && publicIp !== "auto",
+    })
+    .onConflict((on) => on.constraint("load_balancer_name").doNothing())
+    .returningAll()
+    .executeTakeFirst();
+  if (row === undefined) throw new Conflict(loadBalancerNameTaken(body.name, place.region));
+  return row;
+}
+
+/** Until this transaction ends, no other one takes a number of the subnet. */
+async function takeVrid(tx: Tx, organisationId: string, subnetId: string): Promise<number> {
+  await sql`select pg_advisory_xact_lock(hashtextextended(${`vrid:${subnetId}`}, 0))`.execute(tx);
+  const { rows } = await sql<{ vrid: number | null }>`
+    select kule_free_vrid(${organisationId}, ${subnetId}) as vrid`.execute(tx);
+  const vrid = rows[0]?.vrid ?? null;
+  if (vrid !== null) return vrid;
+  throw new Conflict(
+    quotaExceeded("subnet_has_free_vrid", "The subnet has 255 load balancers on two servers already", {
+      resource: subnetId,
+      fix: "Create it in another subnet",
+    }),
+  );
+}
+
+async function shareAddress(tx: Tx, { organisation_id, subnet_id, id }: LoadBalancerRow): Promise<void> {
+  const address = await allocateAddress(tx, {
+    organisationId: organisation_id,
+    subnetId: subnet_id,
+    holder: { loadBalancerId: id },
+    wanted: undefined,
+  });
+  if (address === null) throw new Invalid([fieldError("/subnet_id", "not_found", "no such subnet")]);
+}
+
+/** The public address that the machine's server was made with. */
+async function addressOf(tx: Tx, organisationId: string, serverId: string): Promise<string> {
+  const { id } = await tx
+    .selectFrom("public_ip")
+    .select("id")
+    .where("organisation_id", "=", organisationId)
+    .where("server_id", "=", serverId)
+    .executeTakeFirstOrThrow();
+  return id;
+}

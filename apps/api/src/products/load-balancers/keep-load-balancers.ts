@@ -1,0 +1,119 @@
+import { decideReplacement } from "@kule/rules/load-balancers/machine-health";
+import { type Database, systemQuery, type Tx } from "../../platform/database.ts";
+import { Refusal } from "../../platform/errors.ts";
+import type { Logger } from "../../platform/log.ts";
+import { actAs } from "../../platform/mutation.ts";
+import type { Settings } from "../../platform/settings.ts";
+import { inTransaction } from "../../platform/transaction.ts";
+import type { ServerHooks } from "../servers/index.ts";
+import { applyAgain, bySystem } from "./apply.ts";
+import { destroyServers } from "./delete-load-balancer.ts";
+import { endIfDone } from "./end.ts";
+import { isAddressFree, type MachineWork, makeMachine, replaceMachine } from "./machines.ts";
+import { type LoadBalancerDetails, lockLoadBalancer, writtenLoadBalancer } from "./store.ts";
+import { noteReplacement } from "./system-audit.ts";
+import { roundsOf, sightsOf } from "./view.ts";
+
+export type Kept = { readonly replaced: number; readonly made: number; readonly applied: number; readonly ended: number };
+type What = keyof Kept;
+
+type Keeping = {
+  readonly db: Database;
+  readonly settings: Settings;
+  readonly log: Logger;
+  readonly hooks: readonly ServerHooks[];
+};
+
+const atOnce = 200;
+/** What has failed for good is not tried at every pass. */
+const againAfterSeconds = 600;
+
+/**
+ * Replaces lost machines, makes those that are missing, brings the configuration to machines that answer again, and goes on
+ * with deletions. Each load balancer has a transaction of its own; one for which a server cannot be made now, such as for
+ * want of room, is tried again by the next pass.
+ */
+export async function keepLoadBalancers({ db, settings, log, hooks }: Keeping): Promise<Kept> {
+  const kept = { replaced: 0, made: 0, applied: 0, ended: 0 };
+  let after = "";
+  for (;;) {
+    const page = await systemQuery(db, "the worker looks after the load balancers of all organisations")
+      .selectFrom("load_balancer")
+      .select(["id", "organisation_id"])
+      .where("id", ">", after)
+      .orderBy("id")
+      .limit(atOnce)
+      .execute();
+    for (const { id, organisation_id } of page) {
+      try {
+        const what = await inTransaction(db, async (tx) => {
+          actAs(tx, organisation_id);
+          return keepOne(tx, organisation_id, id, { settings, hooks });
+        });
+        if (what !== null) kept[what] += 1;
+      } catch (error) {
+        if (!(error instanceof Refusal)) throw error;
+        log.warn({ load_balancer: id, err: error }, "a load balancer's machine cannot be made now");
+      }
+    }
+    const last = page.at(-1);
+    if (last === undefined || page.length < atOnce) return kept;
+    after = last.id;
+  }
+}
+
+async function keepOne(
+  tx: Tx,
+  organisationId: string,
+  id: string,
+  { settings, hooks }: Pick<Keeping, "settings" | "hooks">,
+): Promise<What | null> {
+  if ((await lockLoadBalancer(tx, organisationId, id)) === null) return null;
+  const row = await writtenLoadBalancer(tx, organisationId, id);
+  if (row.is_deleting) {
+    await destroyServers(tx, row, { by: bySystem("load balancer deletion"), settings }, againAfterSeconds);
+    return (await endIfDone(tx, row, { settings, job: null })) ? "ended" : null;
+  }
+  const work = { by: bySystem("load balancer machines"), settings, hooks };
+  if (await makeMissing(tx, row, work)) return "made";
+  const slot = decideReplacement(sightsOf(row), row.ha, roundsOf(row));
+  if (slot !== null) return (await replace(tx, row, slot, work)) ? "replaced" : null;
+  return (await bringToThoseBehind(tx, row)) ? "applied" : null;
+}
+
+/** A slot without a server: the former one is gone, or has let go of the address that the next one needs. */
+async function makeMissing(tx: Tx, row: LoadBalancerDetails, work: MachineWork): Promise<boolean> {
+  const missing = row.machines.find(({ server_id }) => server_id === null);
+  if (missing === undefined || !(await isAddressFree(tx, row))) return false;
+  await makeMachine(tx, row, missing.slot, work);
+  return true;
+}
+
+async function replace(
+  tx: Tx,
+  row: LoadBalancerDetails,
+  slot: 1 | 2,
+  work: MachineWork,
+): Promise<boolean> {
+  const machine = row.machines.find((each) => each.slot === slot);
+  if (machine === undefined || machine.server_id === null) return false;
+  const { server_id } = machine;
+  const { isReplaced } = await replaceMachine(tx, row, { slot, server_id }, work);
+  if (isReplaced) await noteReplacement(tx, row, { slot, server_id, by: work.by });
+  return isReplaced;
+}
+
+/** The last job has passed over a silent machine, which answers again. */
+async function bringToThoseBehind(tx: Tx, row: LoadBalancerDetails): Promise<boolean> {
+  if (row.failure !== null || row.job_id !== null) return false;
+  const behind = row.machines.some(
+    ({ is_created, observed_generation, answered_at_ms, asked_at_ms }) =>
+      is_created &&
+      observed_generation < row.wanted_generation &&
+      answered_at_ms !== null &&
+      asked_at_ms !== null &&
+      // The last time that it was asked.
+      answered_at_ms >= asked_at_ms,
+  );
+  return behind && (await applyAgain(tx, row, bySystem("a machine answers again"))) !== null;
+}
