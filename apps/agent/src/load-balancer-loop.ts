@@ -35,7 +35,10 @@ const ASK_MILLISECONDS = 10_000;
 const MOST_PAGES = 1_000;
 
 /** Asks all machines again and again, until the signal. Logs what changes, not what stays. */
-export async function runLoadBalancerLoop(options: LoadBalancerLoopOptions, stop: AbortSignal): Promise<void> {
+export async function runLoadBalancerLoop(
+  options: LoadBalancerLoopOptions,
+  stop: AbortSignal,
+): Promise<void> {
   const { runtime, log } = options;
   const loop = new LoadBalancerLoop(options);
   await pausedFully(runtime, runtime.random() * FIRST_WITHIN_MILLISECONDS, stop);

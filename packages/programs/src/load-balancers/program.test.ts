@@ -6,6 +6,7 @@ import { outcomeOfFailure } from "../outcome.ts";
 import { type LabRegion, quietHost, startLabRegion } from "../testing/lab-region.ts";
 import {
   applyIn,
+  createdMachine,
   generationOf,
   type LoadBalancerPayload,
   listenerOf,
@@ -44,14 +45,14 @@ const fileOf = ({ vmid }: Machine, path: string) => {
 };
 /** Every machine of a pair has this state already. */
 async function pairWith(generation: number): Promise<Machine[]> {
-  const machines = await newPair(region);
+  const machines = newPair(region);
   await applyIn(region, payloadOf(machines, { generation }));
   return machines;
 }
 
 describe("A load balancer", { timeout: 120_000 }, () => {
   it("is put into its machine, and is left alone when it is there", async () => {
-    const machine = await newMachine(region, 1, { has_state: false });
+    const machine = await createdMachine(region);
     const { observed, steps } = await applyIn(region, payloadOf([machine], { generation: 4 }));
     expect(steps).toEqual(["put-state"]);
     expect(observed.load_balancer).toEqual({
@@ -77,7 +78,7 @@ describe("A load balancer", { timeout: 120_000 }, () => {
   });
 
   it("that is larger than one part gets there whole", async () => {
-    const machine = await newMachine(region);
+    const machine = newMachine(region);
     const listeners = Array.from({ length: 32 }, (_, n) => listenerOf(`lsn_${n}`, 8_000 + n));
     const targets = Array.from({ length: 256 }, (_, n) =>
       targetOf(`tgt_${(n * 7_919) % 65_536}x${n}`, `10.30.${n}.${(n * 31) % 250}`),
@@ -143,7 +144,7 @@ describe("A load balancer", { timeout: 120_000 }, () => {
   it("waits for a machine that still starts, and for none that has answered before as long", async () => {
     const { runtime } = region.world;
     const waited = async (has_state: boolean, comesAfter: number) => {
-      const machine = await newMachine(region, 1, { has_state });
+      const machine = newMachine(region, 1, { has_state });
       silence(machine);
       const startedAt = runtime.now();
       const comes = () => {
@@ -171,7 +172,7 @@ describe("A load balancer", { timeout: 120_000 }, () => {
   });
 
   it("does not wait with a change for the other machine's first start", async () => {
-    const [one, two] = (await newPair(region)) as [Machine, Machine];
+    const [one, two] = newPair(region) as [Machine, Machine];
     silence(two);
     const { observed, steps } = await applyIn(region, payloadOf([one, { ...two, has_state: false }]));
     expect(steps).toEqual(["put-state", "await-guest"]);
@@ -222,7 +223,7 @@ describe("A load balancer", { timeout: 120_000 }, () => {
   });
 
   it("is put into force again when its check fails", async () => {
-    const machine = await newMachine(region);
+    const machine = newMachine(region);
     await applyIn(region, payloadOf([machine]));
     refuse(machine, "check");
     expect(await errorOf(applyIn(region, payloadOf([machine])))).toMatchObject({
@@ -233,14 +234,14 @@ describe("A load balancer", { timeout: 120_000 }, () => {
   });
 
   it("is changed while a backup has locked its machine", async () => {
-    const machine = await newMachine(region);
+    const machine = newMachine(region);
     region.lab.control.editConfig(machine.vmid, { lock: "backup" });
     expect((await applyIn(region, payloadOf([machine]))).steps).toEqual(["put-state"]);
     expect(generations([machine])).toEqual([1]);
   });
 
   it("that a payload cannot describe is refused before anything changes", async () => {
-    const machine = await newMachine(region);
+    const machine = newMachine(region);
     const wrong: Partial<LoadBalancerPayload>[] = [
       { listeners: [listenerOf("lsn_1", 80), listenerOf("lsn_2", 80)] },
       { targets: [targetOf("tgt_1", "10.0.0.1\n    stats socket x")] },
@@ -280,7 +281,7 @@ describe("A certificate of a load balancer", { timeout: 120_000 }, () => {
 
   it("is opened in the region, and its key is in no call but as part of the state, in no step and no journal", async () => {
     const { pem, key } = newCertificate();
-    const machine = await newMachine(region);
+    const machine = newMachine(region);
     const opened: string[][] = [];
     const openSecret = (...words: string[]) => {
       opened.push(words);
@@ -300,7 +301,7 @@ describe("A certificate of a load balancer", { timeout: 120_000 }, () => {
   });
 
   it("whose key is another one is refused by the machine", async () => {
-    const machine = await newMachine(region);
+    const machine = newMachine(region);
     const pem = newCertificate().pem.replace(/-----BEGIN PRIVATE[\s\S]+/, newCertificate().key);
     const world = { ...region.world, openSecret: () => pem };
     const error = await errorOf(applyIn({ ...region, world }, payloadOf([machine], https(sealed))));
@@ -310,7 +311,7 @@ describe("A certificate of a load balancer", { timeout: 120_000 }, () => {
   });
 
   it("that was sealed to another key, or is missing, ends the job before anything changes", async () => {
-    const machine = await newMachine(region);
+    const machine = newMachine(region);
     const openSecret = () => {
       throw new Error("it was sealed to another key");
     };

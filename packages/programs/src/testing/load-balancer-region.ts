@@ -1,10 +1,11 @@
-// Load balancers of the lab's region: their machines are cloned from the appliance's template as any server is.
+// Load balancers of the lab's region. Most machines are put there at once; that a clone of the template is the same is one test.
 
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { PayloadOf, Schemas } from "@kule/contract/schemas";
 import { serverIdentity } from "@kule/lab/certificate";
+import { renderMarker } from "@kule/proxmox/marker";
 import { applyLoadBalancer } from "../load-balancers/program.ts";
 import type { Host, Job, Observed } from "../program.ts";
 import { runProgram } from "../run-program.ts";
@@ -18,43 +19,63 @@ const vlan = 130;
 let nextVmid = 21_000;
 
 /** A running server of the image; its owner is `srv_<vmid>`. */
-export async function newMachine(
+export function newMachine(
   region: LabRegion,
   slot: 1 | 2 = 1,
   more: Partial<Schemas["PayloadMachine"]> = {},
-): Promise<Schemas["PayloadMachine"]> {
-  const vmid = nextVmid++;
-  const address = `10.30.0.${vmid % 200}`;
-  const { payload, ...job } = createJob(vmid);
+): Schemas["PayloadMachine"] {
+  const machine = machineAt(nextVmid++, slot);
+  const { vmid, server_id } = machine;
+  const marker = {
+    serverId: server_id,
+    organisationId: `org_${vmid}`,
+    region: region.world.settings.region,
+    jobId: `job_${vmid}`,
+  };
+  region.lab.control.restoreVm(vmid, "kule-lb", {
+    agent: "enabled=1",
+    description: renderMarker(marker),
+    net0: `virtio=${macOf(vmid)},bridge=vmbr1,tag=${vlan}`,
+  });
+  region.lab.control.setPower(vmid, true);
+  return { ...machine, ...more };
+}
+
+/** The same, cloned from the region's template as any server is. */
+export async function createdMachine(region: LabRegion): Promise<Schemas["PayloadMachine"]> {
+  const machine = machineAt(nextVmid++, 1);
+  const { payload, ...job } = createJob(machine.vmid);
   const interfaces = payload.interfaces.map((nic) => ({
     ...nic,
-    mac: `BC:24:11:0B:${(vmid >> 8).toString(16).slice(-2).padStart(2, "0")}:${(vmid & 255).toString(16).padStart(2, "0")}`.toUpperCase(),
+    mac: macOf(machine.vmid),
     vlan,
-    address,
+    address: machine.address,
   }));
-  await runProgram(
-    createServer,
-    { ...job, payload: { ...payload, interfaces, template: "kule-lb" } },
-    region.world,
-    quietHost(),
-  );
-  return {
-    slot,
-    server_id: `srv_${vmid}`,
-    vmid,
-    address,
-    peer_address: null,
-    interface_name: "eth0",
-    max_connections: 10_000,
-    has_state: true,
-    ...more,
-  };
+  const ofImage = { ...payload, interfaces, template: "kule-lb" };
+  await runProgram(createServer, { ...job, payload: ofImage }, region.world, quietHost());
+  return { ...machine, has_state: false };
+}
+
+const machineAt = (vmid: number, slot: 1 | 2): Schemas["PayloadMachine"] => ({
+  slot,
+  server_id: `srv_${vmid}`,
+  vmid,
+  address: `10.30.0.${vmid % 200}`,
+  peer_address: null,
+  interface_name: "eth0",
+  max_connections: 10_000,
+  has_state: true,
+});
+
+function macOf(vmid: number): string {
+  const bytes = [vmid >> 8, vmid & 255].map((byte) => (byte & 255).toString(16).padStart(2, "0"));
+  return `BC:24:11:0B:${bytes.join(":")}`.toUpperCase();
 }
 
 /** Two machines that know each other. */
-export async function newPair(region: LabRegion): Promise<Schemas["PayloadMachine"][]> {
-  const one = await newMachine(region, 1);
-  const two = await newMachine(region, 2);
+export function newPair(region: LabRegion): Schemas["PayloadMachine"][] {
+  const one = newMachine(region, 1);
+  const two = newMachine(region, 2);
   return [
     { ...one, peer_address: two.address },
     { ...two, peer_address: one.address },
