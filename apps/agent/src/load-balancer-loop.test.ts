@@ -133,7 +133,7 @@ describe("The rounds of the load balancers", () => {
     for (let n = 0; n < 10; n += 1) await clock.advance(15_000);
     expect([asked, calls.length > 2, calls.length <= 6]).toEqual([0, true, true]);
     region.isAway = false;
-    await clock.advance(34_000);
+    await clock.advance(20_000);
     expect(asked).toBe(2);
   });
 

@@ -40,8 +40,8 @@ const seenMachines = (observed: Schemas["JobOutcome"]["observed"] | undefined) =
   observed?.load_balancer?.machines.map(({ slot, outcome, generation }) => [slot, outcome, generation]);
 /** A file of the state that the machine has. */
 const fileOf = ({ vmid }: Machine, path: string) => {
-  const { current, states } = region.lab.control.vm(vmid)?.guest.appliance ?? { current: null, states: {} };
-  return readBundle(states[current ?? ""] ?? "").files?.get(`files/${path}`);
+  const appliance = region.lab.control.vm(vmid)?.guest.appliance;
+  return readBundle(appliance?.states[appliance.current ?? ""] ?? "").files?.get(`files/${path}`);
 };
 /** Every machine of a pair has this state already. */
 async function pairWith(generation: number): Promise<Machine[]> {
