@@ -28,7 +28,7 @@ afterEach(() => region.lab.faults.tasks.clear());
 
 type Machine = Schemas["PayloadMachine"];
 const silence = ({ vmid }: Machine) => region.lab.faults.tasks.agentless.add(vmid);
-const refuse = ({ vmid }: Machine, by: "validate" | "activate" | "check" = "validate") =>
+const refuse = ({ vmid }: Machine, by: "receive" | "validate" | "activate" | "check" = "validate") =>
   region.lab.faults.tasks.refusingAppliances.set(vmid, { by, text: "[ALERT] line 12: unknown keyword" });
 const errorOf = (work: Promise<unknown>) =>
   work.then(
@@ -131,6 +131,19 @@ describe("A load balancer", { timeout: 120_000 }, () => {
     }
   });
 
+  it("is changed on the other machine when one answers and cannot take it", async () => {
+    const machines = await pairWith(1);
+    refuse(machines[1] as Machine, "receive");
+    const { observed } = await applyIn(region, payloadOf(machines, { generation: 2 }));
+    expect(seenMachines(observed)).toEqual([
+      [1, "applied", 2],
+      [2, "silent", 1],
+    ]);
+    refuse(machines[0] as Machine, "receive");
+    const error = await errorOf(applyIn(region, payloadOf(machines, { generation: 3 })));
+    expect(error).toMatchObject({ facts: { code: "guest_silent" } });
+  });
+
   it("is tried again later when no machine answers", async () => {
     const machines = await pairWith(1);
     for (const machine of machines) silence(machine);
@@ -220,6 +233,8 @@ describe("A load balancer", { timeout: 120_000 }, () => {
     expect(error).toBeInstanceOf(RetryLater);
     expect(error).toMatchObject({ facts: { code: "guest_state_superseded" } });
     expect(generations(machines)).toEqual([5, 5]);
+    const sent = machines.map(({ vmid }) => region.lab.control.vm(vmid)?.guest.appliance?.incoming);
+    expect(sent).toEqual([null, null]);
   });
 
   it("is put into force again when its check fails", async () => {
