@@ -270,12 +270,19 @@ describe("A load balancer", { timeout: 120_000 }, () => {
   });
 
   it("ends the same wherever its job dies", async () => {
+    const machines = await pairWith(1);
+    let generation = 1;
     const points = await survivesACrashAnywhere(async () => {
-      const machines = await pairWith(1);
+      generation += 1;
+      const payload = payloadOf(machines, { generation });
+      const changed = timesChanged(region, machines);
       return {
-        run: (at) => applyIn(region, payloadOf(machines, { generation: 2 }), { crashPoint: at as never }),
-        state: async () => generations(machines),
-        effects: async () => Object.fromEntries(timesChanged(region, machines).entries()),
+        run: (at) => applyIn(region, payload, { crashPoint: at as never }),
+        state: async () => generations(machines).map((each) => each === payload.generation),
+        effects: async () =>
+          Object.fromEntries(
+            timesChanged(region, machines).map((times, n) => [String(n), times - (changed[n] ?? 0)]),
+          ),
       };
     });
     expect(points.filter((point) => point.endsWith(".effect-done")).length).toBeGreaterThanOrEqual(4);
