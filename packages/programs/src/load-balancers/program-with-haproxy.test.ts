@@ -60,7 +60,7 @@ describe.skipIf(part.missing)("A load balancer of the real haproxy", { timeout: 
     const { port: target_port } = target.address() as AddressInfo;
     return payloadOf([machine], {
       generation,
-      listeners: [listenerOf("lsn_1", port, { target_port })],
+      listeners: [listenerOf("lsn_1", port, { target_port, idle_timeout_seconds: 3_000 })],
       targets: [
         {
           target_id: "tgt_1",
