@@ -14,9 +14,17 @@ import { ControlPlane } from "./control-plane.ts";
 import { edgeHealth } from "./edge-health.ts";
 import { runHealthLoop } from "./health-loop.ts";
 import { runInventoryLoop } from "./inventory-loop.ts";
+import { runLoadBalancerLoop } from "./load-balancer-loop.ts";
 import type { Logger } from "./log.ts";
 import { confirmRegion } from "./own-region.ts";
-import { hypervisorClient, jobRunner, regionEdge, regionScanner, templateVmids } from "./region.ts";
+import {
+  hypervisorClient,
+  jobRunner,
+  loadBalancerAsker,
+  regionEdge,
+  regionScanner,
+  templateVmids,
+} from "./region.ts";
 import { regionHealth } from "./region-health.ts";
 import { agentRuntime } from "./runtime.ts";
 import { loadSealingKey } from "./sealing-key.ts";
@@ -100,6 +108,10 @@ export async function runAgent(
       },
       stop,
     );
+    const loadBalancers = runLoadBalancerLoop(
+      { ...common, ask: loadBalancerAsker(file, client, runtime) },
+      stop,
+    );
     const consoles = runConsoleLoop(
       {
         ...common,
@@ -111,7 +123,7 @@ export async function runAgent(
       stop,
     );
     log.info({ concurrency: settings.concurrency, kinds }, "taking jobs");
-    await workUntilStopped(claims, log, stop, [health, inventory, consoles]);
+    await workUntilStopped(claims, log, stop, [health, inventory, loadBalancers, consoles]);
     log.info("agent stopped");
   } finally {
     client.close();

@@ -29,6 +29,10 @@ export type ApiCalls = {
     body: Schemas["InventoryReport"],
     signal: AbortSignal,
   ): Promise<CallResult<Schemas["InventoryAck"]>>;
+  loadBalancers(
+    body: Schemas["LoadBalancerReport"],
+    signal: AbortSignal,
+  ): Promise<CallResult<Schemas["LoadBalancerReportAck"]>>;
   claimConsole(
     body: Schemas["ConsoleClaim"],
     signal: AbortSignal,
@@ -56,6 +60,7 @@ export function httpCalls(
       client.POST("/agent/jobs/{job_id}/steps", { params: { path: { job_id: jobId } }, body, signal }),
     health: (body, signal) => client.POST("/agent/health", { body, signal }),
     inventory: (body, signal) => client.POST("/agent/inventory", { body, signal }),
+    loadBalancers: (body, signal) => client.POST("/agent/load-balancers", { body, signal }),
     claimConsole: (body, signal) => client.POST("/agent/consoles/claim", { body, signal }),
   };
 }

@@ -1,4 +1,4 @@
-// The control plane as the agent sees it: six calls, and for each only what the agent can do about the answer.
+// The control plane as the agent sees it: seven calls, and for each only what the agent can do about the answer.
 
 import { asProblem } from "@kule/contract/client";
 import type { Schemas } from "@kule/contract/schemas";
@@ -85,6 +85,16 @@ export class ControlPlane {
   inventory(body: Schemas["InventoryReport"], signal: AbortSignal): Promise<Answer<Schemas["InventoryAck"]>> {
     return this.#call("inventory", signal, INVENTORY_MILLISECONDS, (limited) =>
       this.#calls.inventory(body, limited),
+    );
+  }
+
+  /** Reports machines of load balancers, and asks which to ask next. */
+  loadBalancers(
+    body: Schemas["LoadBalancerReport"],
+    signal: AbortSignal,
+  ): Promise<Answer<Schemas["LoadBalancerReportAck"]>> {
+    return this.#call("load-balancers", signal, INVENTORY_MILLISECONDS, (limited) =>
+      this.#calls.loadBalancers(body, limited),
     );
   }
 

@@ -34,6 +34,16 @@ describe("kule-agent images", () => {
     expect(code).toBe(0);
   });
 
+  it("says what cannot be made without the template of an appliance, which is made as any other", async () => {
+    const without = await images("  debian-12: { vmid: 9002 }\n");
+    expect(without.output).toContain("does not name kule-lb: no load balancers can be made in this region.");
+    const missing = await images("  kule-lb: { vmid: 9104 }\n");
+    expect(missing.output).toContain("qm set 9104 --scsi0 ceph-vm:0,import-from=/root/kule-lb.qcow2");
+    const named = await images("  kule-lb: { vmid: 9007 }\n");
+    expect(named.output).toMatch(/^ok {6}kule-lb {2}9007 {2}on pve\d/m);
+    expect([named.code, named.output.includes("no load balancers")]).toEqual([0, false]);
+  });
+
   it("shows the commands that make a missing one, on its node and its storage", async () => {
     const { code, output } = await images(
       "  debian-13: { vmid_by_node: { pve1: 9101, pve2: 9102 } }\n  windows-2025: { vmid: 9103 }\n",

@@ -88,10 +88,21 @@ export function imagesTable({ named, others }: RegionImages, storage: RegionFile
     ...named
       .filter(({ state }) => state === "missing")
       .flatMap((image) => ["", ...howToMake(image, storage)]),
+    ...missingAppliances(named),
     "",
     `${named.length} named: ${count("ok")} ok, ${count("missing")} missing, ${count("wrong")} wrong`,
   ].join("\n");
 }
+
+/** Templates that no server is ordered with, and what cannot be made in a region without them. */
+const APPLIANCES = { "kule-lb": "load balancers" } as const;
+
+const missingAppliances = (named: readonly RegionImage[]): string[] =>
+  Object.entries(APPLIANCES).flatMap(([slug, made]) =>
+    named.some((image) => image.slug === slug)
+      ? []
+      : ["", `The region file does not name ${slug}: no ${made} can be made in this region.`],
+  );
 
 function howToMake({ slug, vmid, wantedNode }: RegionImage, storage: RegionFile["storage"]): string[] {
   const where = wantedNode === null ? "a node of the cluster" : `the node ${wantedNode}`;

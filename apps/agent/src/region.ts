@@ -13,6 +13,7 @@ import { type CallRecord, ProxmoxClient } from "@kule/proxmox/client";
 import type { PreflightSettings } from "@kule/proxmox/preflight";
 import { ProxmoxHypervisor } from "@kule/proxmox/proxmox-hypervisor";
 import type { RegionFile } from "@kule/region-config/region-file";
+import { machineAsker } from "./load-balancer-machines.ts";
 import type { AgentRuntime } from "./runtime.ts";
 import type { SealingKey } from "./sealing-key.ts";
 
@@ -93,6 +94,11 @@ export function jobRunner(
     openSecret: (sealed, context) => key.open(sealed, context),
   };
   return (job, host) => runJob(job, world, host);
+}
+
+/** Asks machines of load balancers for their status. */
+export function loadBalancerAsker(file: RegionFile, client: ProxmoxClient, runtime: AgentRuntime) {
+  return machineAsker(new ProxmoxHypervisor(client, runtime), file.region);
 }
 
 /** Guests in one report. */

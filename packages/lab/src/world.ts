@@ -67,6 +67,8 @@ export interface World {
   migrateVm(vmid: number, node: string): void;
   /** Puts a stranger's VM under this id. */
   stealVmid(vmid: number, node?: string): void;
+  /** Restores a VM from somebody's backup: a stopped one with this config, and on its disk the system of a template. */
+  restoreVm(vmid: number, system: string, config: Readonly<Record<string, string>>): void;
   deleteVm(vmid: number): void;
   /** Powers a VM on or off from outside. */
   setPower(vmid: number, running: boolean): void;
@@ -155,6 +157,11 @@ export function makeWorld(region: Region): World {
       if (store.get("vm", String(vmid)) !== undefined) throw failure(`VM ${vmid} already exists`);
       const config = { name: `stranger-${vmid}`, memory: "2048", cores: "2", ostype: "l26" };
       put("world-vmid-stolen", bareVm(region, node, vmid, config));
+    },
+    restoreVm: (vmid, system, config) => {
+      if (store.get("vm", String(vmid)) !== undefined) throw failure(`VM ${vmid} already exists`);
+      const vm = bareVm(region, "pve1", vmid, { name: `restored-${vmid}`, ostype: "l26", ...config });
+      put("world-vm-restored", { ...vm, guest: { ...vm.guest, system } });
     },
     deleteVm: (vmid) => {
       const vm = vmOf(vmid);

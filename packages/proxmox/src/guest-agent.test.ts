@@ -1,8 +1,9 @@
 import { describe, expect, it } from "vitest";
 import type { ProxmoxClient } from "./client.ts";
-import { readGuestInterfaces, readGuestName } from "./guest-agent.ts";
+import { readGuestInterfaces, readGuestName, runInGuest } from "./guest-agent.ts";
 import { endOf, processOf } from "./guest-answer.ts";
 import { cloudInitState, guestAddresses, guestSystem } from "./guest-scan.ts";
+import { systemRuntime } from "./runtime.ts";
 
 /** A hypervisor that passes on any answer of the guest. */
 const saying = (answer: unknown) => ({ call: async () => answer }) as unknown as ProxmoxClient;
@@ -66,6 +67,15 @@ describe("What a guest's agent answers", () => {
       expect(endOf(answer)).toBeNull();
     for (const exitcode of [null, "x", [0], {}]) expect(endOf({ exited: 1, exitcode })?.exitCode).toBe(-1);
     expect(endOf({ exited: true, exitcode: "3", "out-data": "x" })).toEqual({ exitCode: 3, output: "x" });
+  });
+
+  it("is the output of a program up to 256 KiB, and none when it is longer", async () => {
+    const output = async (length: number) => {
+      const answer = { pid: 7, exited: 1, exitcode: 0, "out-data": "x".repeat(length) };
+      return (await runInGuest(saying(answer), systemRuntime, path, { argv: ["status"] }, {}))?.output.length;
+    };
+    expect(await output(262_144)).toBe(262_144);
+    expect(await output(262_145)).toBe(0);
   });
 
   it("is a system and addresses only as texts of a length that can be kept", async () => {

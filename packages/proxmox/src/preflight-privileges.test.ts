@@ -38,6 +38,7 @@ const settings: PreflightSettings = {
     "ubuntu-22.04": [9001],
     "debian-12": [9002],
     "debian-13": [9003],
+    "kule-lb": [9007],
     "rocky-9": [9004],
     "windows-2022": [9005],
     "windows-2025": [9006],

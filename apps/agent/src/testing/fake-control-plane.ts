@@ -1,4 +1,4 @@
-// The control plane's four calls that an agent makes, over real HTTP, with the state that decides their
+// The control plane's calls that an agent makes, over real HTTP, with the state that decides their
 // answers: claims by id, epochs, leases, reports by number. On request it loses replies, becomes unreachable
 // and refuses tokens.
 
@@ -39,6 +39,10 @@ export class FakeControlPlane {
   readonly health: Schemas["HealthReport"][] = [];
   /** Batches of scans, in the order of their arrival. */
   readonly inventory: Schemas["InventoryReport"][] = [];
+  /** Calls about machines of load balancers. */
+  readonly loadBalancers: Schemas["LoadBalancerReport"][] = [];
+  /** What these calls are answered, by their `after`; nothing to ask when it has none. */
+  loadBalancerPages: Readonly<Record<string, Partial<Schemas["LoadBalancerReportAck"]>>> = {};
   /** Numbers that every scan is asked to query. */
   lookFor: readonly number[] = [];
   #pass = 0;
@@ -167,6 +171,7 @@ export class FakeControlPlane {
     if (path.endsWith("/agent/jobs/claim")) return this.#claim(body as Schemas["ClaimRequest"], gone);
     if (path.endsWith("/agent/health")) return this.#health(body);
     if (path.endsWith("/agent/inventory")) return this.#inventory(body);
+    if (path.endsWith("/agent/load-balancers")) return this.#loadBalancers(body);
     const report = /\/agent\/jobs\/([^/]+)\/steps$/.exec(path);
     return report ? this.#report(report[1] ?? "", body as Report) : problem(404, "not_found", path);
   }
@@ -178,7 +183,7 @@ export class FakeControlPlane {
       user: null,
       organisation: null,
       role: null,
-      permissions: ["agent:jobs", "agent:health", "agent:inventory"],
+      permissions: ["agent:jobs", "agent:health", "agent:inventory", "agent:load-balancers"],
       region: this.actor === "agent" ? this.region : null,
       token,
     };
@@ -202,6 +207,15 @@ export class FakeControlPlane {
       status: 200,
       body: { pass: this.#pass, recorded: true, look_for: [...this.lookFor], next_in_seconds: 30 },
     };
+  }
+
+  #loadBalancers(body: Record<string, unknown>): Reply {
+    const checked = validateBody("reportLoadBalancers", body);
+    if (!checked.ok) return problem(422, "validation_failed", "/agent/load-balancers", checked.errors);
+    const report = body as Schemas["LoadBalancerReport"];
+    this.loadBalancers.push(report);
+    const page = report.after === undefined ? {} : this.loadBalancerPages[String(report.after)];
+    return { status: 200, body: { machines: [], next: null, round_seconds: 30, ...page } };
   }
 
   async #claim(body: Schemas["ClaimRequest"], gone: AbortSignal): Promise<Reply> {

@@ -53,4 +53,10 @@ export async function workOwnJobs(
 
 /** What an agent also calls, and the loop of its jobs does not. */
 const refused = () => Promise.reject(new Error("there is no region here"));
-const noCalls = { me: refused, health: refused, inventory: refused, claimConsole: refused };
+const noCalls = {
+  me: refused,
+  health: refused,
+  inventory: refused,
+  loadBalancers: refused,
+  claimConsole: refused,
+};

@@ -38,6 +38,12 @@ export function apiLink(simulation: Simulation, agent: SimulatedAgent): ApiCalls
       ),
     inventory: (_, signal) =>
       call<Schemas["InventoryAck"]>("inventory", signal, (reply) => void reply(problem(404, "not_found"))),
+    loadBalancers: (_, signal) =>
+      call<Schemas["LoadBalancerReportAck"]>(
+        "load-balancers",
+        signal,
+        (reply) => void reply(problem(404, "not_found")),
+      ),
     claim: (body, signal) =>
       call<Schemas["ClaimedJob"] | undefined>(
         `claim ${body.claim_id}`,

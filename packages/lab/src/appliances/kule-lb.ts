@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import type { VmDocument } from "../documents.ts";
 import type { Region } from "../region.ts";
+import type { ApplianceRefusal } from "../tasks/task-faults.ts";
 import { macsOf } from "../vm/guest-network.ts";
 import { parseNet } from "../vm/networks.ts";
 import { certificateFault } from "./certificate-files.ts";
@@ -33,11 +34,12 @@ export function runAppliance(
 }
 
 function programsOf(region: Region, { vmid }: VmDocument): StatePrograms {
-  const told = (by: "validate" | "activate" | "check") => {
+  const told = (by: ApplianceRefusal["by"]) => {
     const refusal = region.taskFaults.refusingAppliances.get(vmid);
     return refusal?.by === by ? refusal.text : null;
   };
   return {
+    receive: () => told("receive"),
     validate: (bundle) => told("validate") ?? validated(bundle),
     activate: () => told("activate"),
     check: () => told("check"),

@@ -6,8 +6,9 @@ import { type GuestBundle, readBundle } from "./guest-bundle.ts";
  * outputs and limits. The programs of a bundle are not run: whether they succeed is told.
  */
 
-/** Which of a state's programs fail, and what they print. */
+/** Which of a state's programs fail, and what they print; and why a part cannot be written. */
 export interface StatePrograms {
+  receive(): string | null;
   validate(bundle: GuestBundle): string | null;
   activate(bundle: GuestBundle): string | null;
   check(bundle: GuestBundle): string | null;
@@ -58,7 +59,8 @@ export function runKuleState(
   const name = `${generation}-${sha256}`;
   if (command === "apply") return new Application(memory, name, programs, nowMs).carriedOut();
   if (!NUMBER.test(offset)) return failed(2, "the offset is no number");
-  return received(memory, name, Number(offset), input);
+  const notWritten = programs.receive();
+  return notWritten === null ? received(memory, name, Number(offset), input) : failed(1, notWritten);
 }
 
 const bundleOf = ({ states }: ApplianceMemory, name: string): GuestBundle => readBundle(states[name] ?? "");

@@ -43,7 +43,8 @@ export interface TaskFaults {
 }
 
 export interface ApplianceRefusal {
-  readonly by: "validate" | "activate" | "check";
+  /** `receive`: the disk of its system is full. */
+  readonly by: "receive" | "validate" | "activate" | "check";
   readonly text: string;
 }
 

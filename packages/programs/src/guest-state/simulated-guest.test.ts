@@ -28,7 +28,12 @@ const whole = (bundle: Bundle): Call[] => [receive(bundle, 0, bundle.text), show
 function failing(bundles: Readonly<Record<string, "validate" | "activate" | "check">>): StatePrograms {
   const when = (by: "validate" | "activate" | "check") => (bundle: { readonly sha256: string }) =>
     bundles[bundle.sha256] === by ? "said by the program" : null;
-  return { validate: when("validate"), activate: when("activate"), check: when("check") };
+  return {
+    receive: () => null,
+    validate: when("validate"),
+    activate: when("activate"),
+    check: when("check"),
+  };
 }
 
 const says = "echo said by the program; exit 1";
@@ -65,7 +70,10 @@ test.each<[string, readonly Call[]]>([
     ],
   ],
   ["more than one part may have", [receive(large, 0, large.text.slice(0, 65_536)), show]],
-  ["a bundle that is another one, or none", [receive(first, 0, second.text), apply(first), ...whole(noTarBundle)]],
+  [
+    "a bundle that is another one, or none",
+    [receive(first, 0, second.text), apply(first), ...whole(noTarBundle)],
+  ],
   [
     "wrong calls",
     [
@@ -93,7 +101,10 @@ test.each<[string, readonly Call[]]>([
     const simulated = runKuleState(memory, args, input, programs, 0);
     memory = simulated.memory ?? memory;
     const { exitcode, output, errors } = simulated;
-    expect({ exitCode: exitcode, output, errors: errors.replaceAll(/tar: .*\n/g, "") }, args.join(" ")).toEqual({
+    expect(
+      { exitCode: exitcode, output, errors: errors.replaceAll(/tar: .*\n/g, "") },
+      args.join(" "),
+    ).toEqual({
       ...real,
       errors: real?.errors.replaceAll(/tar: .*\n/g, ""),
     });

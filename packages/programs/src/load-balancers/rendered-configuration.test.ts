@@ -104,13 +104,10 @@ describe.skipIf(haproxy.missing)("haproxy", { timeout: 300_000 }, () => {
     pem = `${await readFile(certificate, "utf8")}${await readFile(key, "utf8")}`;
   });
 
-  /** As the state validates it, but aloud. */
+  /** As the state validates it. */
   const validated = async (rendered: RenderedLoadBalancer, name: string): Promise<Ending> => {
     const place = await placed(rendered, name, pem);
-    const result = await ending(
-      rendered.validate.filter((word) => word !== "-q"),
-      place,
-    );
+    const result = await ending(rendered.validate, place);
     await rm(place, { recursive: true });
     return result;
   };

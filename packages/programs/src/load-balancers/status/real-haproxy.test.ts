@@ -126,7 +126,7 @@ describe.skipIf(part.missing)("A load balancer with the real haproxy", { timeout
             .join(""),
         },
       ],
-      validate: ["haproxy", "-c", "-q", "-f", "haproxy/haproxy.cfg"],
+      validate: ["haproxy", "-c", "-f", "haproxy/haproxy.cfg"],
       units: [{ name: "haproxy.service", change: "reload" }],
       check: [SCRIPT, "check", String(generation)],
     };

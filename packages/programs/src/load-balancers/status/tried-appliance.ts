@@ -35,7 +35,9 @@ export class TriedAppliance {
       /(validate|activate|check) (15|20)\b/g,
       "$1 200",
     );
-    this.guest = new StateGuest(false, patient);
+    const unpacked = '  chmod 700 "$root/unpacked"\n';
+    if (!patient.includes(unpacked)) throw new Error("the script unpacks otherwise");
+    this.guest = new StateGuest(false, patient.replace(unpacked, `${unpacked}${inOwnPlace}`));
     this.run = join(this.guest.directory, "run");
     mkdirSync(this.run);
     const bin = join(this.guest.directory, "bin");
@@ -182,6 +184,12 @@ export class TriedAppliance {
     ].join("\n");
   }
 }
+
+/** What the rules render names the appliance's places and users: here those of the test. */
+const inOwnPlace = `
+  sed -i -e "s#/run/kule-lb/#$root/../run/#" -e '/^    \\(user\\|group\\|chroot\\) /d' "$root/unpacked/files/haproxy/haproxy.cfg"
+  sed -i 's#/usr/local/sbin/kule-lb#kule-lb#' "$root/unpacked/check"
+`;
 
 function pidIn(file: string): number | null {
   if (!existsSync(file)) return null;

@@ -69,7 +69,7 @@ describe("the configuration of a load balancer", () => {
       sampleMachine,
     );
     expect(rendered.units).toEqual([{ name: "haproxy.service", change: "reload" }]);
-    expect(rendered.validate).toEqual(["haproxy", "-c", "-q", "-f", "haproxy/haproxy.cfg"]);
+    expect(rendered.validate).toEqual(["haproxy", "-c", "-f", "haproxy/haproxy.cfg"]);
     expect(rendered.check).toEqual(["/usr/local/sbin/kule-lb", "check", "7"]);
     expect(contentOf(rendered, "haproxy/servers")).toBe("lsn_web tgt_one\nlsn_x tgt_one\n");
     expect(rendered.files.every(({ mode }) => mode === 0o600)).toBe(true);

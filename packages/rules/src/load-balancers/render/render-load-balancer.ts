@@ -51,7 +51,8 @@ export function renderLoadBalancer(intent: LoadBalancerIntent, machine: Machine)
     generation,
     files,
     units: names.map((name) => ({ name, change: "reload" })),
-    validate: ["haproxy", "-c", "-q", "-f", "haproxy/haproxy.cfg"],
+    // Not quietly: what it says is the reason of a refusal, for operators.
+    validate: ["haproxy", "-c", "-f", "haproxy/haproxy.cfg"],
     check: ["/usr/local/sbin/kule-lb", "check", String(generation)],
     certificateIds: [
       ...new Set(listeners.flatMap(({ certificates }) => certificates.map((each) => each.id))),
