@@ -28,4 +28,6 @@ export const tenantTables = [
   "ssh_key_use",
   "domain",
   "record_set",
+  "certificate",
+  "certificate_version",
 ] as const;

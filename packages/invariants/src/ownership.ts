@@ -62,6 +62,7 @@ export const ownershipPairs: readonly OwnershipPair[] = [
     by: "domain",
   },
   { child: "record_set", column: "server_id", parent: "server", region: false },
+  { child: "certificate_version", column: "certificate_id", parent: "certificate", region: false },
   { child: "drift", column: "server_id", parent: "server", region: true },
   { child: "console_session", column: "server_id", parent: "server", region: true },
   { child: "ssh_key_use", column: "server_id", parent: "server", region: false },

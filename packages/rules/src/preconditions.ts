@@ -29,6 +29,7 @@ export const preconditions = {
   guest_agent_unavailable: ["guest_agent_answers"],
   idempotency_in_progress: ["idempotency_key_free"],
   in_use: [
+    "certificate_unused",
     "domain_without_dependents",
     "firewall_attached_to_nothing",
     "firewall_named_by_none",
@@ -51,6 +52,7 @@ export const preconditions = {
     "vmid_range_covers_use",
   ],
   invalid_state: [
+    "certificate_uploaded",
     "domain_in_removal_buffer",
     "domain_proven",
     "drift_can_be_put_right",
@@ -77,6 +79,7 @@ export const preconditions = {
   locked: ["server_not_locked"],
   managed: ["server_not_managed"],
   name_taken: [
+    "certificate_name_free",
     "domain_name_free",
     "firewall_name_free",
     "gateway_name_free",

@@ -654,6 +654,7 @@ export const en = {
       firewall_rules: "Firewall rules",
       gateways: "Gateways",
       domains: "Domains",
+      certificates: "Certificates",
       members: "Members and invitations",
     },
   },

@@ -658,6 +658,7 @@ export const tr = {
       firewall_rules: "Güvenlik duvarı kuralları",
       gateways: "Ağ geçitleri",
       domains: "Alan adları",
+      certificates: "Sertifikalar",
       members: "Üyeler ve davetler",
     },
   },

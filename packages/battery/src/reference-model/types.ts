@@ -240,5 +240,6 @@ export type QuotaName =
   | "firewall_rules"
   | "gateways"
   | "domains"
+  | "certificates"
   | "members";
 export type Amounts = { readonly [name in QuotaName]?: number };

@@ -127,6 +127,41 @@ export interface AuditVerification {
   up_to: Timestamp | null;
 }
 
+export interface Certificate {
+  created_at: Generated<Timestamp>;
+  created_by: Json;
+  domain_names: string[];
+  generation: Generated<number>;
+  id: string;
+  labels: Generated<Json>;
+  last_version: Generated<number>;
+  name: string;
+  organisation_id: string;
+  previous_fingerprint: string | null;
+  region: string;
+  type: string;
+  updated_at: Generated<Timestamp>;
+  version: number | null;
+}
+
+export interface CertificateVersion {
+  certificate_id: string;
+  chain_pem: string;
+  created_at: Generated<Timestamp>;
+  fingerprint_sha256: string;
+  issuer: string;
+  key_type: string;
+  names: string[];
+  not_after: Timestamp;
+  not_before: Timestamp;
+  organisation_id: string;
+  sealed_key: string;
+  sealed_to: string;
+  serial: string;
+  version: number;
+  warnings: Generated<Json>;
+}
+
 export interface ConsoleSession {
   actor: Json;
   agent_token_id: string | null;
@@ -470,6 +505,7 @@ export interface Nic {
 }
 
 export interface Organisation {
+  certificate_limit: number | null;
   created_at: Generated<Timestamp>;
   disk_gb_limit: number | null;
   domain_limit: number | null;
@@ -960,6 +996,8 @@ export interface DB {
   audit_seal_head: AuditSealHead;
   audit_seal_start: AuditSealStart;
   audit_verification: AuditVerification;
+  certificate: Certificate;
+  certificate_version: CertificateVersion;
   console_session: ConsoleSession;
   domain: Domain;
   drift: Drift;

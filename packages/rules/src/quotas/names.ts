@@ -12,6 +12,7 @@ export const quotaNames = [
   "firewall_rules",
   "gateways",
   "domains",
+  "certificates",
   "members",
 ] as const;
 export type QuotaName = (typeof quotaNames)[number];

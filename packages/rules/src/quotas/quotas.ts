@@ -23,6 +23,7 @@ const words: { readonly [name in QuotaName]: string } = {
   firewall_rules: "firewall rules",
   gateways: "gateways",
   domains: "domains",
+  certificates: "certificates",
   members: "members and open invitations",
 };
 
@@ -40,6 +41,7 @@ const waysOut: { readonly [name in QuotaName]: string } = {
   firewall_rules: "remove rules that are not needed",
   gateways: "delete a gateway, which counts until the region's edge has removed it",
   domains: "delete a domain, which counts until its removal is over",
+  certificates: "delete a certificate that no listener uses",
   members: "remove a member, or withdraw an invitation",
 };
 

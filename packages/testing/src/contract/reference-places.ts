@@ -28,6 +28,7 @@ export type ReferenceKind =
   | "firewall_rule"
   | "firewall_attachment"
   | "domain"
+  | "certificate"
   | "job"
   /** Any resource's id, as a filter. */
   | "resource"
@@ -67,6 +68,7 @@ const pathKinds: { readonly [name: string]: ReferenceKind | null } = {
   firewall_rule_id: "firewall_rule",
   firewall_attachment_id: "firewall_attachment",
   domain_id: "domain",
+  certificate_id: "certificate",
   // Within the domain, which alone has an owner.
   record_name: null,
   record_type: null,

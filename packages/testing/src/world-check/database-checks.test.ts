@@ -264,6 +264,11 @@ const planted: readonly Planted[] = [
     ["I13 dom_a"],
   ],
   [
+    "a certificate without the material of its version",
+    "update certificate set version = 2, last_version = 2 where id = 'cert_a'",
+    ["I10 cert_a has version 2 and material of 1"],
+  ],
+  [
     "a reverse name that nobody is to serve",
     "update public_ip set ptr = 'web.example.org' where id = 'ip_run'",
     ["I4 203.0.113.2 of ip_run"],
@@ -971,6 +976,7 @@ describe("the lists of the checks contain", () => {
       "audit_seal_head singleton",
       "audit_seal_start singleton",
       "audit_verification singleton",
+      "certificate_version organisation_id, certificate_id, version",
       "idempotency_key organisation_id, subject, method, path, key",
       "invariant_report singleton",
       "kule_migration name",

@@ -271,5 +271,6 @@ const prefixes: { readonly [kind: string]: Parameters<typeof newId>[0] } = {
   firewall_rule: "fwr",
   firewall_attachment: "fwa",
   domain: "dom",
+  certificate: "cert",
   job: "job",
 };

@@ -50,6 +50,10 @@ export async function provokeConflicts(all: TwoOrganisations, provoke: Provocati
   const other = tenant.sshKeyBody();
   made(await owner.post("/ssh-keys", other));
   await owner.patch(`/ssh-keys/${kept}`, { name: other.name });
+  const certificate = await tenant.certificateBody();
+  made(await owner.post("/certificates", certificate));
+  await owner.post("/certificates", certificate);
+  await owner.patch(`/certificates/${standing.certificate}`, { name: certificate.name });
   const network = tenant.networkBody();
   const networkId = made(await owner.post("/networks", network)).network.id;
   await owner.post("/networks", network);

@@ -2,6 +2,7 @@ import type { OperationId } from "@kule/contract/schemas";
 import { keyFingerprint } from "@kule/sealed-secret/key-fingerprint";
 import { newId, newIdBody } from "../../platform/ids.ts";
 import { begunPasswordReset } from "../as-owner.ts";
+import { madeUpload } from "../made-upload.ts";
 
 import {
   addIdentity,
@@ -48,7 +49,8 @@ const standing =
       | "public_ip"
       | "firewall"
       | "gateway"
-      | "domain",
+      | "domain"
+      | "certificate",
   ) =>
   (side: Side): PathIds => ({ [`${kind}_id`]: side.standing[kind] });
 const ownSubnet = (side: Side): PathIds => ({
@@ -72,6 +74,9 @@ const ownRecord = (side: Side): PathIds => ({ domain_id: side.standing.domain, .
 const newRecord = async ({ tenant }: Side): Promise<PathIds> => ({
   domain_id: await addDomainWithRecord(tenant),
   ...ofRecord,
+});
+const newCertificate = async ({ tenant }: Side): Promise<PathIds> => ({
+  certificate_id: await tenant.addCertificate(),
 });
 const inSubnet = (side: Side) => ({ subnet_id: side.standing.subnet });
 const anyRule = (port: number) => ({ protocol: "tcp", ports: [String(port)], peers: [{ any: true }] });
@@ -333,6 +338,15 @@ export const recipes: { readonly [id in OperationId]: Recipe } = {
   changeRecordSets: {
     path: newDomain,
     body: () => ({ changes: [{ op: "upsert", name: "www", type: "A", values: ["192.0.2.10"] }] }),
+  },
+  listCertificates: {},
+  createCertificate: { body: ({ tenant }) => tenant.certificateBody() },
+  getCertificate: { path: standing("certificate") },
+  updateCertificate: { path: standing("certificate"), body: () => ({ labels: { touched: "yes" } }) },
+  deleteCertificate: { path: newCertificate },
+  replaceCertificateMaterial: {
+    path: newCertificate,
+    body: ({ tenant }) => madeUpload([`${tenant.slug}.example`]),
   },
   listGateways: {},
   createGateway: { body: async ({ tenant }) => tenant.gatewayBody(await tenant.addNetwork()) },

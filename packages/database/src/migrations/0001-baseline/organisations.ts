@@ -25,7 +25,8 @@ create table organisation (
   gateway_limit integer check (gateway_limit >= 0),
   -- Members and open invitations together.
   member_limit integer check (member_limit >= 0),
-  domain_limit integer check (domain_limit >= 0)
+  domain_limit integer check (domain_limit >= 0),
+  certificate_limit integer check (certificate_limit >= 0)
 );
 grant select, insert, update on organisation to kule_api;
 `;

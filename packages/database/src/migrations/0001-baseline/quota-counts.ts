@@ -11,6 +11,7 @@ const countedTables = [
   "gateway",
   "member",
   "domain",
+  "certificate",
 ] as const;
 
 const countTable = (table: string) => `
