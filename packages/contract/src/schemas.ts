@@ -20,7 +20,7 @@ export type JobKind = Schemas["JobKind"];
 /** Jobs of the control plane itself, without a region: its worker does them, and no region's agent. */
 export type ControlPlaneJobKind = "DomainApply";
 export type RegionJobKind = Exclude<JobKind, ControlPlaneJobKind>;
-/** Jobs of a server; the region's others are of its network. */
-export type ServerJobKind = Exclude<RegionJobKind, "NetworkApply">;
+/** Jobs of a server; the region's others are of its networks and certificates. */
+export type ServerJobKind = Exclude<RegionJobKind, "NetworkApply" | "CertificateRequest">;
 export type ServerPayload = PayloadOf<ServerJobKind>;
 export type PayloadOf<Kind extends JobKind> = Extract<JobPayload, { kind: Kind }>;

@@ -30,4 +30,6 @@ export const tenantTables = [
   "record_set",
   "certificate",
   "certificate_version",
+  "certificate_order",
+  "domain_challenge",
 ] as const;

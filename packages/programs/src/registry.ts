@@ -1,6 +1,7 @@
 // Every kind of job of a region and the program that does it. A kind without a program does not compile.
 
 import type { JobPayload, PayloadOf, RegionJobKind, ServerJobKind } from "@kule/contract/schemas";
+import { requestCertificate } from "./certificates/program.ts";
 import { RetryLater } from "./errors.ts";
 import { applyFirewall } from "./firewalls/program.ts";
 import { applyNetwork } from "./networks/program.ts";
@@ -47,6 +48,7 @@ const RUNNERS: { readonly [Kind in RegionJobKind]: Runner<Kind> } = {
   ServerReconcile: runnerOf(reconcileServer),
   FirewallApply: runnerOf(applyFirewall),
   NetworkApply: runnerOf(applyNetwork),
+  CertificateRequest: runnerOf(requestCertificate),
 };
 
 /** Every kind of job that a region can have. */
@@ -54,12 +56,12 @@ export const JOB_KINDS = Object.keys(RUNNERS) as readonly RegionJobKind[];
 
 /** Those of servers. */
 export const SERVER_JOB_KINDS = JOB_KINDS.filter(
-  (kind) => kind !== "NetworkApply",
+  (kind) => kind !== "NetworkApply" && kind !== "CertificateRequest",
 ) as readonly ServerJobKind[];
 
 /** The kinds that an agent reports it can run: only one with an edge is assigned the edge's jobs. */
 export function kindsFor(hasEdge: boolean): readonly RegionJobKind[] {
-  return hasEdge ? JOB_KINDS : SERVER_JOB_KINDS;
+  return hasEdge ? JOB_KINDS : JOB_KINDS.filter((kind) => kind !== "NetworkApply");
 }
 
 /** Runs a claimed job. Throws as `runProgram` does; an unknown kind is released for a newer agent. */

@@ -52,7 +52,10 @@ export const preconditions = {
     "vmid_range_covers_use",
   ],
   invalid_state: [
+    "ca_accepts_orders",
+    "certificate_managed",
     "certificate_uploaded",
+    "certificate_without_open_job",
     "domain_in_removal_buffer",
     "domain_proven",
     "drift_can_be_put_right",
@@ -96,6 +99,7 @@ export const preconditions = {
   no_public_ip_available: ["ip_pool_has_free_addresses", "organisation_has_free_public_ip"],
   not_attached: ["public_ip_attached", "subnet_served"],
   not_configured: [
+    "ca_configured",
     "dns_configured",
     "installation_has_a_secret",
     "installation_sends_mail",

@@ -77,12 +77,14 @@ async function finish(
     filter = null,
     network_generation: networkGeneration = null,
     domain = null,
+    certificate_request: certificateRequest = null,
   } = (more.result ?? {}) as {
     public_network?: "applied" | "next_boot";
     disk_bytes?: number | null;
     filter?: string;
     network_generation?: number;
     domain?: JobEnd["domain"];
+    certificate_request?: JobEnd["certificateRequest"];
   };
   // It becomes the reason of a record that tenants read: in our own text, not in the region's.
   const message = error === null ? defaultMessages[status] : jobErrorText(error.code);
@@ -94,6 +96,7 @@ async function finish(
     filter,
     networkGeneration,
     domain,
+    certificateRequest,
     message,
     code: error?.code ?? null,
   };

@@ -2,6 +2,7 @@ import type { Schemas } from "@kule/contract/schemas";
 
 type ReportedState = NonNullable<Schemas["JobOutcome"]["observed"]>;
 
+type ReportedRequest = NonNullable<ReportedState["certificate_request"]>;
 type ReportedZone = NonNullable<ReportedState["domain"]>;
 
 /** What a job's outcome reports of its resource, as it is stored: these fields and no others. */
@@ -14,6 +15,7 @@ export type Observed = Pick<
   | "filter"
   | "network_generation"
   | "domain"
+  | "certificate_request"
   | "vmid_unusable"
 > & {
   readonly macs?: readonly (string | null)[];
@@ -29,6 +31,7 @@ const mac = /^[0-9a-f]{2}(:[0-9a-f]{2}){5}$/i;
 export function storedObservation(told: ReportedState): Observed {
   const { power_state, node, disk_bytes, public_network, filter, network_generation, domain, vmid_unusable } =
     told;
+  const { certificate_request } = told;
   const { macs: toldMacs } = told;
   const macs = macsOf(toldMacs);
   return {
@@ -39,6 +42,7 @@ export function storedObservation(told: ReportedState): Observed {
     ...(filter === undefined ? {} : { filter }),
     ...(network_generation === undefined ? {} : { network_generation }),
     ...(domain === undefined ? {} : { domain: storedZone(domain) }),
+    ...(certificate_request === undefined ? {} : { certificate_request: storedRequest(certificate_request) }),
     ...(vmid_unusable === undefined ? {} : { vmid_unusable }),
     ...(macs === undefined ? {} : { macs }),
   };
@@ -47,6 +51,10 @@ export function storedObservation(told: ReportedState): Observed {
 /** Its fields and no others: the contract lets an object of an agent have more. */
 function storedZone({ generation, serial, ds }: ReportedZone): ReportedZone {
   return { generation, serial, ds };
+}
+
+function storedRequest({ version, csr, sealed_key, public_key }: ReportedRequest): ReportedRequest {
+  return { version, csr, sealed_key, public_key };
 }
 
 /** By position: what is no MAC is none, and of more interfaces than a VM can have none is believed. */

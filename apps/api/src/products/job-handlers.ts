@@ -1,4 +1,5 @@
 import type { JobHandlers } from "../platform/job-handler.ts";
+import { certificateJobs } from "./certificates/index.ts";
 import { domainJobs } from "./domains/index.ts";
 import { networkHooks } from "./network-hooks.ts";
 import { networkJobs } from "./networks/index.ts";
@@ -10,4 +11,5 @@ export const jobHandlers: JobHandlers = {
   server: serverJobs(serverHooks),
   network: networkJobs(networkHooks),
   domain: domainJobs(),
+  certificate: certificateJobs(),
 };

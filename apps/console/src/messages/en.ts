@@ -731,6 +731,7 @@ export const en = {
       FirewallApply: "Apply firewall",
       NetworkApply: "Apply network",
       DomainApply: "Apply domain",
+      CertificateRequest: "Request certificate",
     } satisfies Record<Schemas["JobKind"], string> as Readonly<Record<string, string>>,
     status: {
       queued: "queued",

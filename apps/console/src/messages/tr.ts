@@ -735,6 +735,7 @@ export const tr = {
       FirewallApply: "Güvenlik duvarını uygulama",
       NetworkApply: "Ağı uygulama",
       DomainApply: "Alan adını uygulama",
+      CertificateRequest: "Sertifika isteme",
     } satisfies Record<Schemas["JobKind"], string>,
     status: {
       queued: "sırada",

@@ -1,4 +1,5 @@
 import type { PayloadOf, RegionJobKind } from "@kule/contract/schemas";
+import { requestCertificate } from "@kule/programs/certificates/program";
 import { applyFirewall } from "@kule/programs/firewalls/program";
 import { applyNetwork } from "@kule/programs/networks/program";
 import type { Job, Program, Step, World } from "@kule/programs/program";
@@ -37,6 +38,7 @@ const DOUBLED: { readonly [Kind in RegionJobKind]: (applied: Applied) => Runner 
   ServerReconcile: (applied) => doubled(reconcileServer, applied),
   FirewallApply: (applied) => doubled(applyFirewall, applied),
   NetworkApply: (applied) => doubled(applyNetwork, applied),
+  CertificateRequest: (applied) => doubled(requestCertificate, applied),
 };
 
 /** The runner for jobs of a kind. A kind that is not in the table does not compile. */

@@ -1,4 +1,5 @@
 import type { RegionJobKind } from "@kule/contract/schemas";
+import { requestCertificate } from "@kule/programs/certificates/program";
 import { applyFirewall } from "@kule/programs/firewalls/program";
 import { applyNetwork } from "@kule/programs/networks/program";
 import { attachPublicIp, detachPublicIp } from "@kule/programs/public-ips/program";
@@ -35,6 +36,7 @@ export const STEP_NAMES: { readonly [Kind in RegionJobKind]: readonly string[] }
   PublicIpDetach: without(Object.keys(detachPublicIp.apply), "tell-guest", "open-link"),
   FirewallApply: Object.keys(applyFirewall.apply),
   NetworkApply: Object.keys(applyNetwork.apply),
+  CertificateRequest: Object.keys(requestCertificate.apply),
 };
 
 function without(names: readonly string[], ...never: readonly string[]): string[] {

@@ -1,5 +1,5 @@
 import type { Refusal } from "@kule/rules/decision";
-import { inUse, nameTaken, regionUnavailable } from "@kule/rules/refusals";
+import { inUse, invalidState, nameTaken, notConfigured, regionUnavailable } from "@kule/rules/refusals";
 import { Conflict } from "../../platform/errors.ts";
 import type { CertificateUse } from "./hooks.ts";
 import type { CertificateRow } from "./store.ts";
@@ -36,3 +36,50 @@ export function certificateInUse(
     }),
   );
 }
+
+/** An operation of uploaded certificates for a managed one. */
+export const notUploaded = ({ id, name }: Pick<CertificateRow, "id" | "name">): Conflict =>
+  new Conflict(
+    invalidState(
+      "certificate_uploaded",
+      `${name} is managed: Kule has it issued, with a key that nobody has`,
+      {
+        resource: id,
+        fix: `Renew it: POST /certificates/${id}/renew, or upload another certificate: POST /certificates`,
+      },
+    ),
+  );
+
+/** An operation of managed certificates for an uploaded one. */
+export const notManaged = ({ id, name }: Pick<CertificateRow, "id" | "name">): Conflict =>
+  new Conflict(
+    invalidState("certificate_managed", `${name} was uploaded, and its owner renews it`, {
+      resource: id,
+      fix: `Replace what it holds: PUT /certificates/${id}/material`,
+    }),
+  );
+
+export const caNotConfigured = (): Conflict =>
+  new Conflict(
+    notConfigured("ca_configured", "This installation has no CA that issues certificates", {
+      fix: "Upload the certificate: POST /certificates with type uploaded. An operator sets KULE_ACME_FILE (docs/acme.md)",
+    }),
+  );
+
+export const caWaits = ({ id, ca_retry_at }: Pick<CertificateRow, "id" | "ca_retry_at">): Conflict =>
+  new Conflict(
+    invalidState(
+      "ca_accepts_orders",
+      `The CA has asked to wait until ${ca_retry_at?.toISOString() ?? "later"}; Kule tries again then by itself`,
+      { resource: id, fix: "Wait until then" },
+    ),
+  );
+
+/** The region makes its key at this moment. */
+export const hasOpenJob = ({ id, name }: Pick<CertificateRow, "id" | "name">, jobId: string): Conflict =>
+  new Conflict(
+    invalidState("certificate_without_open_job", `The region makes the key of ${name} at this moment`, {
+      resource: jobId,
+      fix: `Try again when the job has ended: GET /jobs/${jobId}?wait=20, then DELETE /certificates/${id}`,
+    }),
+  );

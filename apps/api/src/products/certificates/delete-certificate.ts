@@ -1,10 +1,12 @@
 import type { ApiRequest } from "../../platform/api-request.ts";
 import type { Tx } from "../../platform/database.ts";
 import { NotFound } from "../../platform/errors.ts";
+import { cancelQueuedJob, lockOpenJobs } from "../../platform/jobs.ts";
 import type { Outcome } from "../../platform/mutation.ts";
 import { noContent } from "../../platform/reply.ts";
-import { certificateInUse } from "./conflicts.ts";
+import { certificateInUse, hasOpenJob } from "./conflicts.ts";
 import { type CertificateHooks, usesOf } from "./hooks.ts";
+import { removeChallenges } from "./order-store.ts";
 import { type CertificateRow, deleteCertificateRow, lockCertificate } from "./store.ts";
 
 /** Deletes a certificate that nothing uses, with its sealed key. */
@@ -21,6 +23,11 @@ export async function deleteCertificate(
   const uses = await usesOf(hooks, tx, organisationId, [certificate.id]);
   const [first, ...others] = uses.get(certificate.id) ?? [];
   if (first !== undefined) throw certificateInUse(certificate, [first, ...others]);
+  const { queued, running } = await lockOpenJobs(tx, organisationId, certificate.id);
+  if (running !== null) throw hasOpenJob(certificate, running.id);
+  if (queued !== null) cancelQueuedJob(tx, queued, "cancelled", "The certificate was deleted");
+  // What the domains serve for it goes with it.
+  await removeChallenges(tx, certificate);
   await deleteCertificateRow(tx, organisationId, certificate.id);
   return {
     reply: noContent(),

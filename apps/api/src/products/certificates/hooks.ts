@@ -28,6 +28,13 @@ export type CertificateHooks = {
     certificate: { readonly id: string; readonly organisation_id: string; readonly version: number },
     by: Requester,
   ): Promise<void>;
+  /** Those of the names for which the product answers a CA over HTTP on port 80 (RFC 8555 8.3), in that region. */
+  answersOverHttp?(
+    db: Database | Tx,
+    organisationId: string,
+    region: string,
+    names: readonly string[],
+  ): Promise<readonly string[]>;
 };
 
 /** Of all products together. */

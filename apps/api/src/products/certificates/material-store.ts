@@ -1,6 +1,6 @@
 import type { CertificateFacts } from "@kule/certificates/certificate-facts";
 import { sql } from "kysely";
-import type { Tx } from "../../platform/database.ts";
+import type { Database, Tx } from "../../platform/database.ts";
 
 /** What a region's job needs of a certificate. Its agent opens the key with the context. */
 export type CertificateMaterial = {
@@ -19,7 +19,7 @@ export const sealingContext = (certificateId: string, version: number): string =
 
 /** Of those of the certificates that have any, in the order of the ids. */
 export async function materialOf(
-  tx: Tx,
+  tx: Database | Tx,
   organisationId: string,
   certificateIds: readonly string[],
 ): Promise<CertificateMaterial[]> {
@@ -119,6 +119,8 @@ export async function useMaterial(
       version,
       ...(domainNames === undefined ? {} : { domain_names: [...domainNames] }),
       previous_fingerprint: before[0]?.fingerprint_sha256 ?? null,
+      // New material begins anew.
+      warned_days: null,
       generation: sql<number>`generation + 1`,
       updated_at: sql<Date>`clock_timestamp()`,
     })

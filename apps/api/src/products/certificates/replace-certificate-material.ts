@@ -5,7 +5,7 @@ import type { Tx } from "../../platform/database.ts";
 import { Conflict, NotFound } from "../../platform/errors.ts";
 import type { Outcome } from "../../platform/mutation.ts";
 import { reply } from "../../platform/reply.ts";
-import { agentKeyUnknown } from "./conflicts.ts";
+import { agentKeyUnknown, notUploaded } from "./conflicts.ts";
 import { type CertificateHooks, usesOf } from "./hooks.ts";
 import { useMaterial } from "./material-store.ts";
 import { sealUpload, uploadErrors } from "./read-material.ts";
@@ -38,6 +38,7 @@ export async function replaceCertificateMaterial(
   const certificate = await lockCertificate(tx, organisationId, found.id);
   if (certificate === null) throw new NotFound();
   request.checkGeneration(certificate);
+  if (certificate.type !== "uploaded") throw notUploaded(certificate);
   const agentKey = await findAgentKey(tx, certificate.region);
   if (agentKey === null) throw new Conflict(agentKeyUnknown(certificate.region));
   const version = await giveVersion(tx, certificate);

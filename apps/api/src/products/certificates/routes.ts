@@ -4,7 +4,9 @@ import { operation } from "../../platform/operation.ts";
 import { reply } from "../../platform/reply.ts";
 import { checkCreateCertificate, createCertificate } from "./create-certificate.ts";
 import { deleteCertificate } from "./delete-certificate.ts";
+import { getCertificateChallenges } from "./get-certificate-challenges.ts";
 import { type CertificateHooks, usesOf } from "./hooks.ts";
+import { renewCertificate } from "./renew-certificate.ts";
 import {
   checkReplaceCertificateMaterial,
   replaceCertificateMaterial,
@@ -27,6 +29,14 @@ export function mountCertificates(api: Api, hooks: readonly CertificateHooks[]):
     },
   });
   operation(api, "createCertificate", { check: checkCreateCertificate, mutate: createCertificate });
+  operation(api, "renewCertificate", {
+    find,
+    mutate: (request, tx, row) => renewCertificate(request, tx, row, hooks),
+  });
+  operation(api, "getCertificateChallenges", {
+    find,
+    handle: (request, row) => getCertificateChallenges(request, row, hooks),
+  });
   operation(api, "getCertificate", {
     find,
     handle: async (request, row) => {

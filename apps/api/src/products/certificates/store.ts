@@ -20,9 +20,21 @@ export type CertificateDetails = CertificateRow & {
   readonly [Column in keyof ShownMaterial]: ShownMaterial[Column] | null;
 } & {
   readonly is_key_openable: boolean | null;
+  /** Of the attempt to have it issued; null without one. */
+  readonly order_state: string | null;
+  /** The open job that makes its key. */
+  readonly job_id: string | null;
+  /** The CA has asked to wait. */
+  readonly ca_waits: boolean;
   /** By Postgres' clock. */
   readonly read_at: Date;
 };
+
+const openJob = sql<string | null>`(
+  select j.id from job j
+   where j.organisation_id = certificate.organisation_id and j.resource_id = certificate.id
+     and j.status in ('queued', 'running')
+   order by j.status limit 1)`;
 
 function certificateDetails(db: Database | Tx, organisationId: string) {
   return db
@@ -32,6 +44,11 @@ function certificateDetails(db: Database | Tx, organisationId: string) {
         .onRef("certificate_version.organisation_id", "=", "certificate.organisation_id")
         .onRef("certificate_version.certificate_id", "=", "certificate.id")
         .onRef("certificate_version.version", "=", "certificate.version"),
+    )
+    .leftJoin("certificate_order", (join) =>
+      join
+        .onRef("certificate_order.organisation_id", "=", "certificate.organisation_id")
+        .onRef("certificate_order.certificate_id", "=", "certificate.id"),
     )
     .innerJoin("region", "region.slug", "certificate.region")
     .selectAll("certificate")
@@ -45,6 +62,9 @@ function certificateDetails(db: Database | Tx, organisationId: string) {
       "certificate_version.fingerprint_sha256",
       "certificate_version.warnings",
       sql<boolean | null>`certificate_version.sealed_to = region.agent_public_key`.as("is_key_openable"),
+      "certificate_order.state as order_state",
+      openJob.as("job_id"),
+      sql<boolean>`coalesce(certificate.ca_retry_at > clock_timestamp(), false)`.as("ca_waits"),
       sql<Date>`clock_timestamp()`.as("read_at"),
     ])
     .where("certificate.organisation_id", "=", organisationId);
@@ -162,7 +182,7 @@ export async function deleteCertificateRow(tx: Tx, organisationId: string, id: s
 }
 
 /** The key that secrets for the region are sealed to; null before an agent of it has reported one. */
-export async function findAgentKey(tx: Tx, region: string): Promise<string | null> {
+export async function findAgentKey(tx: Database | Tx, region: string): Promise<string | null> {
   const row = await tx
     .selectFrom("region")
     .select("agent_public_key")

@@ -15,9 +15,12 @@ export function viewCertificate(
     id: row.id,
     name: row.name,
     region: row.region,
-    type: row.type as CertificateType as Schemas["Certificate"]["type"],
-    status: statusOf(row) as Schemas["CertificateStatus"],
+    type: row.type as CertificateType,
+    status: statusOf(row),
     domain_names: row.domain_names,
+    challenge: row.challenge as Schemas["Certificate"]["challenge"],
+    renewal: viewRenewal(row),
+    job_id: row.job_id,
     version: row.version,
     issuer: row.issuer,
     serial: row.serial,
@@ -38,6 +41,16 @@ export function viewCertificate(
   };
 }
 
+function viewRenewal(row: CertificateDetails): Schemas["CertificateRenewal"] | null {
+  if (row.type !== "managed") return null;
+  return {
+    renew_at: row.renew_at?.toISOString() ?? null,
+    next_attempt_at: row.next_attempt_at?.toISOString() ?? null,
+    failed_attempts: row.failed_attempts,
+    last_error: row.last_error as Schemas["CertificateError"] | null,
+  };
+}
+
 /** By Postgres' clock, when it was read. */
 export function statusOf(row: CertificateDetails) {
   return certificateStatus(
@@ -45,8 +58,10 @@ export function statusOf(row: CertificateDetails) {
       type: row.type as CertificateType,
       notAfterMs: row.not_after?.getTime() ?? null,
       isKeyOpenable: row.is_key_openable === true,
-      isOrdering: false,
-      failedAttempts: 0,
+      // Between a failed attempt and the next one nothing is under way.
+      isOrdering:
+        row.order_state !== null && row.order_state !== "requesting" && row.next_attempt_at === null,
+      failedAttempts: row.failed_attempts,
     },
     row.read_at.getTime(),
   );

@@ -22,6 +22,7 @@ const EVERY_KIND: { readonly [kind in Schemas["JobKind"]]: true } = {
   FirewallApply: true,
   NetworkApply: true,
   DomainApply: true,
+  CertificateRequest: true,
 };
 
 /** What a list of jobs asks for, by indexes; null when none is better than the list's own. */

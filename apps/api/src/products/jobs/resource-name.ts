@@ -14,6 +14,8 @@ export function resourceNameOf(job: "job" | "j"): RawBuilder<string | null> {
       where p.organisation_id = ${job}.organisation_id and p.id = ${job}.resource_id)
     when 'domain' then (select d.name from domain d
       where d.organisation_id = ${job}.organisation_id and d.id = ${job}.resource_id)
+    when 'certificate' then (select c.name from certificate c
+      where c.organisation_id = ${job}.organisation_id and c.id = ${job}.resource_id)
     when 'subnet' then (select u.name from subnet u
       where u.organisation_id = ${job}.organisation_id and u.id = ${job}.resource_id)
   end`);

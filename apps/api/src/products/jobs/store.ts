@@ -79,6 +79,8 @@ const isThere = sql<boolean>`case job.resource_type
     select 1 from network n where n.organisation_id = job.organisation_id and n.id = job.resource_id)
   when 'domain' then exists (
     select 1 from domain d where d.organisation_id = job.organisation_id and d.id = job.resource_id)
+  when 'certificate' then exists (
+    select 1 from certificate c where c.organisation_id = job.organisation_id and c.id = job.resource_id)
   else false end`;
 
 /** Times are texts in JSON. */

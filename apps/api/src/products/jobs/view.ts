@@ -2,6 +2,7 @@ import type { Schemas } from "@kule/contract/schemas";
 import type { Refusal } from "@kule/rules/decision";
 import {
   decideCancel,
+  decideCertificateRetry,
   decideDomainRetry,
   decideNetworkRetry,
   decideRetry,
@@ -93,8 +94,16 @@ export function cancelDecision(row: JobDetails): JobActionDecision {
 
 /** Whether the job may be retried now. */
 export function retryDecision(row: JobDetails): JobActionDecision {
-  const applies = { network: decideNetworkRetry, domain: decideDomainRetry } as const;
-  if (row.resource_type === "network" || row.resource_type === "domain")
+  const applies = {
+    network: decideNetworkRetry,
+    domain: decideDomainRetry,
+    certificate: decideCertificateRetry,
+  } as const;
+  if (
+    row.resource_type === "network" ||
+    row.resource_type === "domain" ||
+    row.resource_type === "certificate"
+  )
     return applies[row.resource_type](
       { status: row.status as JobStatus, isOvertaken: row.is_overtaken },
       { isThere: row.resource_is_there, hasOpenJob: row.has_open_job },

@@ -18,6 +18,7 @@ import {
   addAppliedDomain,
   addDeletedDomain,
   addDomainWithRecord,
+  addManagedCertificate,
   domainBody,
   standingRecord,
 } from "./tenant-domains.ts";
@@ -77,6 +78,9 @@ const newRecord = async ({ tenant }: Side): Promise<PathIds> => ({
 });
 const newCertificate = async ({ tenant }: Side): Promise<PathIds> => ({
   certificate_id: await tenant.addCertificate(),
+});
+const newManagedCertificate = async ({ tenant }: Side): Promise<PathIds> => ({
+  certificate_id: await addManagedCertificate(tenant),
 });
 const inSubnet = (side: Side) => ({ subnet_id: side.standing.subnet });
 const anyRule = (port: number) => ({ protocol: "tcp", ports: [String(port)], peers: [{ any: true }] });
@@ -348,6 +352,8 @@ export const recipes: { readonly [id in OperationId]: Recipe } = {
     path: newCertificate,
     body: ({ tenant }) => madeUpload([`${tenant.slug}.example`]),
   },
+  renewCertificate: { path: newManagedCertificate },
+  getCertificateChallenges: { path: newManagedCertificate },
   listGateways: {},
   createGateway: { body: async ({ tenant }) => tenant.gatewayBody(await tenant.addNetwork()) },
   getGateway: { path: standing("gateway") },

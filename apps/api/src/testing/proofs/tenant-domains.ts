@@ -76,6 +76,17 @@ export async function openDomains(
   return { standing, removed };
 }
 
+/** One whose key its region is to make: nothing else of it is under way. */
+export async function addManagedCertificate(tenant: Tenant): Promise<string> {
+  const body = {
+    name: tenant.name(),
+    type: "managed",
+    region: tenant.region.slug,
+    domain_names: [`${tenant.name()}.${parentOf(tenant).name}`],
+  };
+  return made(await tenant.owner.post("/certificates", body)).certificate.id;
+}
+
 async function addRecord(tenant: Tenant, domain: string, name: string): Promise<void> {
   const path = `/domains/${domain}/records/${name}/${standingRecord.type}`;
   made(await tenant.owner.put(path, { values: ["192.0.2.1"], comment: tenant.mark }));
