@@ -29,7 +29,9 @@ export async function renewCertificate(
   if (order === null) job = await beginAttempt(tx, certificate, by);
   else {
     clearWait(tx, certificate);
-    if (order.state === "requesting") job = await requestKey(tx, certificate, by);
+    // A job that is open already makes the key.
+    if (order.state === "requesting")
+      job = found.job_id === null ? await requestKey(tx, certificate, by) : null;
     // A step that a worker has just taken is not made twice: its number is another one then.
     else if (certificate.next_attempt_at !== null) await moveOrder(tx, order, order.state as OrderState, 0);
   }

@@ -57,6 +57,7 @@ export async function provokeConflicts(all: TwoOrganisations, provoke: Provocati
   await owner.patch(`/certificates/${standing.certificate}`, { name: certificate.name });
   await owner.post(`/certificates/${standing.certificate}/renew`);
   const managed = await addManagedCertificate(tenant);
+  await owner.post(`/certificates/${managed}/renew`);
   await owner.put(`/certificates/${managed}/material`, await madeUpload(["managed.example"]));
   const network = tenant.networkBody();
   const networkId = made(await owner.post("/networks", network)).network.id;

@@ -18,6 +18,7 @@ import {
   addAppliedDomain,
   addDeletedDomain,
   addDomainWithRecord,
+  addFailedCertificate,
   addManagedCertificate,
   domainBody,
   standingRecord,
@@ -352,7 +353,9 @@ export const recipes: { readonly [id in OperationId]: Recipe } = {
     path: newCertificate,
     body: ({ tenant }) => madeUpload([`${tenant.slug}.example`]),
   },
-  renewCertificate: { path: newManagedCertificate },
+  renewCertificate: {
+    path: async ({ tenant }) => ({ certificate_id: await addFailedCertificate(tenant) }),
+  },
   getCertificateChallenges: { path: newManagedCertificate },
   listGateways: {},
   createGateway: { body: async ({ tenant }) => tenant.gatewayBody(await tenant.addNetwork()) },
