@@ -8,7 +8,13 @@ import { inTransaction } from "../../platform/transaction.ts";
 import type { ApiCaller } from "../../testing/api-caller.ts";
 import { madeUpload, reportSealingKey } from "../../testing/made-upload.ts";
 import { ServerWorld } from "../../testing/server-world.ts";
-import { type CertificateHooks, type CertificateUse, materialOf, mountCertificates } from "./index.ts";
+import {
+  type CertificateHooks,
+  type CertificateUse,
+  lockCertificatesForUse,
+  materialOf,
+  mountCertificates,
+} from "./index.ts";
 
 let world: ServerWorld;
 let agentKey: SealingKeyPair;
@@ -278,6 +284,27 @@ describe("a certificate in use", () => {
     expect((await owner.get(`/certificates/${id}`)).status).toBe(404);
     expect(await sealedKeyOf(id)).toBeUndefined();
   });
+});
+
+test("a certificate is not deleted while somebody begins to use it", async () => {
+  const { id } = (await create(["begun.example"])).body.certificate;
+  const { db } = world.world.replica.deps;
+  const begun = Promise.withResolvers<void>();
+  const mayEnd = Promise.withResolvers<void>();
+  const using = inTransaction(db, async (tx) => {
+    const own = await lockCertificatesForUse(tx, world.organisation.id, [id, "cert_of_nobody"]);
+    expect([...own]).toEqual([id]);
+    begun.resolve();
+    await mayEnd.promise;
+  });
+  await begun.promise;
+  const deleting = world.owned.delete(`/certificates/${id}`);
+  const waits =
+    "select from pg_stat_activity where wait_event_type = 'Lock' and query like '%\"certificate\"%'";
+  await expect.poll(async () => (await world.rows(waits)).length, { timeout: 20_000 }).toBeGreaterThan(0);
+  mayEnd.resolve();
+  await using;
+  expect((await deleting).status).toBe(204);
 });
 
 test("another organisation's certificate reads like one that does not exist", async () => {
