@@ -9,6 +9,8 @@ import { withoutSlashesAtEnd } from "./platform/slashes-at-end.ts";
 import { mountAccount } from "./products/account/index.ts";
 import { mountAudit } from "./products/audit/index.ts";
 import { mountCatalog } from "./products/catalog/index.ts";
+import { certificateHooks } from "./products/certificate-hooks.ts";
+import { mountCertificates } from "./products/certificates/index.ts";
 import { mountConsoles } from "./products/consoles/index.ts";
 import { mountDomains } from "./products/domains/index.ts";
 import { mountFirewalls } from "./products/firewalls/index.ts";
@@ -61,6 +63,7 @@ export function createApp(deps: Deps): Hono {
   mountServers(api, serverHooks);
   mountConsoles(api);
   mountDomains(api);
+  mountCertificates(api, certificateHooks);
   mountLoadBalancers(api, serverHooks);
   mountJobs(api, jobHandlers);
   mountUsage(api);

@@ -6,6 +6,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { searchCondition } from "./platform/search-condition.ts";
 import { inTransaction } from "./platform/transaction.ts";
 import { ApiWorld } from "./testing/api-world.ts";
+import { reportSealingKey } from "./testing/made-upload.ts";
 import { made, Tenant } from "./testing/proofs/tenant.ts";
 
 let world: ApiWorld;
@@ -14,7 +15,9 @@ let tenant: Tenant;
 let domain: string;
 beforeAll(async () => {
   world = await ApiWorld.open();
-  tenant = await Tenant.open(world, "names", await world.addRegion("r1"));
+  const region = await world.addRegion("r1");
+  await reportSealingKey(region.agent);
+  tenant = await Tenant.open(world, "names", region);
   await tenant.setEdge(true);
   await tenant.openPublicNetwork(world, "100.96");
   domain = made(await tenant.owner.post("/domains", { name: "records.example.org" })).domain.id;
@@ -33,6 +36,8 @@ const makers: Partial<Record<OperationId, (name: string) => Promise<unknown>>> =
   // Addresses have no other name than that of their PTR record.
   listPublicIps: async (name) =>
     made(await tenant.owner.post("/public-ips", { region: "r1", ptr: `${name}.example.org` })),
+  listCertificates: async (name) =>
+    made(await tenant.owner.post("/certificates", { ...(await tenant.certificateBody()), name })),
   listDomains: async (name) => made(await tenant.owner.post("/domains", { name: `${name}.example.org` })),
   listRecordSets: async (name) =>
     made(await tenant.owner.put(`/domains/${domain}/records/${name}/A`, { values: ["192.0.2.1"] })),

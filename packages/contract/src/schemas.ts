@@ -20,7 +20,10 @@ export type JobKind = Schemas["JobKind"];
 /** Jobs of the control plane itself, without a region: its worker does them, and no region's agent. */
 export type ControlPlaneJobKind = "DomainApply";
 export type RegionJobKind = Exclude<JobKind, ControlPlaneJobKind>;
-/** Jobs of a server; the others are of a network or a load balancer. */
-export type ServerJobKind = Exclude<RegionJobKind, "NetworkApply" | "LoadBalancerApply">;
+/** Jobs of a server; the region's others are of its networks, certificates and load balancers. */
+export type ServerJobKind = Exclude<
+  RegionJobKind,
+  "NetworkApply" | "CertificateRequest" | "LoadBalancerApply"
+>;
 export type ServerPayload = PayloadOf<ServerJobKind>;
 export type PayloadOf<Kind extends JobKind> = Extract<JobPayload, { kind: Kind }>;

@@ -4,6 +4,8 @@ export type SystemAuditAction =
   | "agent.key_pending"
   | "agent.refused"
   | "audit.remove"
+  | "certificate.expires_soon"
+  | "certificate.issue"
   | "domain.expire"
   | "domain.lose"
   | "domain.purge"

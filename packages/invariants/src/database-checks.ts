@@ -1,5 +1,6 @@
 import { allocationChecks } from "./allocations.ts";
 import { auditChecks } from "./audit.ts";
+import { certificateChecks } from "./certificates.ts";
 import type { Check } from "./check.ts";
 import { consoleChecks } from "./consoles.ts";
 import { domainChecks } from "./domains.ts";
@@ -24,6 +25,7 @@ export const databaseChecks: readonly Check[] = [
   ...loadBalancerChecks,
   ...networkChecks,
   ...domainChecks,
+  ...certificateChecks,
   ...jobChecks,
   ...recordChecks,
   ...uniquenessChecks,

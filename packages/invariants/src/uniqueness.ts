@@ -44,6 +44,7 @@ export const uniqueFacts: readonly UniqueFact[] = [
   { what: "domain", table: "domain", columns: ["name"], where: "is_verified" },
   { what: "domain of an organisation", table: "domain", columns: ["organisation_id", "name"] },
   { what: "label of a domain", table: "domain", columns: ["label"] },
+  { what: "certificate", table: "certificate", columns: ["organisation_id", "name"] },
   { what: "pool", table: "ip_pool", columns: ["region", "name"] },
   { what: "public address", table: "public_address", columns: ["address"] },
   { what: "public address number", table: "public_address", columns: ["seq"] },

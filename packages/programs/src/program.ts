@@ -50,6 +50,13 @@ export type Observed = {
     readonly serial: number | null;
     readonly ds: string[];
   };
+  /** The private key, sealed to this region's agent, and the request for its certificate in DER and base64. */
+  readonly certificate_request?: {
+    readonly version: number;
+    readonly csr: string;
+    readonly sealed_key: string;
+    readonly public_key: string;
+  };
   readonly load_balancer?: ObservedLoadBalancer;
   /** By the interfaces' positions, of a VM that brought its own. */
   readonly macs?: readonly (string | null)[];

@@ -1,6 +1,7 @@
 // Every kind of job of a region and the program that does it. A kind without a program does not compile.
 
 import type { JobPayload, PayloadOf, RegionJobKind, ServerJobKind } from "@kule/contract/schemas";
+import { requestCertificate } from "./certificates/program.ts";
 import { RetryLater } from "./errors.ts";
 import { applyFirewall } from "./firewalls/program.ts";
 import { applyLoadBalancer } from "./load-balancers/program.ts";
@@ -48,6 +49,7 @@ const RUNNERS: { readonly [Kind in RegionJobKind]: Runner<Kind> } = {
   ServerReconcile: runnerOf(reconcileServer),
   FirewallApply: runnerOf(applyFirewall),
   NetworkApply: runnerOf(applyNetwork),
+  CertificateRequest: runnerOf(requestCertificate),
   LoadBalancerApply: runnerOf(applyLoadBalancer),
 };
 
@@ -56,7 +58,7 @@ export const JOB_KINDS = Object.keys(RUNNERS) as readonly RegionJobKind[];
 
 /** Those of servers. */
 export const SERVER_JOB_KINDS = JOB_KINDS.filter(
-  (kind) => kind !== "NetworkApply" && kind !== "LoadBalancerApply",
+  (kind) => kind !== "NetworkApply" && kind !== "CertificateRequest" && kind !== "LoadBalancerApply",
 ) as readonly ServerJobKind[];
 
 /** The kinds that an agent reports it can run: only one with an edge is assigned the edge's jobs. */

@@ -16,7 +16,7 @@ export const validate: ((document: unknown) => boolean) & { errors?: readonly Er
 `;
 
 mkdirSync(join(folder, "src/generated"), { recursive: true });
-for (const name of ["dns", "mail", "oidc", "region"]) {
+for (const name of ["acme", "dns", "mail", "oidc", "region"]) {
   const schema = JSON.parse(readFileSync(join(folder, `schema/${name}.schema.json`), "utf8")) as object;
   const file = join(folder, `src/generated/validate-${name}`);
   writeFileSync(`${file}.js`, await validatorOf(name, schema));

@@ -30,6 +30,7 @@ export const preconditions = {
   guest_agent_unavailable: ["guest_agent_answers"],
   idempotency_in_progress: ["idempotency_key_free"],
   in_use: [
+    "certificate_unused",
     "domain_without_dependents",
     "firewall_attached_to_nothing",
     "firewall_named_by_none",
@@ -55,6 +56,10 @@ export const preconditions = {
     "vmid_range_covers_use",
   ],
   invalid_state: [
+    "ca_accepts_orders",
+    "certificate_managed",
+    "certificate_uploaded",
+    "certificate_without_open_job",
     "domain_in_removal_buffer",
     "domain_proven",
     "drift_can_be_put_right",
@@ -82,6 +87,7 @@ export const preconditions = {
   locked: ["server_not_locked"],
   managed: ["server_not_managed"],
   name_taken: [
+    "certificate_name_free",
     "domain_name_free",
     "firewall_name_free",
     "gateway_name_free",
@@ -99,6 +105,7 @@ export const preconditions = {
   no_public_ip_available: ["ip_pool_has_free_addresses", "organisation_has_free_public_ip"],
   not_attached: ["public_ip_attached", "subnet_served"],
   not_configured: [
+    "ca_configured",
     "dns_configured",
     "installation_has_a_secret",
     "installation_sends_mail",

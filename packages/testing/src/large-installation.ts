@@ -25,6 +25,7 @@ export const KNOWN = {
   ip_pool: `pool_${FIRST}`,
   public_ip: `ip_${FIRST}`,
   domain: `dom_${FIRST}`,
+  certificate: `cert_${FIRST}`,
   load_balancer: `lb_${FIRST}`,
   listener: `lsn_${FIRST}`,
   target: `tgt_${FIRST}`,
@@ -74,6 +75,14 @@ export async function insertLargeInstallation(
                          name_servers, observed_generation, labels, created_at)
      select ${id("dom")}, ${organisation}, 'domain-' || i || '.example', 'active', 'record', 3600, 'token', 'label' || i,
             '{ns1.example.net}', 1, ${labels}, ${at()} from ${all(10)}`,
+    `insert into certificate (id, organisation_id, region, name, type, domain_names, version, last_version, labels,
+                              created_by, created_at)
+     select ${id("cert")}, ${organisation}, ${region}, 'certificate-' || i, 'uploaded', array['host-' || i || '.example'], 1, 1,
+            ${labels}, ${by}, ${at()} from ${all(10)}`,
+    `insert into certificate_version (organisation_id, certificate_id, version, chain_pem, sealed_key, sealed_to, issuer,
+                                      serial, key_type, names, not_before, not_after, fingerprint_sha256)
+     select ${organisation}, ${id("cert")}, 1, repeat('chain', 1000), 'sealed', 'key', 'R11', '03', 'ecdsa-p256',
+            array['host-' || i || '.example'], now(), now() + make_interval(days => i % 90), md5(i::text) from ${all(10)}`,
     // As many as a domain may have.
     `insert into record_set (organisation_id, domain_id, name, type, ttl_seconds, values)
      select '${largest.organisationId}', '${KNOWN.domain}', 'server-' || i, (array['A', 'TXT'])[1 + i % 2], 300,

@@ -217,6 +217,8 @@ async function mayOpenSecrets(tx: Tx, region: string, claimed: string | null): P
 }
 
 function hasSealedSecret(payload: ClaimedJob["payload"]): boolean {
+  // Of a certificate's key only the agent in use may be the one that it is sealed to.
+  if (payload.kind === "CertificateRequest") return true;
   return "sealed_password" in payload && typeof payload.sealed_password === "string";
 }
 
@@ -229,7 +231,7 @@ const keyAwaited: AttemptOutcome = {
   error: {
     code: "agent_key_pending",
     message:
-      "The region's agent has a new key, and the server's password is for the one before. An operator has to approve the new key.",
+      "The region's agent has a new key, and the secret is for the one before. An operator has to approve the new key.",
     step: null,
     retryable: true,
   },

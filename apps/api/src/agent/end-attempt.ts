@@ -77,6 +77,7 @@ async function finish(
     filter = null,
     network_generation: networkGeneration = null,
     domain = null,
+    certificate_request: certificateRequest = null,
     load_balancer: loadBalancer = null,
   } = (more.result ?? {}) as {
     public_network?: "applied" | "next_boot";
@@ -84,6 +85,7 @@ async function finish(
     filter?: string;
     network_generation?: number;
     domain?: JobEnd["domain"];
+    certificate_request?: JobEnd["certificateRequest"];
     load_balancer?: JobEnd["loadBalancer"];
   };
   // It becomes the reason of a record that tenants read: in our own text, not in the region's.
@@ -96,6 +98,7 @@ async function finish(
     filter,
     networkGeneration,
     domain,
+    certificateRequest,
     loadBalancer,
     message,
     code: error?.code ?? null,

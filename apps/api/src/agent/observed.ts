@@ -2,6 +2,7 @@ import type { Schemas } from "@kule/contract/schemas";
 
 type ReportedState = NonNullable<Schemas["JobOutcome"]["observed"]>;
 
+type ReportedRequest = NonNullable<ReportedState["certificate_request"]>;
 type ReportedLoadBalancer = NonNullable<ReportedState["load_balancer"]>;
 type ReportedZone = NonNullable<ReportedState["domain"]>;
 
@@ -15,6 +16,7 @@ export type Observed = Pick<
   | "filter"
   | "network_generation"
   | "domain"
+  | "certificate_request"
   | "load_balancer"
   | "vmid_unusable"
 > & {
@@ -29,8 +31,18 @@ const mac = /^[0-9a-f]{2}(:[0-9a-f]{2}){5}$/i;
  * cannot make a job's row grow.
  */
 export function storedObservation(told: ReportedState): Observed {
-  const { power_state, node, disk_bytes, public_network, filter, network_generation, domain, load_balancer, vmid_unusable } =
-    told;
+  const {
+    power_state,
+    node,
+    disk_bytes,
+    public_network,
+    filter,
+    network_generation,
+    domain,
+    load_balancer,
+    vmid_unusable,
+  } = told;
+  const { certificate_request } = told;
   const { macs: toldMacs } = told;
   const macs = macsOf(toldMacs);
   return {
@@ -41,6 +53,7 @@ export function storedObservation(told: ReportedState): Observed {
     ...(filter === undefined ? {} : { filter }),
     ...(network_generation === undefined ? {} : { network_generation }),
     ...(domain === undefined ? {} : { domain: storedZone(domain) }),
+    ...(certificate_request === undefined ? {} : { certificate_request: storedRequest(certificate_request) }),
     ...(load_balancer === undefined ? {} : { load_balancer: storedMachines(load_balancer) }),
     ...(vmid_unusable === undefined ? {} : { vmid_unusable }),
     ...(macs === undefined ? {} : { macs }),
@@ -50,6 +63,10 @@ export function storedObservation(told: ReportedState): Observed {
 /** Its fields and no others: the contract lets an object of an agent have more. */
 function storedZone({ generation, serial, ds }: ReportedZone): ReportedZone {
   return { generation, serial, ds };
+}
+
+function storedRequest({ version, csr, sealed_key, public_key }: ReportedRequest): ReportedRequest {
+  return { version, csr, sealed_key, public_key };
 }
 
 function storedMachines({ generation, machines }: ReportedLoadBalancer): ReportedLoadBalancer {

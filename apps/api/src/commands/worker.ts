@@ -5,6 +5,7 @@ import { dnsInstallation } from "../platform/dns-installation.ts";
 import type { Logger } from "../platform/log.ts";
 import { openDeps } from "../platform/open-deps.ts";
 import { BadSettings, type Settings } from "../platform/settings.ts";
+import type { CertificateAuthority } from "../products/certificates/index.ts";
 import { jobHandlers } from "../products/job-handlers.ts";
 import { readAuditKeys } from "../worker/audit-seals/audit-keys.ts";
 import { keepWorking } from "../worker/keep-working.ts";
@@ -36,6 +37,7 @@ export async function workerCommand(
       : await import("../worker/direct-regions.ts");
   const regions = direct?.readDirectRegions(environment) ?? [];
   const own = settings.dns === null ? null : await ownWork(settings.dns, environment);
+  const ca = settings.acme === null ? null : await openCa(settings.acme, environment);
   const stop = untilStopSignal();
   const open = await openDeps(settings, log, batteryHook(environment));
   try {
@@ -45,7 +47,14 @@ export async function workerCommand(
     await Promise.all([
       keepWorking(
         () =>
-          runWorker({ deps: open.deps, workerUrl, auditKeys, mailer, dnsProvider: own?.provider ?? null }),
+          runWorker({
+            deps: open.deps,
+            workerUrl,
+            auditKeys,
+            mailer,
+            dnsProvider: own?.provider ?? null,
+            ca,
+          }),
         stop,
         log,
       ),
@@ -54,9 +63,19 @@ export async function workerCommand(
       own?.work(open.deps, stopping.signal),
     ]);
   } finally {
+    ca?.client.close();
     await open.close();
   }
   log.info("stopped");
+}
+
+/** The CA of managed certificates. Its code is loaded only where there is one. */
+async function openCa(
+  acme: NonNullable<Settings["acme"]>,
+  environment: Readonly<Record<string, string | undefined>>,
+): Promise<CertificateAuthority> {
+  const { openCertificateAuthority } = await import("../worker/certificate-authority.ts");
+  return openCertificateAuthority(acme, environment);
 }
 
 /**

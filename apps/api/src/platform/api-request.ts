@@ -15,6 +15,8 @@ export type Established = {
   query?: unknown;
   headers?: Readonly<Record<string, unknown>>;
   body?: unknown;
+  /** The top-level fields of the body as it was sent, the wrong ones too. */
+  sentFields?: ReadonlySet<string>;
   bytes?: Uint8Array;
   /** The hash that identifies the request of an Idempotency-Key. */
   requestHash?: Promise<Buffer>;
@@ -77,6 +79,11 @@ export class ApiRequest<Id extends OperationId = OperationId> {
   /** Checked against the contract, defaults filled in. An optional body that was left out is an empty object. */
   get body(): RequestBody<Id> {
     return established(this.established.body, "body") as RequestBody<Id>;
+  }
+
+  /** Whether the body had the field, right or wrong: one that is wrong is not missing. For an operation's `check`. */
+  hasSent(field: string): boolean {
+    return this.established.sentFields?.has(field) === true;
   }
 
   get dryRun(): boolean {

@@ -32,6 +32,7 @@ const secretFields = new Set([
   "flow",
   "invitation",
   "oidc",
+  "private_key",
 ]);
 const maxDetailCharacters = 4_000;
 

@@ -21,6 +21,7 @@ export type IdPrefix =
   | "fwr"
   | "fwa"
   | "dom"
+  | "cert"
   | "lb"
   | "lsn"
   | "tgt"

@@ -23,6 +23,13 @@ export type JobEnd = {
   readonly filter?: string | null;
   /** The generation of the network that the edge has now, as far as the job was about it. */
   readonly networkGeneration?: number | null;
+  /** The key and the request that the region has made for a certificate. Nothing of it was checked. */
+  readonly certificateRequest?: {
+    readonly version: number;
+    readonly csr: string;
+    readonly sealed_key: string;
+    readonly public_key: string;
+  } | null;
   /** What the DNS provider has of the domain now, as far as the job was about it. The serial is null when it is gone. */
   readonly domain?: {
     readonly generation: number;

@@ -189,6 +189,7 @@ async function checkInput(request: ApiRequest, handler: AnyHandler, found: unkno
     const bytes = established.bytes ?? new Uint8Array();
     const isLeftOut = info.body === "optional" && bytes.length === 0;
     const json = isLeftOut ? {} : parseJson(bytes, request.context.req.raw.headers, bodyLimitsOf(info));
+    established.sentFields = new Set(typeof json === "object" && json !== null ? Object.keys(json) : []);
     const body = validateBody(info.id, json);
     if (body.ok) established.body = body.value;
     else {

@@ -1,3 +1,4 @@
+import { type AcmeFile, readAcmeFile } from "@kule/region-config/acme-file";
 import { type DnsFile, readDnsFile } from "@kule/region-config/dns-file";
 import { type OidcProvider, readOidcFile } from "@kule/region-config/oidc-file";
 import { reverseZones } from "@kule/rules/domains/reverse-name";
@@ -35,6 +36,8 @@ export type Settings = {
    * served.
    */
   readonly dns: { readonly path: string; readonly file: DnsFile } | null;
+  /** The CA of managed certificates and the path of its file. Null: certificates can only be uploaded. */
+  readonly acme: { readonly path: string; readonly file: AcmeFile } | null;
   /** A console without any input ends after this. */
   readonly consoleIdleSeconds: number;
   readonly consoleLengthSeconds: number;
@@ -168,6 +171,15 @@ export function readSettings(environment: Readonly<Record<string, string | undef
     return { path, file };
   };
 
+  const acme = (): Settings["acme"] => {
+    const path = text("KULE_ACME_FILE", "");
+    if (path === "") return null;
+    const file = readAcmeFile(path);
+    if (typeof file !== "string") return { path, file };
+    problems.push(file);
+    return null;
+  };
+
   const host = text("KULE_API_HOST", "127.0.0.1");
   const port = integer("KULE_API_PORT", 8080, 0, 65_535);
   const logLevel = text("KULE_LOG_LEVEL", "info");
@@ -189,6 +201,7 @@ export function readSettings(environment: Readonly<Record<string, string | undef
     consoleOrigins,
     oidcProviders: oidcProviders(),
     dns: dns(),
+    acme: acme(),
     mailFile: mailFile === "" ? null : mailFile,
     removalBufferSeconds: integer("KULE_REMOVAL_BUFFER_SECONDS", 259_200, 0, 31_536_000),
     addressQuarantineSeconds: integer("KULE_ADDRESS_QUARANTINE_SECONDS", 600, 0, 31_536_000),

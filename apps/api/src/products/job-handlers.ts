@@ -1,4 +1,5 @@
 import type { JobHandlers } from "../platform/job-handler.ts";
+import { certificateJobs } from "./certificates/index.ts";
 import { domainJobs } from "./domains/index.ts";
 import { loadBalancerJobs } from "./load-balancers/index.ts";
 import { networkHooks } from "./network-hooks.ts";
@@ -11,5 +12,6 @@ export const jobHandlers: JobHandlers = {
   server: serverJobs(serverHooks),
   network: networkJobs(networkHooks),
   domain: domainJobs(),
+  certificate: certificateJobs(),
   load_balancer: loadBalancerJobs(),
 };

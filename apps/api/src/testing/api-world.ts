@@ -130,6 +130,16 @@ const silentDns: NonNullable<Settings["dns"]> = {
   },
 };
 
+const silentCa: NonNullable<Settings["acme"]> = {
+  path: "acme.yaml",
+  file: {
+    directoryUrl: "https://127.0.0.1:9/dir",
+    contactEmails: [],
+    network: "any",
+    rootsPem: null,
+  },
+};
+
 /** Where browsers would find the panel. */
 export const testPanelOrigin = "https://panel.kule.example";
 
@@ -147,6 +157,8 @@ export function testSettings(databaseUrl: string): Settings {
     oidcProviders: sharedProviders,
     // Domains can be added, and nobody is there who could be asked about them.
     dns: silentDns,
+    // Managed certificates can be asked for, and no CA is there that issues them.
+    acme: silentCa,
     // Only the worker reads it: the mails of these worlds wait in the queue.
     mailFile: "mail.yaml",
     poolSize: 10,

@@ -5,6 +5,12 @@ import { crashPoint, withCrashPoints } from "../platform/crash-points.ts";
 import type { Deps } from "../platform/deps.ts";
 import type { Settings } from "../platform/settings.ts";
 import type { ResetMailTask } from "../products/account/index.ts";
+import { certificateHooks } from "../products/certificate-hooks.ts";
+import {
+  type CertificateAuthority,
+  lookAfterCertificates,
+  stepOrder,
+} from "../products/certificates/index.ts";
 import { applyDomainsOfServer, type EndedDomain, endDomain } from "../products/domains/index.ts";
 import { jobHandlers } from "../products/job-handlers.ts";
 import { followTargets, keepLoadBalancers } from "../products/load-balancers/index.ts";
@@ -44,6 +50,7 @@ export async function runWorker({
   auditKeys = null,
   mailer = null,
   dnsProvider = null,
+  ca = null,
 }: {
   readonly deps: Deps;
   /** Of `kule_worker`. */
@@ -54,8 +61,10 @@ export async function runWorker({
   readonly mailer?: Mailer | null;
   /** Null: zones are not compared. */
   readonly dnsProvider?: DnsProvider | null;
+  /** Null: no certificates are issued. */
+  readonly ca?: CertificateAuthority | null;
 }): Promise<RunningWorker> {
-  const tasks = tasksOf(deps, { auditKeys, mailer, dnsProvider });
+  const tasks = tasksOf(deps, { auditKeys, mailer, dnsProvider, ca });
   const holders = new Set<string>();
   const events: WorkerEvents = new EventEmitter();
   events.on("worker:create", ({ worker }) => holders.add(worker.workerId));
@@ -102,6 +111,7 @@ function recurringTasks({ invariantsEveryMinutes }: Settings): RecurringTask[] {
     { name: "check_edges", everyMinutes: 5, maxAttempts: 1 },
     { name: "check_domains", everyMinutes: 1, maxAttempts: 1 },
     { name: "compare_domains", everyMinutes: 1, maxAttempts: 1 },
+    { name: "look_after_certificates", everyMinutes: 1, maxAttempts: 1 },
     { name: "keep_load_balancers", everyMinutes: 1, maxAttempts: 1 },
     { name: "serve_pointers", everyMinutes: 10, maxAttempts: 25 },
     { name: "compare_pointers", everyMinutes: 60, maxAttempts: 1 },
@@ -114,7 +124,7 @@ function recurringTasks({ invariantsEveryMinutes }: Settings): RecurringTask[] {
 
 /** The tasks by name. A task that throws is tried again with backoff. */
 export function tasksOf(deps: Deps, has: Partial<WorkersOwn> = {}): TaskList {
-  const tasks = plainTasksOf(deps, { auditKeys: null, mailer: null, dnsProvider: null, ...has });
+  const tasks = plainTasksOf(deps, { auditKeys: null, mailer: null, dnsProvider: null, ca: null, ...has });
   const withPoints = Object.entries(tasks).map(([name, task]) => {
     const run = (payload: unknown, helpers: JobHelpers) =>
       withCrashPoints(deps.crash, `worker.${name}`, async () => {
@@ -132,12 +142,13 @@ type WorkersOwn = {
   readonly auditKeys: AuditKeys | null;
   readonly mailer: Mailer | null;
   readonly dnsProvider: DnsProvider | null;
+  readonly ca: CertificateAuthority | null;
 };
 type Task = (payload: unknown, helpers: Pick<JobHelpers, "withPgClient" | "abortSignal">) => Promise<void>;
 
 function plainTasksOf(
   deps: Deps,
-  { auditKeys, mailer, dnsProvider }: WorkersOwn,
+  { auditKeys, mailer, dnsProvider, ca }: WorkersOwn,
 ): Readonly<Record<string, Task>> {
   const tasks: Readonly<Record<string, Task>> = {
     expire_removal_buffer: async (payload) => {
@@ -179,6 +190,17 @@ function plainTasksOf(
       if (dnsProvider === null) return;
       const compared = await compareDomains(deps, dnsProvider, abortSignal);
       if (compared > 0) deps.log.debug({ zones: compared }, "zones are compared with the wanted ones");
+    },
+    step_certificate_order: async (payload) => {
+      const { organisation_id, certificate_id } = payload as {
+        organisation_id: string;
+        certificate_id: string;
+      };
+      await stepOrder({ deps, ca, hooks: certificateHooks }, organisation_id, certificate_id);
+    },
+    look_after_certificates: async () => {
+      const done = await lookAfterCertificates({ deps, ca, hooks: certificateHooks });
+      deps.log.debug({ ...done }, "looked after certificates");
     },
     serve_pointers: async (_payload, { abortSignal }) => {
       const served = await serveAllPointers(deps, dnsProvider, abortSignal);

@@ -18,6 +18,7 @@ export const jobTextsEn = {
     "free-volumes": "Free the disks",
     "grow-disk": "Grow the disk",
     "join-pool": "Add to the pool",
+    "make-key": "Make the private key",
     "leave-pool": "Remove from the pool",
     mark: "Mark",
     note: "Note on the VM",

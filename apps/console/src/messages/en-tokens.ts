@@ -30,6 +30,7 @@ export const tokensEn = {
     resources: {
       audit: "Audit trail",
       catalog: "Catalogue",
+      certificate: "Certificates",
       domain: "Domains",
       domain_record: "Records of domains",
       firewall: "Firewalls",

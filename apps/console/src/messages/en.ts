@@ -654,6 +654,7 @@ export const en = {
       firewall_rules: "Firewall rules",
       gateways: "Gateways",
       domains: "Domains",
+      certificates: "Certificates",
       load_balancers: "Load balancers",
       members: "Members and invitations",
     },
@@ -732,6 +733,7 @@ export const en = {
       NetworkApply: "Apply network",
       LoadBalancerApply: "Apply load balancer",
       DomainApply: "Apply domain",
+      CertificateRequest: "Request certificate",
     } satisfies Record<Schemas["JobKind"], string> as Readonly<Record<string, string>>,
     status: {
       queued: "queued",

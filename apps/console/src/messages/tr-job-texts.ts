@@ -3,7 +3,7 @@ import type { jobTextsEn } from "./en-job-texts.ts";
 export const jobTextsTr: typeof jobTextsEn = {
   jobErrors: {
     agent_key_pending:
-      "Bölge aracısının yeni bir anahtarı var; sunucunun parolası öncekiyle mühürlenmiş. Yeni anahtarı bir işletmen onaylamalı.",
+      "Bölge aracısının yeni bir anahtarı var; gizli bilgi öncekiyle mühürlenmiş. Yeni anahtarı bir işletmen onaylamalı.",
     attempts_exhausted: "İş, son denemesinden sonra bırakıldı.",
     bad_filter: "Sunucunun güvenlik duvarı kuralları uygulanamıyor. Bir işletmen bakmalı.",
     bad_network: "Ağ bu haliyle uygulanamıyor. Bir işletmen bakmalı.",
@@ -75,6 +75,7 @@ export const jobTextsTr: typeof jobTextsEn = {
     "free-volumes": "Diskleri boşaltma",
     "grow-disk": "Diski büyütme",
     "join-pool": "Havuzuna koyma",
+    "make-key": "Özel anahtarı oluşturma",
     "leave-pool": "Havuzdan çıkarma",
     mark: "İşaretleme",
     note: "Not etme",

@@ -32,6 +32,7 @@ export const tokensTr = {
     resources: {
       audit: "Denetim kaydı",
       catalog: "Katalog",
+      certificate: "Sertifikalar",
       domain: "Alan adları",
       domain_record: "Alan adı kayıtları",
       firewall: "Güvenlik duvarları",

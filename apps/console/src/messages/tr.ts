@@ -658,6 +658,7 @@ export const tr = {
       firewall_rules: "Güvenlik duvarı kuralları",
       gateways: "Ağ geçitleri",
       domains: "Alan adları",
+      certificates: "Sertifikalar",
       load_balancers: "Yük dengeleyiciler",
       members: "Üyeler ve davetler",
     },
@@ -736,6 +737,7 @@ export const tr = {
       NetworkApply: "Ağı uygulama",
       LoadBalancerApply: "Yük dengeleyiciyi uygulama",
       DomainApply: "Alan adını uygulama",
+      CertificateRequest: "Sertifika isteme",
     } satisfies Record<Schemas["JobKind"], string>,
     status: {
       queued: "sırada",

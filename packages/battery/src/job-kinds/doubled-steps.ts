@@ -1,4 +1,5 @@
 import type { PayloadOf, RegionJobKind } from "@kule/contract/schemas";
+import { requestCertificate } from "@kule/programs/certificates/program";
 import { applyFirewall } from "@kule/programs/firewalls/program";
 import { applyLoadBalancer } from "@kule/programs/load-balancers/program";
 import { applyNetwork } from "@kule/programs/networks/program";
@@ -38,6 +39,7 @@ const DOUBLED: { readonly [Kind in RegionJobKind]: (applied: Applied) => Runner 
   ServerReconcile: (applied) => doubled(reconcileServer, applied),
   FirewallApply: (applied) => doubled(applyFirewall, applied),
   NetworkApply: (applied) => doubled(applyNetwork, applied),
+  CertificateRequest: (applied) => doubled(requestCertificate, applied),
   LoadBalancerApply: (applied) => doubled(applyLoadBalancer, applied),
 };
 

@@ -1,4 +1,5 @@
 import type { RegionJobKind } from "@kule/contract/schemas";
+import { requestCertificate } from "@kule/programs/certificates/program";
 import { applyFirewall } from "@kule/programs/firewalls/program";
 import { applyLoadBalancer } from "@kule/programs/load-balancers/program";
 import { applyNetwork } from "@kule/programs/networks/program";
@@ -36,6 +37,7 @@ export const STEP_NAMES: { readonly [Kind in RegionJobKind]: readonly string[] }
   PublicIpDetach: without(Object.keys(detachPublicIp.apply), "tell-guest", "open-link"),
   FirewallApply: Object.keys(applyFirewall.apply),
   NetworkApply: Object.keys(applyNetwork.apply),
+  CertificateRequest: Object.keys(requestCertificate.apply),
   LoadBalancerApply: Object.keys(applyLoadBalancer.apply),
 };
 

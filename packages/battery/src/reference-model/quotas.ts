@@ -16,6 +16,7 @@ export const QUOTAS: readonly QuotaName[] = [
   "firewall_rules",
   "gateways",
   "domains",
+  "certificates",
   "load_balancers",
   "members",
 ];
@@ -43,6 +44,7 @@ export function usedBy(state: ModelState, side: Side): { readonly [name in Quota
     // No command makes one.
     gateways: 0,
     domains: 0,
+    certificates: 0,
     load_balancers: 0,
     members: live(state.members),
   };

@@ -240,6 +240,7 @@ export type QuotaName =
   | "firewall_rules"
   | "gateways"
   | "domains"
+  | "certificates"
   | "load_balancers"
   | "members";
 export type Amounts = { readonly [name in QuotaName]?: number };

@@ -11,9 +11,12 @@ export interface AcmeDirectory {
   readonly renewalInfo: string | null;
   readonly termsOfService: string | null;
   readonly externalAccountRequired: boolean;
+  /** Names by which CAA records allow the CA; at most 20, in lower case. */
+  readonly caaIdentities: readonly string[];
 }
 
 const WHAT = "the directory";
+const MAX_IDENTITIES = 20;
 
 /** @throws AcmeUnavailable for a text that is no directory */
 export function readDirectory(text: string): AcmeDirectory {
@@ -29,5 +32,9 @@ export function readDirectory(text: string): AcmeDirectory {
     termsOfService:
       meta.termsOfService === undefined ? null : urlField(meta, "termsOfService", `${WHAT}: meta`),
     externalAccountRequired: meta.externalAccountRequired === true,
+    caaIdentities: (Array.isArray(meta.caaIdentities) ? meta.caaIdentities : [])
+      .filter((each: unknown): each is string => typeof each === "string" && each.length <= 253)
+      .slice(0, MAX_IDENTITIES)
+      .map((each) => each.toLowerCase()),
   };
 }

@@ -159,6 +159,14 @@ export type OperationId =
   | "deletePublicIp"
   | "attachPublicIp"
   | "detachPublicIp"
+  | "listCertificates"
+  | "createCertificate"
+  | "getCertificate"
+  | "updateCertificate"
+  | "deleteCertificate"
+  | "replaceCertificateMaterial"
+  | "renewCertificate"
+  | "getCertificateChallenges"
   | "listDomains"
   | "createDomain"
   | "getDomain"
@@ -240,6 +248,11 @@ export type AuditAction =
   | "agent_token.create"
   | "agent_token.revoke"
   | "agent_token.rotate"
+  | "certificate.create"
+  | "certificate.delete"
+  | "certificate.renew"
+  | "certificate.replace_material"
+  | "certificate.update"
   | "domain.apply"
   | "domain.cancel_deletion"
   | "domain.change_records"
@@ -495,6 +508,14 @@ export const operations: { readonly [id in OperationId]: OperationInfo } = {
   deletePublicIp: {"id":"deletePublicIp","method":"delete","path":"/public-ips/{public_ip_id}","tag":"public-ips","permission":"public_ip:delete","audit":"public_ip.delete","pathParameters":["public_ip_id"],"queryParameters":[],"headerParameters":["Kule-Organisation","Idempotency-Key","If-Match"],"body":null,"statuses":[204,401,403,404,409,412,422,429,503]},
   attachPublicIp: {"id":"attachPublicIp","method":"post","path":"/public-ips/{public_ip_id}/attach","tag":"public-ips","permission":"public_ip:update","audit":"public_ip.attach","pathParameters":["public_ip_id"],"queryParameters":["dry_run"],"headerParameters":["Kule-Organisation","Idempotency-Key","If-Match"],"body":"required","statuses":[200,202,400,401,403,404,409,412,422,429,503]},
   detachPublicIp: {"id":"detachPublicIp","method":"post","path":"/public-ips/{public_ip_id}/detach","tag":"public-ips","permission":"public_ip:update","audit":"public_ip.detach","pathParameters":["public_ip_id"],"queryParameters":["dry_run"],"headerParameters":["Kule-Organisation","Idempotency-Key","If-Match"],"body":null,"statuses":[200,202,401,403,404,409,412,422,429,503]},
+  listCertificates: {"id":"listCertificates","method":"get","path":"/certificates","tag":"certificates","permission":"certificate:read","audit":null,"pathParameters":[],"queryParameters":["limit","cursor","name","q","label_selector","sort"],"headerParameters":["Kule-Organisation"],"body":null,"statuses":[200,401,403,422,429,503]},
+  createCertificate: {"id":"createCertificate","method":"post","path":"/certificates","tag":"certificates","permission":"certificate:create","audit":"certificate.create","pathParameters":[],"queryParameters":[],"headerParameters":["Idempotency-Key","Kule-Organisation"],"body":"required","statuses":[201,202,400,401,403,409,422,429,503]},
+  getCertificate: {"id":"getCertificate","method":"get","path":"/certificates/{certificate_id}","tag":"certificates","permission":"certificate:read","audit":null,"pathParameters":["certificate_id"],"queryParameters":[],"headerParameters":["Kule-Organisation"],"body":null,"statuses":[200,401,403,404,422,429,503]},
+  updateCertificate: {"id":"updateCertificate","method":"patch","path":"/certificates/{certificate_id}","tag":"certificates","permission":"certificate:update","audit":"certificate.update","pathParameters":["certificate_id"],"queryParameters":[],"headerParameters":["Kule-Organisation","Idempotency-Key","If-Match"],"body":"required","statuses":[200,400,401,403,404,409,412,422,429,503]},
+  deleteCertificate: {"id":"deleteCertificate","method":"delete","path":"/certificates/{certificate_id}","tag":"certificates","permission":"certificate:delete","audit":"certificate.delete","pathParameters":["certificate_id"],"queryParameters":[],"headerParameters":["Kule-Organisation","Idempotency-Key","If-Match"],"body":null,"statuses":[204,401,403,404,409,412,422,429,503]},
+  replaceCertificateMaterial: {"id":"replaceCertificateMaterial","method":"put","path":"/certificates/{certificate_id}/material","tag":"certificates","permission":"certificate:update","audit":"certificate.replace_material","pathParameters":["certificate_id"],"queryParameters":[],"headerParameters":["Kule-Organisation","Idempotency-Key","If-Match"],"body":"required","statuses":[200,400,401,403,404,409,412,422,429,503]},
+  renewCertificate: {"id":"renewCertificate","method":"post","path":"/certificates/{certificate_id}/renew","tag":"certificates","permission":"certificate:update","audit":"certificate.renew","pathParameters":["certificate_id"],"queryParameters":[],"headerParameters":["Kule-Organisation","Idempotency-Key"],"body":null,"statuses":[200,202,401,403,404,409,422,429,503]},
+  getCertificateChallenges: {"id":"getCertificateChallenges","method":"get","path":"/certificates/{certificate_id}/challenges","tag":"certificates","permission":"certificate:read","audit":null,"pathParameters":["certificate_id"],"queryParameters":[],"headerParameters":["Kule-Organisation"],"body":null,"statuses":[200,401,403,404,422,429,503]},
   listDomains: {"id":"listDomains","method":"get","path":"/domains","tag":"domains","permission":"domain:read","audit":null,"pathParameters":[],"queryParameters":["limit","cursor","name","q","label_selector","sort"],"headerParameters":["Kule-Organisation"],"body":null,"statuses":[200,401,403,422,429,503]},
   createDomain: {"id":"createDomain","method":"post","path":"/domains","tag":"domains","permission":"domain:create","audit":"domain.create","pathParameters":[],"queryParameters":[],"headerParameters":["Idempotency-Key","Kule-Organisation"],"body":"required","statuses":[201,202,400,401,403,409,422,429,503]},
   getDomain: {"id":"getDomain","method":"get","path":"/domains/{domain_id}","tag":"domains","permission":"domain:read","audit":null,"pathParameters":["domain_id"],"queryParameters":[],"headerParameters":["Kule-Organisation"],"body":null,"statuses":[200,401,403,404,422,429,503]},

@@ -2321,6 +2321,144 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/certificates": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The organisation's TLS certificates */
+        get: operations["listCertificates"];
+        put?: never;
+        /**
+         * Upload a certificate, or have one issued
+         * @description `uploaded`: the certificate, what leads from it to a root, and its private key, in PEM. A chain in another order is put
+         *     right. The private key is sealed to the agent of the region at once: no answer has it, and the control plane cannot
+         *     read it again.
+         *
+         *     `managed`: Kule has it issued by the installation's CA and renews it. Its private key is made in the region. With
+         *     `challenge: dns` each name lies in a proven domain of the organisation, and Kule writes the records that prove it; with
+         *     `challenge: http` a load balancer of the region answers the CA on port 80 of each name. `GET …/challenges` says what is
+         *     missing.
+         *
+         *     Load balancers of that region can use the certificate.
+         */
+        post: operations["createCertificate"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/certificates/{certificate_id}": {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description For operators only, the organisation to act in; the audit trail records it */
+                "Kule-Organisation"?: components["parameters"]["OnBehalfOf"];
+            };
+            path: {
+                certificate_id: components["parameters"]["CertificateId"];
+            };
+            cookie?: never;
+        };
+        /** One certificate */
+        get: operations["getCertificate"];
+        put?: never;
+        post?: never;
+        /**
+         * Delete a certificate
+         * @description Refused while a listener uses it (`in_use`). Its private key is deleted with it.
+         */
+        delete: operations["deleteCertificate"];
+        options?: never;
+        head?: never;
+        /**
+         * Rename a certificate or change its labels
+         * @description In `labels`, a value sets and `null` removes; labels that are not named stay.
+         */
+        patch: operations["updateCertificate"];
+        trace?: never;
+    };
+    "/certificates/{certificate_id}/material": {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description For operators only, the organisation to act in; the audit trail records it */
+                "Kule-Organisation"?: components["parameters"]["OnBehalfOf"];
+            };
+            path: {
+                certificate_id: components["parameters"]["CertificateId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Replace the certificate and the key of an uploaded certificate
+         * @description Every listener that uses the certificate gets the new one, without a lost connection; nothing else of it changes. The
+         *     names may be others than before.
+         */
+        put: operations["replaceCertificateMaterial"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/certificates/{certificate_id}/renew": {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description For operators only, the organisation to act in; the audit trail records it */
+                "Kule-Organisation"?: components["parameters"]["OnBehalfOf"];
+            };
+            path: {
+                certificate_id: components["parameters"]["CertificateId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Have a managed certificate issued anew, now
+         * @description Kule renews by itself when a third of the lifetime is left, or when the CA asks for it. This does it now, with a new key;
+         *     it also ends the wait after an attempt that has failed. Refused while the CA has asked to wait (`invalid_state`,
+         *     precondition `ca_accepts_orders`).
+         */
+        post: operations["renewCertificate"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/certificates/{certificate_id}/challenges": {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description For operators only, the organisation to act in; the audit trail records it */
+                "Kule-Organisation"?: components["parameters"]["OnBehalfOf"];
+            };
+            path: {
+                certificate_id: components["parameters"]["CertificateId"];
+            };
+            cookie?: never;
+        };
+        /**
+         * How the names of a managed certificate are proven
+         * @description For each name what proves it, whether it can be proven now, and what the CA has said. Empty for an uploaded certificate.
+         */
+        get: operations["getCertificateChallenges"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/domains": {
         parameters: {
             query?: never;
@@ -3932,7 +4070,7 @@ export interface components {
          * @description What must hold. Closed within a version of the contract; new names may be added.
          * @enum {string}
          */
-        PreconditionName: "address_free" | "agent_key_is_pending" | "another_owner_remains" | "another_way_in" | "authenticator_app" | "authenticator_app_begun" | "cidr_free" | "console_free" | "disk_not_shrunk" | "dns_configured" | "domain_has_room" | "domain_in_removal_buffer" | "domain_name_free" | "domain_not_deleting" | "domain_not_protected" | "domain_proven" | "domain_without_dependents" | "domains_pending_few" | "drift_can_be_put_right" | "ds_not_at_parent" | "email_domain_allowed" | "email_verified" | "firewall_attached_to_nothing" | "firewall_has_room" | "firewall_name_free" | "firewall_named_by_none" | "firewall_not_attached" | "gateway_forwards_nothing" | "gateway_has_room" | "gateway_name_free" | "gateway_not_deleting" | "guest_agent_answers" | "https_listener_not_needed" | "https_listener_present" | "idempotency_key_free" | "identity_is_free" | "installation_has_a_secret" | "installation_sends_mail" | "invitation_is_for_you" | "invited" | "ip_pool_addresses_free" | "ip_pool_has_free_addresses" | "ip_pool_name_free" | "ip_pool_range_apart" | "job_cancellable" | "job_retryable" | "lease_held" | "listener_port_free" | "load_balancer_has_listener_room" | "load_balancer_has_target_room" | "load_balancer_name_free" | "load_balancer_not_deleting" | "named_by_no_rule" | "network_empty" | "network_has_room" | "network_name_free" | "network_not_deleting" | "network_without_gateway" | "network_without_load_balancer" | "no_authenticator_app" | "node_has_capacity" | "not_yet_a_member" | "not_yet_an_account" | "not_yet_invited" | "organisation_active" | "organisation_has_free_public_ip" | "organisation_has_room" | "organisation_slug_free" | "organisation_to_join" | "package_differs" | "panel_has_a_domain" | "panel_has_an_origin" | "port_forward_not_deleting" | "port_free" | "proven_recently" | "provider_agreed" | "public_address_free" | "public_address_without_ha" | "public_ip_attached" | "public_ip_free" | "public_ip_in_region" | "public_ip_not_protected" | "public_ip_of_no_gateway" | "public_ips_share_a_vlan" | "quota_consoles_of_organisation" | "quota_consoles_of_user" | "quota_disk_gb" | "quota_domains" | "quota_firewall_rules" | "quota_firewalls" | "quota_gateways" | "quota_load_balancers" | "quota_members" | "quota_memory_mb" | "quota_networks" | "quota_public_ips" | "quota_servers" | "quota_ssh_keys" | "quota_subnets" | "quota_vcpu" | "region_agent_key_known" | "region_has_agent" | "region_has_capacity" | "region_has_edge" | "region_has_free_vlan" | "region_has_free_vmid" | "region_open" | "region_slug_free" | "reservation_name_free" | "second_factor" | "server_has_its_vm" | "server_has_no_open_job" | "server_has_room" | "server_in_removal_buffer" | "server_in_right_state" | "server_may_restart" | "server_name_free" | "server_not_deleting" | "server_not_locked" | "server_not_managed" | "server_not_protected" | "server_running" | "server_steady" | "server_without_public_ip" | "ssh_key_name_free" | "ssh_key_new" | "subnet_empty" | "subnet_has_egress" | "subnet_has_free_address" | "subnet_has_free_vrid" | "subnet_may_have_egress" | "subnet_name_free" | "subnet_not_deleting" | "subnet_not_served" | "subnet_served" | "subnet_without_firewall" | "subnet_without_gateway" | "subnet_without_load_balancer" | "subnet_without_port_forwards" | "subnet_without_reservations" | "target_not_attached" | "token_is_a_session" | "token_is_live" | "vlan_range_covers_use" | "vlan_range_without_public_pools" | "vm_importable" | "vmid_free" | "vmid_range_covers_use";
+        PreconditionName: "address_free" | "agent_key_is_pending" | "another_owner_remains" | "another_way_in" | "authenticator_app" | "authenticator_app_begun" | "ca_accepts_orders" | "ca_configured" | "certificate_managed" | "certificate_without_open_job" | "certificate_name_free" | "certificate_unused" | "certificate_uploaded" | "cidr_free" | "console_free" | "disk_not_shrunk" | "dns_configured" | "domain_has_room" | "domain_in_removal_buffer" | "domain_name_free" | "domain_not_deleting" | "domain_not_protected" | "domain_proven" | "domain_without_dependents" | "domains_pending_few" | "drift_can_be_put_right" | "ds_not_at_parent" | "email_domain_allowed" | "email_verified" | "firewall_attached_to_nothing" | "firewall_has_room" | "firewall_name_free" | "firewall_named_by_none" | "firewall_not_attached" | "gateway_forwards_nothing" | "gateway_has_room" | "gateway_name_free" | "gateway_not_deleting" | "guest_agent_answers" | "https_listener_not_needed" | "https_listener_present" | "idempotency_key_free" | "identity_is_free" | "installation_has_a_secret" | "installation_sends_mail" | "invitation_is_for_you" | "invited" | "ip_pool_addresses_free" | "ip_pool_has_free_addresses" | "ip_pool_name_free" | "ip_pool_range_apart" | "job_cancellable" | "job_retryable" | "lease_held" | "listener_port_free" | "load_balancer_has_listener_room" | "load_balancer_has_target_room" | "load_balancer_name_free" | "load_balancer_not_deleting" | "named_by_no_rule" | "network_empty" | "network_has_room" | "network_name_free" | "network_not_deleting" | "network_without_gateway" | "network_without_load_balancer" | "no_authenticator_app" | "node_has_capacity" | "not_yet_a_member" | "not_yet_an_account" | "not_yet_invited" | "organisation_active" | "organisation_has_free_public_ip" | "organisation_has_room" | "organisation_slug_free" | "organisation_to_join" | "package_differs" | "panel_has_a_domain" | "panel_has_an_origin" | "port_forward_not_deleting" | "port_free" | "proven_recently" | "provider_agreed" | "public_address_free" | "public_address_without_ha" | "public_ip_attached" | "public_ip_free" | "public_ip_in_region" | "public_ip_not_protected" | "public_ip_of_no_gateway" | "public_ips_share_a_vlan" | "quota_certificates" | "quota_consoles_of_organisation" | "quota_consoles_of_user" | "quota_disk_gb" | "quota_domains" | "quota_firewall_rules" | "quota_firewalls" | "quota_gateways" | "quota_load_balancers" | "quota_members" | "quota_memory_mb" | "quota_networks" | "quota_public_ips" | "quota_servers" | "quota_ssh_keys" | "quota_subnets" | "quota_vcpu" | "region_agent_key_known" | "region_has_agent" | "region_has_capacity" | "region_has_edge" | "region_has_free_vlan" | "region_has_free_vmid" | "region_open" | "region_slug_free" | "reservation_name_free" | "second_factor" | "server_has_its_vm" | "server_has_no_open_job" | "server_has_room" | "server_in_removal_buffer" | "server_in_right_state" | "server_may_restart" | "server_name_free" | "server_not_deleting" | "server_not_locked" | "server_not_managed" | "server_not_protected" | "server_running" | "server_steady" | "server_without_public_ip" | "ssh_key_name_free" | "ssh_key_new" | "subnet_empty" | "subnet_has_egress" | "subnet_has_free_address" | "subnet_has_free_vrid" | "subnet_may_have_egress" | "subnet_name_free" | "subnet_not_deleting" | "subnet_not_served" | "subnet_served" | "subnet_without_firewall" | "subnet_without_gateway" | "subnet_without_load_balancer" | "subnet_without_port_forwards" | "subnet_without_reservations" | "target_not_attached" | "token_is_a_session" | "token_is_live" | "vlan_range_covers_use" | "vlan_range_without_public_pools" | "vm_importable" | "vmid_free" | "vmid_range_covers_use";
         Precondition: {
             name: components["schemas"]["PreconditionName"];
             code: components["schemas"]["ErrorCode"];
@@ -4349,7 +4487,7 @@ export interface components {
             servers?: components["schemas"]["ServerLimit"];
         };
         /** @enum {string} */
-        QuotaName: "servers" | "vcpu" | "memory_mb" | "disk_gb" | "networks" | "subnets" | "ssh_keys" | "public_ips" | "firewalls" | "firewall_rules" | "gateways" | "members" | "domains" | "load_balancers";
+        QuotaName: "servers" | "vcpu" | "memory_mb" | "disk_gb" | "networks" | "subnets" | "ssh_keys" | "public_ips" | "firewalls" | "firewall_rules" | "gateways" | "members" | "domains" | "certificates" | "load_balancers";
         /** @description Most of it; null is no limit */
         QuotaLimit: number | null;
         Quota: {
@@ -4381,6 +4519,7 @@ export interface components {
                 gateways?: components["schemas"]["QuotaLimit"];
                 members?: components["schemas"]["QuotaLimit"];
                 domains?: components["schemas"]["QuotaLimit"];
+                certificates?: components["schemas"]["QuotaLimit"];
                 load_balancers?: components["schemas"]["QuotaLimit"];
             };
         };
@@ -5858,6 +5997,173 @@ export interface components {
             protection?: components["schemas"]["PublicIpProtection"];
         };
         /**
+         * @description `pending`: its key is being made. `issuing`, `renewing`: the CA is asked; a `renewing` one is in use. `failed`: it never had material, and the last attempt failed. `expired`: clients refuse it. `needs_material`: its region cannot open its private key any more; upload it again
+         * @enum {string}
+         */
+        CertificateStatus: "pending" | "issuing" | "active" | "renewing" | "failed" | "expired" | "needs_material";
+        /** @enum {string} */
+        CertificateType: "uploaded" | "managed";
+        /**
+         * @description How its names are proven to the CA. A wildcard needs `dns`
+         * @enum {string}
+         */
+        CertificateChallengeKind: "dns" | "http";
+        CertificateError: {
+            /** @enum {string} */
+            code: "ca_account" | "ca_caa" | "ca_connection" | "ca_dns" | "ca_rate_limited" | "ca_refused" | "ca_refused_name" | "ca_unauthorized" | "ca_unavailable" | "names_not_proven_in_time" | "names_not_ready" | "order_lost" | "region_failed" | "setup_incomplete";
+            message: string;
+            /** @description The name that it is about */
+            domain_name: string | null;
+            /** @description What the CA said */
+            ca_text: string | null;
+            at: components["schemas"]["Time"];
+        };
+        CertificateRenewal: {
+            /** @description When it will be renewed; null before it has been issued */
+            renew_at: components["schemas"]["Time"] | null;
+            /** @description After an attempt that has failed */
+            next_attempt_at: components["schemas"]["Time"] | null;
+            /** @description Since the last one that succeeded */
+            failed_attempts: number;
+            last_error: components["schemas"]["CertificateError"] | null;
+        };
+        CertificateChallenge: {
+            domain_name: string;
+            challenge: components["schemas"]["CertificateChallengeKind"];
+            /** @description The domain in which Kule writes the record; null with `http` */
+            domain_id: string | null;
+            /** @description The record that proves the name. Kule writes it while the CA is asked, and removes it then; `value` is null at other times */
+            record: {
+                /** @example _acme-challenge.www.example.com */
+                name: string;
+                /** @constant */
+                type: "TXT";
+                value: string | null;
+            } | null;
+            /** @description What a load balancer of the region answers */
+            http: {
+                /** @description What the CA asks for; null before it has */
+                url: string | null;
+                content: string | null;
+            } | null;
+            /** @description Whether nothing stands in the way that Kule can see */
+            ready: boolean;
+            /** @description What stands in the way, and what to do */
+            problem: string | null;
+            /**
+             * @description Of the present attempt
+             * @enum {string|null}
+             */
+            ca_status: "pending" | "valid" | "invalid" | null;
+            /** @description What the CA said of the name in the last attempt */
+            ca_text: string | null;
+        };
+        CertificateChallengeList: {
+            items: components["schemas"]["CertificateChallenge"][];
+        };
+        /** @description PEM, one or more blocks */
+        CertificatePem: string;
+        CertificateWarning: {
+            /** @enum {string} */
+            field: "certificate" | "chain";
+            /** @enum {string} */
+            code: "chain_incomplete" | "chain_reordered";
+            message: string;
+        };
+        CertificateUse: {
+            load_balancer_id: string;
+            listener_id: string;
+        };
+        Certificate: {
+            /** @example cert_06ex2v3m8n4k6q1r5s7t9w0y2z */
+            id: string;
+            name: string;
+            /** @description Its private key can be opened there only */
+            region: string;
+            type: components["schemas"]["CertificateType"];
+            status: components["schemas"]["CertificateStatus"];
+            /** @description The names that it is for */
+            domain_names: string[];
+            /** @description Null for an uploaded certificate */
+            challenge: components["schemas"]["CertificateChallengeKind"] | null;
+            /** @description Null for an uploaded certificate */
+            renewal: components["schemas"]["CertificateRenewal"] | null;
+            /** @description The open job that makes its key */
+            job_id: string | null;
+            /** @description Of the certificate and the key; higher with each replacement. null while there is none */
+            version: number | null;
+            /** @example R11 */
+            issuer: string | null;
+            /**
+             * @description Hexadecimal
+             * @example 03e8
+             */
+            serial: string | null;
+            /**
+             * @example ecdsa-p256
+             * @example rsa-2048
+             */
+            key_type: string | null;
+            /** @description The DNS names in the certificate */
+            san: string[];
+            not_before: components["schemas"]["Time"] | null;
+            not_after: components["schemas"]["Time"] | null;
+            /** @description Whole days until `not_after`; negative after it */
+            days_left: number | null;
+            /** @description Of the certificate, hexadecimal */
+            fingerprint_sha256: string | null;
+            /** @description Of the one before, while it is known */
+            previous_fingerprint: string | null;
+            /** @description What was accepted and should be known */
+            warnings: components["schemas"]["CertificateWarning"][];
+            used_by: components["schemas"]["CertificateUse"][];
+            labels: components["schemas"]["Labels"];
+            created_by: components["schemas"]["Actor"];
+            generation: number;
+            created_at: components["schemas"]["Time"];
+            updated_at: components["schemas"]["Time"];
+        };
+        CertificateList: {
+            items: components["schemas"]["Certificate"][];
+            next_cursor: components["schemas"]["NextCursor"];
+        };
+        CertificateCreate: {
+            name: components["schemas"]["DisplayName"];
+            type: components["schemas"]["CertificateType"];
+            /** @description Needed when the organisation sees more than one region */
+            region?: string;
+            /** @description The certificate, with or without its chain */
+            certificate?: components["schemas"]["CertificatePem"];
+            /** @description What leads from it to a root */
+            chain?: components["schemas"]["CertificatePem"];
+            private_key?: components["schemas"]["CertificatePrivateKey"];
+            /** @description Of a managed certificate; `*.example.com` stands for all names right below `example.com` */
+            domain_names?: string[];
+            /** @description Of a managed certificate; `dns` when left out */
+            challenge?: components["schemas"]["CertificateChallengeKind"];
+            labels?: components["schemas"]["Labels"];
+        };
+        /**
+         * Format: password
+         * @description PEM without a password: PKCS #8, PKCS #1 or SEC 1. No answer has it
+         */
+        CertificatePrivateKey: string;
+        CertificateMaterial: {
+            /** @description The certificate, with or without its chain */
+            certificate: components["schemas"]["CertificatePem"];
+            /** @description What leads from it to a root */
+            chain?: components["schemas"]["CertificatePem"];
+            private_key: components["schemas"]["CertificatePrivateKey"];
+        };
+        CertificateUpdate: {
+            name?: components["schemas"]["DisplayName"];
+            labels?: components["schemas"]["LabelChanges"];
+        };
+        CertificateAndJob: {
+            certificate: components["schemas"]["Certificate"];
+            job: components["schemas"]["Job"] | null;
+        };
+        /**
          * @description `pending` until it is proven, then `provisioning` → `active`; `updating` while a change is on its way. `expired` and `lost` (another organisation has proven the name) were never served.
          * @enum {string}
          */
@@ -6423,7 +6729,7 @@ export interface components {
          */
         JobStatus: "queued" | "running" | "succeeded" | "failed" | "cancelled";
         /** @enum {string} */
-        JobKind: "ServerCreate" | "ServerAdopt" | "ServerStop" | "ServerRestore" | "ServerDestroy" | "ServerPower" | "ServerResize" | "ServerRebuild" | "ServerPasswordReset" | "ServerUpdate" | "ServerReconcile" | "PublicIpAttach" | "PublicIpDetach" | "FirewallApply" | "NetworkApply" | "LoadBalancerApply" | "DomainApply";
+        JobKind: "ServerCreate" | "ServerAdopt" | "ServerStop" | "ServerRestore" | "ServerDestroy" | "ServerPower" | "ServerResize" | "ServerRebuild" | "ServerPasswordReset" | "ServerUpdate" | "ServerReconcile" | "PublicIpAttach" | "PublicIpDetach" | "FirewallApply" | "NetworkApply" | "LoadBalancerApply" | "DomainApply" | "CertificateRequest";
         /** @enum {string} */
         JobPhase: "observe" | "plan" | "apply" | "verify";
         JobStep: {
@@ -6461,7 +6767,7 @@ export interface components {
         };
         ResourceRef: {
             /** @enum {string} */
-            type: "server" | "network" | "subnet" | "public_ip" | "load_balancer" | "domain";
+            type: "server" | "network" | "subnet" | "public_ip" | "domain" | "certificate" | "load_balancer";
             id: string;
             /** @description Its present name. Null when it is deleted */
             name: string | null;
@@ -6826,7 +7132,7 @@ export interface components {
             };
         };
         /** @description Everything the job needs, chosen by the control plane; rendered from current intent when it is claimed. An agent ignores fields it does not know; what an older agent must not ignore comes as a new kind */
-        JobPayload: components["schemas"]["ServerCreatePayload"] | components["schemas"]["ServerAdoptPayload"] | components["schemas"]["ServerStopPayload"] | components["schemas"]["ServerRestorePayload"] | components["schemas"]["ServerDestroyPayload"] | components["schemas"]["ServerPowerPayload"] | components["schemas"]["ServerResizePayload"] | components["schemas"]["ServerRebuildPayload"] | components["schemas"]["ServerPasswordResetPayload"] | components["schemas"]["ServerUpdatePayload"] | components["schemas"]["ServerReconcilePayload"] | components["schemas"]["PublicIpAttachPayload"] | components["schemas"]["PublicIpDetachPayload"] | components["schemas"]["FirewallApplyPayload"] | components["schemas"]["NetworkApplyPayload"] | components["schemas"]["LoadBalancerApplyPayload"] | components["schemas"]["DomainApplyPayload"];
+        JobPayload: components["schemas"]["ServerCreatePayload"] | components["schemas"]["ServerAdoptPayload"] | components["schemas"]["ServerStopPayload"] | components["schemas"]["ServerRestorePayload"] | components["schemas"]["ServerDestroyPayload"] | components["schemas"]["ServerPowerPayload"] | components["schemas"]["ServerResizePayload"] | components["schemas"]["ServerRebuildPayload"] | components["schemas"]["ServerPasswordResetPayload"] | components["schemas"]["ServerUpdatePayload"] | components["schemas"]["ServerReconcilePayload"] | components["schemas"]["PublicIpAttachPayload"] | components["schemas"]["PublicIpDetachPayload"] | components["schemas"]["FirewallApplyPayload"] | components["schemas"]["NetworkApplyPayload"] | components["schemas"]["LoadBalancerApplyPayload"] | components["schemas"]["DomainApplyPayload"] | components["schemas"]["CertificateRequestPayload"];
         PayloadServer: {
             id: string;
             organisation_id: string;
@@ -7347,6 +7653,28 @@ export interface components {
         } & {
             [key: string]: unknown;
         };
+        /** @description A private key for a certificate, made in the region and sealed to the region's agent, and the request that the CA is given */
+        CertificateRequestPayload: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "CertificateRequest";
+            certificate: {
+                id: string;
+                organisation_id: string;
+            } & {
+                [key: string]: unknown;
+            };
+            version: number;
+            domain_names: string[];
+            /** @description The agent's own key as the control plane knows it; the private key is sealed to it */
+            public_key: string;
+            /** @description What the private key is sealed for */
+            context: string;
+        } & {
+            [key: string]: unknown;
+        };
         ServerUpdatePayload: {
             /**
              * @description discriminator enum property added by openapi-typescript
@@ -7458,6 +7786,18 @@ export interface components {
                     serial: number | null;
                     /** @description DS records for the parent zone; none when the zone is not signed */
                     ds: string[];
+                } & {
+                    [key: string]: unknown;
+                };
+                /** @description Of a CertificateRequest */
+                certificate_request?: {
+                    /** @description The payload's */
+                    version: number;
+                    /** @description PKCS #10 in DER, base64 */
+                    csr: string;
+                    sealed_key: string;
+                    /** @description The payload's */
+                    public_key: string;
                 } & {
                     [key: string]: unknown;
                 };
@@ -8078,6 +8418,7 @@ export interface components {
         RecordSearch: string;
         /** @description `*`: go ahead only if there is none yet */
         IfNoneMatch: "*";
+        CertificateId: string;
         /** @description The domain's id, or its name */
         DomainId: string;
         /** @description Relative to the domain; `@` is the domain itself */
@@ -13786,6 +14127,367 @@ export interface operations {
             404: components["responses"]["NotFound"];
             409: components["responses"]["Conflict"];
             412: components["responses"]["PreconditionFailed"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listCertificates: {
+        parameters: {
+            query?: {
+                /** @description Items on a page */
+                limit?: components["parameters"]["Limit"];
+                /** @description The last answer's next_cursor */
+                cursor?: components["parameters"]["Cursor"];
+                /** @description Only this exact name */
+                name?: components["parameters"]["NameFilter"];
+                /** @description Where the name or a label (`key=value`) holds this, in small letters or capitals; of servers also a private address, of networks the address range */
+                q?: components["parameters"]["Search"];
+                /**
+                 * @description Comma-separated terms: `k=v`, `k!=v`, `k in (a,b)`, `k notin (a,b)`, `k`, `!k`
+                 * @example role=web,tier!=test
+                 */
+                label_selector?: components["parameters"]["LabelSelector"];
+                /** @description Sort field; prefix with - for descending */
+                sort?: components["parameters"]["Sort"];
+            };
+            header?: {
+                /** @description For operators only, the organisation to act in; the audit trail records it */
+                "Kule-Organisation"?: components["parameters"]["OnBehalfOf"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One page */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CertificateList"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    createCertificate: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Makes a retry of exactly this request safe for 24 hours
+                 * @example 5f0f4c9e-create-web-1
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /** @description For operators only, the organisation to act in; the audit trail records it */
+                "Kule-Organisation"?: components["parameters"]["OnBehalfOf"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "name": "shop",
+                 *       "type": "uploaded",
+                 *       "region": "eu-1",
+                 *       "certificate": "-----BEGIN CERTIFICATE-----\nMIIB…\n-----END CERTIFICATE-----\n",
+                 *       "private_key": "-----BEGIN PRIVATE KEY-----\nMIGH…\n-----END PRIVATE KEY-----\n"
+                 *     }
+                 */
+                "application/json": components["schemas"]["CertificateCreate"];
+            };
+        };
+        responses: {
+            /** @description Stored; it can be used at once */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CertificateAndJob"] & components["schemas"]["NothingQueued"];
+                };
+            };
+            /** @description Accepted; the job makes its key and the request for it in the region, and the CA is asked then */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CertificateAndJob"];
+                };
+            };
+            400: components["responses"]["MalformedJson"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            409: components["responses"]["Conflict"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    getCertificate: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description For operators only, the organisation to act in; the audit trail records it */
+                "Kule-Organisation"?: components["parameters"]["OnBehalfOf"];
+            };
+            path: {
+                certificate_id: components["parameters"]["CertificateId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The certificate, without its private key */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Certificate"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    deleteCertificate: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description For operators only, the organisation to act in; the audit trail records it */
+                "Kule-Organisation"?: components["parameters"]["OnBehalfOf"];
+                /**
+                 * @description Makes a retry of exactly this request safe for 24 hours
+                 * @example 5f0f4c9e-create-web-1
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
+                 * @description Go ahead only if the resource still has this ETag
+                 * @example "g7"
+                 */
+                "If-Match"?: components["parameters"]["IfMatch"];
+            };
+            path: {
+                certificate_id: components["parameters"]["CertificateId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Deleted */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["PreconditionFailed"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    updateCertificate: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description For operators only, the organisation to act in; the audit trail records it */
+                "Kule-Organisation"?: components["parameters"]["OnBehalfOf"];
+                /**
+                 * @description Makes a retry of exactly this request safe for 24 hours
+                 * @example 5f0f4c9e-create-web-1
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
+                 * @description Go ahead only if the resource still has this ETag
+                 * @example "g7"
+                 */
+                "If-Match"?: components["parameters"]["IfMatch"];
+            };
+            path: {
+                certificate_id: components["parameters"]["CertificateId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "name": "shop 2027",
+                 *       "labels": {
+                 *         "team": "web"
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["CertificateUpdate"];
+            };
+        };
+        responses: {
+            /** @description As it is now */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Certificate"];
+                };
+            };
+            400: components["responses"]["MalformedJson"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["PreconditionFailed"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    replaceCertificateMaterial: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description For operators only, the organisation to act in; the audit trail records it */
+                "Kule-Organisation"?: components["parameters"]["OnBehalfOf"];
+                /**
+                 * @description Makes a retry of exactly this request safe for 24 hours
+                 * @example 5f0f4c9e-create-web-1
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
+                 * @description Go ahead only if the resource still has this ETag
+                 * @example "g7"
+                 */
+                "If-Match"?: components["parameters"]["IfMatch"];
+            };
+            path: {
+                certificate_id: components["parameters"]["CertificateId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "certificate": "-----BEGIN CERTIFICATE-----\nMIIB…\n-----END CERTIFICATE-----\n",
+                 *       "private_key": "-----BEGIN PRIVATE KEY-----\nMIGH…\n-----END PRIVATE KEY-----\n"
+                 *     }
+                 */
+                "application/json": components["schemas"]["CertificateMaterial"];
+            };
+        };
+        responses: {
+            /** @description As it is now */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Certificate"];
+                };
+            };
+            400: components["responses"]["MalformedJson"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["PreconditionFailed"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    renewCertificate: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description For operators only, the organisation to act in; the audit trail records it */
+                "Kule-Organisation"?: components["parameters"]["OnBehalfOf"];
+                /**
+                 * @description Makes a retry of exactly this request safe for 24 hours
+                 * @example 5f0f4c9e-create-web-1
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                certificate_id: components["parameters"]["CertificateId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description An attempt was under way, or has been taken up where it was */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CertificateAndJob"] & components["schemas"]["NothingQueued"];
+                };
+            };
+            /** @description Accepted; the job makes the new key */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CertificateAndJob"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    getCertificateChallenges: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description For operators only, the organisation to act in; the audit trail records it */
+                "Kule-Organisation"?: components["parameters"]["OnBehalfOf"];
+            };
+            path: {
+                certificate_id: components["parameters"]["CertificateId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One item a name */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CertificateChallengeList"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
             422: components["responses"]["Invalid"];
             429: components["responses"]["RateLimited"];
             503: components["responses"]["Unavailable"];

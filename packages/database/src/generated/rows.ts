@@ -26,6 +26,14 @@ export type JsonValue = JsonArray | JsonObject | JsonPrimitive;
 
 export type Timestamp = ColumnType<Date, Date | string, Date | string>;
 
+export interface AcmeAccount {
+  account_url: string | null;
+  created_at: Generated<Timestamp>;
+  directory_url: string;
+  encrypted_key: string;
+  thumbprint: string;
+}
+
 export interface Address {
   address: string;
   free_after: Timestamp | null;
@@ -128,6 +136,69 @@ export interface AuditVerification {
   up_to: Timestamp | null;
 }
 
+export interface Certificate {
+  ca_retry_at: Timestamp | null;
+  challenge: string | null;
+  created_at: Generated<Timestamp>;
+  created_by: Json;
+  domain_names: string[];
+  failed_attempts: Generated<number>;
+  generation: Generated<number>;
+  id: string;
+  labels: Generated<Json>;
+  last_error: Json | null;
+  last_version: Generated<number>;
+  name: string;
+  next_attempt_at: Timestamp | null;
+  organisation_id: string;
+  previous_fingerprint: string | null;
+  region: string;
+  renew_at: Timestamp | null;
+  renewal_share: Generated<number>;
+  type: string;
+  updated_at: Generated<Timestamp>;
+  version: number | null;
+  warned_days: number | null;
+  window_asked_at: Timestamp | null;
+  window_end: Timestamp | null;
+  window_start: Timestamp | null;
+}
+
+export interface CertificateOrder {
+  answers: Generated<Json>;
+  certificate_id: string;
+  csr: Buffer | null;
+  order_url: string | null;
+  organisation_id: string;
+  request_id: string;
+  requested_by: Json;
+  sealed_key: string | null;
+  sealed_to: string | null;
+  state: Generated<string>;
+  state_at: Generated<Timestamp>;
+  step: Generated<number>;
+  step_at: Generated<Timestamp>;
+  version: number;
+}
+
+export interface CertificateVersion {
+  certificate_id: string;
+  chain_pem: string;
+  created_at: Generated<Timestamp>;
+  fingerprint_sha256: string;
+  issuer: string;
+  key_type: string;
+  names: string[];
+  not_after: Timestamp;
+  not_before: Timestamp;
+  organisation_id: string;
+  sealed_key: string;
+  sealed_to: string;
+  serial: string;
+  version: number;
+  warnings: Generated<Json>;
+}
+
 export interface ConsoleSession {
   actor: Json;
   agent_token_id: string | null;
@@ -197,6 +268,14 @@ export interface Domain {
   verification_token: string;
   verified_at: Timestamp | null;
   verified_by: string | null;
+}
+
+export interface DomainChallenge {
+  certificate_id: string;
+  domain_id: string;
+  name: string;
+  organisation_id: string;
+  value: string;
 }
 
 export interface Drift {
@@ -564,6 +643,7 @@ export interface Nic {
 }
 
 export interface Organisation {
+  certificate_limit: number | null;
   created_at: Generated<Timestamp>;
   disk_gb_limit: number | null;
   domain_limit: number | null;
@@ -1046,6 +1126,7 @@ export interface WorkerProcess {
 }
 
 export interface DB {
+  acme_account: AcmeAccount;
   address: Address;
   address_reservation: AddressReservation;
   app_user: AppUser;
@@ -1055,8 +1136,12 @@ export interface DB {
   audit_seal_head: AuditSealHead;
   audit_seal_start: AuditSealStart;
   audit_verification: AuditVerification;
+  certificate: Certificate;
+  certificate_order: CertificateOrder;
+  certificate_version: CertificateVersion;
   console_session: ConsoleSession;
   domain: Domain;
+  domain_challenge: DomainChallenge;
   drift: Drift;
   firewall: Firewall;
   firewall_attachment: FirewallAttachment;

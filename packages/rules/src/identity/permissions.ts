@@ -8,6 +8,7 @@ export type CallerRole = OrganisationRole | "operator" | "agent";
 const billing = ["catalog:read", "organisation:read", "quota:read", "usage:read"] as const;
 const viewer = [
   ...billing,
+  "certificate:read",
   "domain:read",
   "firewall:read",
   "gateway:read",
@@ -21,6 +22,9 @@ const viewer = [
 ] as const;
 const member = [
   ...viewer,
+  "certificate:create",
+  "certificate:delete",
+  "certificate:update",
   "domain:create",
   "domain:delete",
   "domain:update",

@@ -40,7 +40,7 @@ export function decideCancel(job: {
   if (acts.has(job.kind)) return job.status === "queued" ? yes : no("The job is being carried out");
   if (job.kind === "ServerUpdate") return no("Rename the server again instead");
   if (job.kind === "NetworkApply") return no("Change the network again instead");
-  if (job.kind === "DomainApply") return no("Change the domain again instead");
+  if (job.kind === "CertificateRequest") return no("Delete the certificate instead");
   if (job.kind === "FirewallApply") return no("Change the firewall again instead");
   if (job.kind === "DomainApply") return no("Change the domain again instead");
   if (job.kind !== "ServerCreate" && job.kind !== "ServerAdopt") return no("A destroy cannot be undone");
@@ -56,6 +56,11 @@ export const decideNetworkRetry = (job: AppliedJob, network: AppliedResource): J
 export const decideDomainRetry = (job: AppliedJob, domain: AppliedResource): JobActionDecision =>
   decideApplyRetry("domain", job, domain);
 
+/** What a failed job of a certificate was for is tried again by itself, with a new job. */
+export const decideCertificateRetry = (job: AppliedJob): JobActionDecision =>
+  job.status === "failed" || job.status === "cancelled"
+    ? no("Renew the certificate instead")
+    : no(`The job is ${job.status}`);
 /** The same of a job of a load balancer. */
 export const decideLoadBalancerRetry = (job: AppliedJob, loadBalancer: AppliedResource): JobActionDecision =>
   decideApplyRetry("load balancer", job, loadBalancer);

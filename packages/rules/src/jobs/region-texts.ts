@@ -4,7 +4,7 @@
 /** Every error that a job can end with, by its code: of the programs, of the agent, and of the control plane. */
 export const jobErrorTexts = {
   agent_key_pending:
-    "The region's agent has a new key, and the server's password is for the one before. An operator has to approve the new key.",
+    "The region's agent has a new key, and the secret is for the one before. An operator has to approve the new key.",
   attempts_exhausted: "The job gave up after its last attempt.",
   bad_filter: "The server's firewall rules cannot be applied. An operator has to look at it.",
   bad_network: "The network's state cannot be applied. An operator has to look at it.",
@@ -100,6 +100,7 @@ export const stepNames = [
   "grow-disk",
   "join-pool",
   "leave-pool",
+  "make-key",
   "make-namespace",
   "make-parent",
   "mark",

@@ -12,6 +12,7 @@ export const quotaNames = [
   "firewall_rules",
   "gateways",
   "domains",
+  "certificates",
   "load_balancers",
   "members",
 ] as const;

@@ -23,6 +23,7 @@ const words: { readonly [name in QuotaName]: string } = {
   firewall_rules: "firewall rules",
   gateways: "gateways",
   domains: "domains",
+  certificates: "certificates",
   load_balancers: "load balancers",
   members: "members and open invitations",
 };
@@ -41,6 +42,7 @@ const waysOut: { readonly [name in QuotaName]: string } = {
   firewall_rules: "remove rules that are not needed",
   gateways: "delete a gateway, which counts until the region's edge has removed it",
   domains: "delete a domain, which counts until its removal is over",
+  certificates: "delete a certificate that no listener uses",
   load_balancers: "delete a load balancer, which counts until its servers are gone",
   members: "remove a member, or withdraw an invitation",
 };

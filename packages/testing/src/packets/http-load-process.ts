@@ -60,7 +60,7 @@ function requestOnce(): Promise<Outcome> {
     socket.setTimeout(timeoutMs, () => end({ lost: socket.connecting ? "not accepted" : "no answer" }));
     socket.on("error", (error: NodeJS.ErrnoException) => end({ lost: error.code ?? error.message }));
     socket.on("connect", () => socket.write(`GET / HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`));
-    socket.on("data", (chunk) => {
+    socket.on("data", (chunk: Buffer) => {
       bytes += chunk.length;
       if (bytes > MOST_BYTES) end({ lost: "too long" });
       else chunks.push(chunk);

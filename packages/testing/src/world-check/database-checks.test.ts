@@ -264,6 +264,26 @@ const planted: readonly Planted[] = [
     ["I13 dom_a"],
   ],
   [
+    "a certificate without the material of its version",
+    "update certificate set version = 2, last_version = 2 where id = 'cert_a'",
+    ["I10 cert_a has version 2 and material of 1"],
+  ],
+  [
+    "a managed certificate that nobody has issued",
+    "update certificate set type = 'managed', challenge = 'dns', version = null where id = 'cert_a'",
+    ["I10 cert_a has version none and material of 1", "I14 cert_a"],
+  ],
+  [
+    "a key that nobody makes",
+    "insert into certificate_order (organisation_id, certificate_id, version, step_at, requested_by, request_id) values ('org_a', 'cert_a', 2, now() - interval '1 hour', '{}', 'req_1')",
+    ["I14 cert_a"],
+  ],
+  [
+    "an answer for a CA that nobody asks",
+    "insert into domain_challenge (organisation_id, domain_id, certificate_id, name, value) values ('org_a', 'dom_a', 'cert_a', '_acme-challenge', 'x')",
+    ["I14 cert_a in dom_a"],
+  ],
+  [
     "a reverse name that nobody is to serve",
     "update public_ip set ptr = 'web.example.org' where id = 'ip_run'",
     ["I4 203.0.113.2 of ip_run"],
@@ -971,6 +991,10 @@ describe("the lists of the checks contain", () => {
       "audit_seal_head singleton",
       "audit_seal_start singleton",
       "audit_verification singleton",
+      "acme_account directory_url",
+      "certificate_order organisation_id, certificate_id",
+      "certificate_version organisation_id, certificate_id, version",
+      "domain_challenge organisation_id, domain_id, certificate_id, name, value",
       "idempotency_key organisation_id, subject, method, path, key",
       "invariant_report singleton",
       "kule_migration name",

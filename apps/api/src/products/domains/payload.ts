@@ -3,6 +3,7 @@ import { referencedServer } from "@kule/rules/domains/address-values";
 import { relativeName } from "@kule/rules/domains/record-name";
 import type { Tx } from "../../platform/database.ts";
 import type { JobRow } from "../../platform/jobs.ts";
+import { challengeValues } from "./challenges.ts";
 import { nameServersOf } from "./ownership-store.ts";
 import { type RecordSetRow, recordSetsOf } from "./record-store.ts";
 import { readServerAddresses } from "./server-addresses.ts";
@@ -56,7 +57,37 @@ async function wantedSets(tx: Tx, domain: DomainRow): Promise<WantedSet[]> {
       values: serverId === null ? row.values : [...addresses.of(serverId, row.type)],
     };
   });
-  return [...own, ...(await keptDelegations(tx, domain, rows))];
+  const kept = await keptDelegations(tx, domain, rows);
+  return withChallenges([...own, ...kept], await challengeValues(tx, domain));
+}
+
+/** In seconds: CAs look at once, and a later attempt has other values. */
+const challengeTtlSeconds = 60;
+
+/** A TXT record set of the domain's own keeps its values; beside a CNAME no other record can be. */
+function withChallenges(
+  own: readonly WantedSet[],
+  challenges: readonly { readonly name: string; readonly values: string[] }[],
+): WantedSet[] {
+  const added = new Map(
+    challenges
+      .filter(({ name }) => !own.some((set) => set.name === name && set.type === "CNAME"))
+      .map(({ name, values }) => [name, values]),
+  );
+  const merged = own.map((set) => {
+    const values = set.type === "TXT" ? added.get(set.name) : undefined;
+    if (values === undefined) return set;
+    added.delete(set.name);
+    return {
+      ...set,
+      ttl: Math.min(set.ttl, challengeTtlSeconds),
+      values: [...new Set([...set.values, ...values])],
+    };
+  });
+  return [
+    ...merged,
+    ...[...added].map(([name, values]) => ({ name, type: "TXT", ttl: challengeTtlSeconds, values })),
+  ];
 }
 
 /**

@@ -23,6 +23,7 @@ const EVERY_KIND: { readonly [kind in Schemas["JobKind"]]: true } = {
   NetworkApply: true,
   LoadBalancerApply: true,
   DomainApply: true,
+  CertificateRequest: true,
 };
 
 /** What a list of jobs asks for, by indexes; null when none is better than the list's own. */

@@ -14,6 +14,8 @@ export function resourceNameOf(job: "job" | "j"): RawBuilder<string | null> {
       where p.organisation_id = ${job}.organisation_id and p.id = ${job}.resource_id)
     when 'domain' then (select d.name from domain d
       where d.organisation_id = ${job}.organisation_id and d.id = ${job}.resource_id)
+    when 'certificate' then (select c.name from certificate c
+      where c.organisation_id = ${job}.organisation_id and c.id = ${job}.resource_id)
     when 'load_balancer' then (select b.name from load_balancer b
       where b.organisation_id = ${job}.organisation_id and b.id = ${job}.resource_id)
     when 'subnet' then (select u.name from subnet u

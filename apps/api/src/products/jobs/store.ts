@@ -79,6 +79,8 @@ const isThere = sql<boolean>`case job.resource_type
     select 1 from network n where n.organisation_id = job.organisation_id and n.id = job.resource_id)
   when 'domain' then exists (
     select 1 from domain d where d.organisation_id = job.organisation_id and d.id = job.resource_id)
+  when 'certificate' then exists (
+    select 1 from certificate c where c.organisation_id = job.organisation_id and c.id = job.resource_id)
   when 'load_balancer' then exists (
     select 1 from load_balancer b
      where b.organisation_id = job.organisation_id and b.id = job.resource_id and not b.is_deleting)

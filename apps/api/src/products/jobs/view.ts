@@ -2,6 +2,7 @@ import type { Schemas } from "@kule/contract/schemas";
 import type { Refusal } from "@kule/rules/decision";
 import {
   decideCancel,
+  decideCertificateRetry,
   decideDomainRetry,
   decideLoadBalancerRetry,
   decideNetworkRetry,
@@ -96,6 +97,7 @@ export function cancelDecision(row: JobDetails): JobActionDecision {
 const applies: { readonly [resourceType: string]: typeof decideNetworkRetry } = {
   network: decideNetworkRetry,
   domain: decideDomainRetry,
+  certificate: decideCertificateRetry,
   load_balancer: decideLoadBalancerRetry,
 };
 

@@ -21,6 +21,7 @@ export const limitColumns: { readonly [name in QuotaName]: LimitColumn } = {
   firewall_rules: "firewall_rule_limit",
   gateways: "gateway_limit",
   domains: "domain_limit",
+  certificates: "certificate_limit",
   load_balancers: "load_balancer_limit",
   members: "member_limit",
 };

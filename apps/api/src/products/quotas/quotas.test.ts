@@ -115,6 +115,7 @@ describe("quotas", () => {
         { name: "firewall_rules", limit: null, used: 0, reserved: 0, unit: "count" },
         { name: "gateways", limit: null, used: 0, reserved: 0, unit: "count" },
         { name: "domains", limit: null, used: 0, reserved: 0, unit: "count" },
+        { name: "certificates", limit: null, used: 0, reserved: 0, unit: "count" },
         { name: "load_balancers", limit: null, used: 0, reserved: 0, unit: "count" },
         { name: "members", limit: null, used: 0, reserved: 0, unit: "count" },
       ],

@@ -28,6 +28,7 @@ const resources = {
   firewall_rule: "firewall_rules",
   gateway: "gateways",
   domain: "domains",
+  certificate: "certificates",
   load_balancer: "load_balancers",
   member: "members",
 } as const satisfies { readonly [resource: string]: QuotaName };

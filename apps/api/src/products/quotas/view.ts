@@ -16,6 +16,7 @@ const units: { readonly [name in QuotaName]: Schemas["Quota"]["unit"] } = {
   firewall_rules: "count",
   gateways: "count",
   domains: "count",
+  certificates: "count",
   load_balancers: "count",
   members: "count",
 };

@@ -271,6 +271,7 @@ const prefixes: { readonly [kind: string]: Parameters<typeof newId>[0] } = {
   firewall_rule: "fwr",
   firewall_attachment: "fwa",
   domain: "dom",
+  certificate: "cert",
   load_balancer: "lb",
   listener: "lsn",
   target: "tgt",

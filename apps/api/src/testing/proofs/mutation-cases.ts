@@ -58,6 +58,10 @@ const again: { readonly [id in OperationId]?: Make } = {
     path: { ssh_key_id: await tenant.addSshKey() },
     body: touched(count),
   }),
+  updateCertificate: async ({ tenant }, _all, count) => ({
+    path: { certificate_id: await tenant.addCertificate() },
+    body: touched(count),
+  }),
   updateNetwork: async ({ tenant }, _all, count) => ({
     path: { network_id: await tenant.addNetwork() },
     body: touched(count),

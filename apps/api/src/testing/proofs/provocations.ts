@@ -152,6 +152,7 @@ const prefixes: { readonly [name: string]: Parameters<typeof newId>[0] } = {
   range_id: "rng",
   public_ip_id: "ip",
   domain_id: "dom",
+  certificate_id: "cert",
   job_id: "job",
   login_session_id: "tok",
 };

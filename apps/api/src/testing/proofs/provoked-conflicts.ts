@@ -9,6 +9,7 @@ import { insertMember } from "../../products/members/index.ts";
 import { addMember } from "../add-member.ts";
 import { ApiCaller } from "../api-caller.ts";
 import { openReplica, type Replica } from "../api-world.ts";
+import { madeUpload } from "../made-upload.ts";
 import { SoftPasskey } from "../soft-passkey.ts";
 import { answerOf, newSoftPerson, ownAnswer, sharedProvider } from "../soft-sign-ins.ts";
 import { addIdentity, addPerson, enrol, forgetProof, newPasskey } from "./person.ts";
@@ -16,7 +17,7 @@ import { infoOf, type Provocations } from "./provocations.ts";
 import { recipes } from "./recipes.ts";
 import { claimThis, runJob } from "./region-agent.ts";
 import { made } from "./tenant.ts";
-import { addAppliedDomain, addDeletedDomain } from "./tenant-domains.ts";
+import { addAppliedDomain, addDeletedDomain, addManagedCertificate } from "./tenant-domains.ts";
 import type { TwoOrganisations } from "./two-organisations.ts";
 
 /** Each conflict of one operation's own; those of a suspended organisation come last, since it stays so. */
@@ -50,6 +51,14 @@ export async function provokeConflicts(all: TwoOrganisations, provoke: Provocati
   const other = tenant.sshKeyBody();
   made(await owner.post("/ssh-keys", other));
   await owner.patch(`/ssh-keys/${kept}`, { name: other.name });
+  const certificate = await tenant.certificateBody();
+  made(await owner.post("/certificates", certificate));
+  await owner.post("/certificates", certificate);
+  await owner.patch(`/certificates/${standing.certificate}`, { name: certificate.name });
+  await owner.post(`/certificates/${standing.certificate}/renew`);
+  const managed = await addManagedCertificate(tenant);
+  await owner.post(`/certificates/${managed}/renew`);
+  await owner.put(`/certificates/${managed}/material`, await madeUpload(["managed.example"]));
   const network = tenant.networkBody();
   const networkId = made(await owner.post("/networks", network)).network.id;
   await owner.post("/networks", network);

@@ -2,6 +2,7 @@ import type { OperationId } from "@kule/contract/schemas";
 import { keyFingerprint } from "@kule/sealed-secret/key-fingerprint";
 import { newId, newIdBody } from "../../platform/ids.ts";
 import { begunPasswordReset } from "../as-owner.ts";
+import { madeUpload } from "../made-upload.ts";
 
 import {
   addIdentity,
@@ -17,6 +18,8 @@ import {
   addAppliedDomain,
   addDeletedDomain,
   addDomainWithRecord,
+  addFailedCertificate,
+  addManagedCertificate,
   domainBody,
   standingRecord,
 } from "./tenant-domains.ts";
@@ -48,6 +51,7 @@ const standing =
       | "public_ip"
       | "firewall"
       | "gateway"
+      | "certificate"
       | "load_balancer"
       | "domain",
   ) =>
@@ -84,6 +88,12 @@ const ownRecord = (side: Side): PathIds => ({ domain_id: side.standing.domain, .
 const newRecord = async ({ tenant }: Side): Promise<PathIds> => ({
   domain_id: await addDomainWithRecord(tenant),
   ...ofRecord,
+});
+const newCertificate = async ({ tenant }: Side): Promise<PathIds> => ({
+  certificate_id: await tenant.addCertificate(),
+});
+const newManagedCertificate = async ({ tenant }: Side): Promise<PathIds> => ({
+  certificate_id: await addManagedCertificate(tenant),
 });
 const inSubnet = (side: Side) => ({ subnet_id: side.standing.subnet });
 const anyRule = (port: number) => ({ protocol: "tcp", ports: [String(port)], peers: [{ any: true }] });
@@ -346,6 +356,19 @@ export const recipes: { readonly [id in OperationId]: Recipe } = {
     path: newDomain,
     body: () => ({ changes: [{ op: "upsert", name: "www", type: "A", values: ["192.0.2.10"] }] }),
   },
+  listCertificates: {},
+  createCertificate: { body: ({ tenant }) => tenant.certificateBody() },
+  getCertificate: { path: standing("certificate") },
+  updateCertificate: { path: standing("certificate"), body: () => ({ labels: { touched: "yes" } }) },
+  deleteCertificate: { path: newCertificate },
+  replaceCertificateMaterial: {
+    path: newCertificate,
+    body: ({ tenant }) => madeUpload([`${tenant.slug}.example`]),
+  },
+  renewCertificate: {
+    path: async ({ tenant }) => ({ certificate_id: await addFailedCertificate(tenant) }),
+  },
+  getCertificateChallenges: { path: newManagedCertificate },
   listLoadBalancers: {},
   createLoadBalancer: {
     body: ({ tenant, standing: { subnet } }) => tenant.loadBalancerBody(subnet),

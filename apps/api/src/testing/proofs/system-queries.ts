@@ -19,6 +19,7 @@ export const systemQueries: readonly string[] = [
   "products/account/token-end-store.ts: a token that was found by its owner is ended by its id",
   "products/audit/store.ts: operators see the whole audit trail",
   "products/audit/verify-audit.ts: what is wrong with the seals themselves is of no organisation",
+  "products/certificates/look-after-certificates.ts: the worker looks after the certificates of all organisations",
   "products/consoles/claim-console.ts: the session names organisation and server",
   "products/consoles/session-audit.ts: the audit trail holds rows of no organisation too",
   "products/consoles/store.ts: a process looks after all sessions whose sockets it holds",

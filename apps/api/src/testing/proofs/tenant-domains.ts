@@ -3,6 +3,7 @@ import { inTransaction } from "../../platform/transaction.ts";
 import { bySystem, proveDomain } from "../../products/domains/index.ts";
 import type { ApiWorld } from "../api-world.ts";
 import { endOwnJobs } from "../end-own-jobs.ts";
+import { runJob } from "./region-agent.ts";
 import { made, type Tenant } from "./tenant.ts";
 
 /** The record set that a tenant's standing domain has. */
@@ -74,6 +75,26 @@ export async function openDomains(
   made(await tenant.owner.put(`/domains/${standing}/records/follows/AAAA`, { values: [`auto:${server}`] }));
   await endOwnJobs(world.replica.deps);
   return { standing, removed };
+}
+
+/** One whose key its region is to make: nothing else of it is under way. */
+export async function addManagedCertificate(tenant: Tenant): Promise<string> {
+  const body = {
+    name: tenant.name(),
+    type: "managed",
+    region: tenant.region.slug,
+    domain_names: [`${tenant.name()}.${parentOf(tenant).name}`],
+  };
+  return made(await tenant.owner.post("/certificates", body)).certificate.id;
+}
+
+/** One whose region has failed to make the key: another job is queued when it is renewed. */
+export async function addFailedCertificate(tenant: Tenant): Promise<string> {
+  const id = await addManagedCertificate(tenant);
+  const { job_id } = made(await tenant.owner.get(`/certificates/${id}`));
+  const error = { code: "internal", message: "failed for the proofs" };
+  await runJob(tenant.region.agent, job_id, { status: "failed", error }, ["CertificateRequest"]);
+  return id;
 }
 
 async function addRecord(tenant: Tenant, domain: string, name: string): Promise<void> {

@@ -2,6 +2,7 @@ import { randomBytes, randomUUID } from "node:crypto";
 import { addMember } from "../add-member.ts";
 import { type Answer, ApiCaller } from "../api-caller.ts";
 import type { ApiWorld } from "../api-world.ts";
+import { madeUpload } from "../made-upload.ts";
 import { claimThis, runJob } from "./region-agent.ts";
 
 const roles = ["owner", "admin", "member", "viewer", "billing"] as const;
@@ -89,6 +90,21 @@ export class Tenant {
 
   async addSshKey(): Promise<string> {
     return made(await this.owner.post("/ssh-keys", this.sshKeyBody())).id;
+  }
+
+  async certificateBody() {
+    const upload = await madeUpload([`${this.slug}.example`]);
+    return {
+      name: this.name(),
+      type: "uploaded",
+      region: this.region.slug,
+      ...upload,
+      labels: { of: this.mark },
+    };
+  }
+
+  async addCertificate(): Promise<string> {
+    return made(await this.owner.post("/certificates", await this.certificateBody())).certificate.id;
   }
 
   networkBody() {

@@ -5,6 +5,7 @@ import { auditSession } from "../../products/consoles/index.ts";
 import { issueToken } from "../../products/tokens/index.ts";
 import { ApiCaller } from "../api-caller.ts";
 import { ApiWorld } from "../api-world.ts";
+import { reportSealingKey } from "../made-upload.ts";
 import { TestScanner } from "../test-scanner.ts";
 import { addIdentity, addPasskey, addPerson, addSession, type Person } from "./person.ts";
 import { runJob } from "./region-agent.ts";
@@ -49,6 +50,7 @@ export type Standing = {
   readonly region: string;
   /** Proven and served, with a record set. */
   readonly domain: string;
+  readonly certificate: string;
   readonly load_balancer: string;
   readonly listener: string;
   readonly target: string;
@@ -69,6 +71,7 @@ export type Removed = Pick<
   | "firewall_rule"
   | "firewall_attachment"
   | "domain"
+  | "certificate"
   | "gateway"
   | "port_forward"
   | "console_session"
@@ -253,6 +256,7 @@ async function openSide(
   destroyServer: (world: ApiWorld, tenant: Tenant, serverId: string) => Promise<void>,
 ): Promise<Side> {
   const tenant = await Tenant.open(world, slug, region);
+  await reportSealingKey(region.agent);
   const only = await world.addRegion(`only-${slug}`, { restricted_to: [tenant.id] });
   const network = await tenant.addNetwork();
   // The recipes of all operations put servers into it, as often as they are called for.
@@ -267,6 +271,7 @@ async function openSide(
     member: (await tenant.addMember()).id,
     token: (await tenant.addToken()).id,
     ssh_key: await tenant.addSshKey(),
+    certificate: await tenant.addCertificate(),
     network: await tenant.addNetwork(),
     subnet: await tenant.addSubnet(network),
     reservation: await tenant.addReservation(network, subnet),
@@ -285,6 +290,7 @@ async function openSide(
   made(await tenant.owner.delete(`/members/${removed.member}`));
   made(await tenant.owner.delete(`/tokens/${removed.token}`));
   made(await tenant.owner.delete(`/ssh-keys/${removed.ssh_key}`));
+  made(await tenant.owner.delete(`/certificates/${removed.certificate}`));
   made(await tenant.owner.delete(`/networks/${removed.network}`));
   made(await tenant.owner.delete(`/networks/${network}/subnets/${removed.subnet}`));
   made(
@@ -315,6 +321,7 @@ async function openSide(
   await tenant.addSubnet(network);
   await tenant.addReservation(network, subnet);
   await tenant.addSshKey();
+  await tenant.addCertificate();
   await tenant.addMember();
   await tenant.addInvitation();
   await tenant.addRunningServer({ subnet_id: subnet });
@@ -358,6 +365,7 @@ async function openSide(
     identity,
     region: only.slug,
     domain: domains.standing,
+    certificate: await tenant.addCertificate(),
     ...balanced,
   };
   return {

@@ -2,6 +2,7 @@ import { account } from "./account.ts";
 import { addressChecks } from "./address-checks.ts";
 import { addresses } from "./addresses.ts";
 import { audit } from "./audit.ts";
+import { certificates } from "./certificates.ts";
 import { consoles } from "./consoles.ts";
 import { domains } from "./domains.ts";
 import { firewalls } from "./firewalls.ts";
@@ -79,6 +80,7 @@ export const baseline = [
   publicIpChecks,
   gatewayChecks,
   domains,
+  certificates,
   loadBalancers,
   quotaCounts,
   functionRights,

@@ -26,6 +26,7 @@ create table organisation (
   -- Members and open invitations together.
   member_limit integer check (member_limit >= 0),
   domain_limit integer check (domain_limit >= 0),
+  certificate_limit integer check (certificate_limit >= 0),
   load_balancer_limit integer check (load_balancer_limit >= 0)
 );
 grant select, insert, update on organisation to kule_api;

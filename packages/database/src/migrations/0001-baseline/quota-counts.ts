@@ -11,6 +11,7 @@ const countedTables = [
   "gateway",
   "member",
   "domain",
+  "certificate",
   "load_balancer",
 ] as const;
 

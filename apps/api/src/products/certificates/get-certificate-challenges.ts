@@ -1,0 +1,63 @@
+import { CHALLENGE_PATH, challengeRecord, challengeText } from "@kule/certificates/acme/challenge-values";
+import type { Schemas } from "@kule/contract/schemas";
+import { challengeName } from "@kule/rules/certificates/dns-proof";
+import type { ApiRequest } from "../../platform/api-request.ts";
+import { type Reply, reply } from "../../platform/reply.ts";
+import { acmeThumbprint } from "./acme-account.ts";
+import type { CertificateHooks } from "./hooks.ts";
+import { answersOf, findOrder } from "./order-store.ts";
+import { proofsOf } from "./preflight.ts";
+import type { CertificateDetails } from "./store.ts";
+
+/** How each name is proven, what stands in the way now, and what the CA has said of it. */
+export async function getCertificateChallenges(
+  { db, organisationId, deps }: ApiRequest<"getCertificateChallenges">,
+  certificate: CertificateDetails,
+  hooks: readonly CertificateHooks[],
+): Promise<Reply> {
+  if (certificate.type !== "managed") return reply(200, { items: [] });
+  const { acme } = deps.settings;
+  const [proofs, order, thumbprint] = await Promise.all([
+    proofsOf(db, certificate, hooks),
+    findOrder(db, organisationId, certificate.id),
+    acme === null ? null : acmeThumbprint(db, acme.file.directoryUrl),
+  ]);
+  const authorizations = order === null ? [] : answersOf(order).authorizations;
+  const error = certificate.last_error as Schemas["CertificateError"] | null;
+  const items = proofs.map((proof): Schemas["CertificateChallenge"] => {
+    const { name } = proof;
+    const isWildcard = name.startsWith("*.");
+    const bare = isWildcard ? name.slice(2) : name;
+    const asked = authorizations.find((each) => each.name === bare && each.is_wildcard === isWildcard);
+    const token = asked === undefined || asked.token === "" ? null : asked.token;
+    const isDns = certificate.challenge === "dns";
+    const isAnswered = token !== null && thumbprint !== null;
+    return {
+      domain_name: name,
+      challenge: isDns ? "dns" : "http",
+      domain_id: proof.domainId,
+      record: isDns
+        ? {
+            name: challengeName(name),
+            type: "TXT",
+            value: isAnswered ? challengeRecord(bare, token, thumbprint).value : null,
+          }
+        : null,
+      http: isDns
+        ? null
+        : {
+            url: token === null ? null : `http://${bare}${CHALLENGE_PATH}${token}`,
+            content: isAnswered ? challengeText(token, thumbprint) : null,
+          },
+      ready: proof.problem === null,
+      problem: proof.problem,
+      ca_status: asked === undefined ? null : caStatus(asked.status),
+      ca_text:
+        error !== null && (error.domain_name === bare || error.domain_name === name) ? error.ca_text : null,
+    };
+  });
+  return reply(200, { items });
+}
+
+const caStatus = (status: string): Schemas["CertificateChallenge"]["ca_status"] =>
+  status === "pending" || status === "valid" ? status : "invalid";
