@@ -35,6 +35,7 @@ export const tenantTables = [
   "load_balancer",
   "load_balancer_machine",
   "listener",
+  "listener_certificate",
   "load_balancer_target",
   "load_balancer_sight",
   "load_balancer_traffic",

@@ -7605,7 +7605,9 @@ export interface components {
             /** @description Those that the listeners name */
             certificates: ({
                 id: string;
-                /** @description Certificate, chain and private key, PEM in this order, sealed to the region's agent */
+                /** @description The certificate and what leads from it to a root, PEM in this order */
+                chain: string;
+                /** @description Its private key, PEM, sealed to the region's agent */
                 sealed: string;
                 /** @description With which it was sealed */
                 context: string;

@@ -521,6 +521,15 @@ export interface Listener {
   updated_at: Generated<Timestamp>;
 }
 
+export interface ListenerCertificate {
+  certificate_id: string;
+  listener_id: string;
+  load_balancer_id: string;
+  organisation_id: string;
+  position: number;
+  region: string;
+}
+
 export interface LoadBalancer {
   algorithm: string;
   created_at: Generated<Timestamp>;
@@ -1159,6 +1168,7 @@ export interface DB {
   kule_migration: KuleMigration;
   kule_migration_lock: KuleMigrationLock;
   listener: Listener;
+  listener_certificate: ListenerCertificate;
   load_balancer: LoadBalancer;
   load_balancer_machine: LoadBalancerMachine;
   load_balancer_sight: LoadBalancerSight;

@@ -51,10 +51,11 @@ function rendered(payload: Payload, machine: Schemas["PayloadMachine"]): Rendere
 
 /** Certificate, chain and key in PEM. */
 function certificateOf(payload: Payload, id: string, openSecret: World["openSecret"]): string {
-  const sealed = payload.certificates.find((each) => each.id === id);
-  if (sealed === undefined) throw unreadable(`the payload does not have certificate ${id}`);
+  const certificate = payload.certificates.find((each) => each.id === id);
+  if (certificate === undefined) throw unreadable(`the payload does not have certificate ${id}`);
+  const { chain, sealed, context } = certificate;
   try {
-    return openSecret(sealed.sealed, sealed.context);
+    return [chain, openSecret(sealed, context)].map((text) => `${text.trim()}\n`).join("");
   } catch (cause) {
     const why = cause instanceof Error ? cause.message : String(cause);
     throw unreadable(`certificate ${id} does not open with this agent's key: ${why}`);

@@ -127,20 +127,20 @@ describe.skipIf(part.missing)("A load balancer of the real haproxy", { timeout: 
   });
 
   test("goes on serving when the next state is refused, whose reason operators are told", async () => {
-    const certificate = newCertificate().pem.replace(/-----BEGIN PRIVATE[\s\S]+/, newCertificate().key);
+    const { chain, key } = newCertificate();
     const https = listenerOf("lsn_2", await freePort(), {
       protocol: "https",
       certificates: [{ id: "cert_1", domain_names: ["www.example.com"] }],
     });
     const wrong = payload(2, {
       listeners: [...payload(2).listeners, https],
-      certificates: [{ id: "cert_1", sealed: "sealed", context: "cert_1:1" }],
+      certificates: [{ id: "cert_1", chain, sealed: "sealed", context: "cert_1:1" }],
     });
-    await expect(apply(wrong, certificate)).rejects.toMatchObject({
+    await expect(apply(wrong, newCertificate().key)).rejects.toMatchObject({
       facts: { code: "configuration_refused", internal: expect.stringMatching(/inconsistencies between/) },
     });
     expect(await answer()).toBe(200);
-    const right = await apply({ ...wrong, generation: 3 }, newCertificate().pem);
+    const right = await apply({ ...wrong, generation: 3 }, key);
     expect(right.observed.load_balancer?.machines).toMatchObject([{ outcome: "applied", generation: 3 }]);
     await expect.poll(answer, WAIT).toBe(200);
   });

@@ -299,24 +299,24 @@ describe("A certificate of a load balancer", { timeout: 120_000 }, () => {
     ],
     certificates,
   });
-  const sealed = [{ id: "cert_1", sealed: "c2VhbGVk", context: "cert_1:3" }];
+  const sealed = (chain: string) => [{ id: "cert_1", chain, sealed: "c2VhbGVk", context: "cert_1:3" }];
 
   it("is opened in the region, and its key is in no call but as part of the state, in no step and no journal", async () => {
-    const { pem, key } = newCertificate();
+    const { chain, key } = newCertificate();
     const machine = newMachine(region);
     const opened: string[][] = [];
     const openSecret = (...words: string[]) => {
       opened.push(words);
-      return pem;
+      return key;
     };
     const host = quietHost();
     await applyIn(
       { ...region, world: { ...region.world, openSecret } },
-      payloadOf([machine], https(sealed)),
+      payloadOf([machine], https(sealed(chain))),
       host,
     );
     expect(opened[0]).toEqual(["c2VhbGVk", "cert_1:3"]);
-    expect(fileOf(machine, "haproxy/certificates/cert_1.pem")).toBe(pem);
+    expect(fileOf(machine, "haproxy/certificates/cert_1.pem")).toBe(chain + key);
     const line = key.split("\n")[1] as string;
     const told = JSON.stringify([host.events, region.calls, region.lab.journal()]);
     expect([told.includes(line), told.includes("PRIVATE KEY")]).toEqual([false, false]);
@@ -324,9 +324,9 @@ describe("A certificate of a load balancer", { timeout: 120_000 }, () => {
 
   it("whose key is another one is refused by the machine", async () => {
     const machine = newMachine(region);
-    const pem = newCertificate().pem.replace(/-----BEGIN PRIVATE[\s\S]+/, newCertificate().key);
-    const world = { ...region.world, openSecret: () => pem };
-    const error = await errorOf(applyIn({ ...region, world }, payloadOf([machine], https(sealed))));
+    const world = { ...region.world, openSecret: () => newCertificate().key };
+    const payload = payloadOf([machine], https(sealed(newCertificate().chain)));
+    const error = await errorOf(applyIn({ ...region, world }, payload));
     expect(error).toMatchObject({
       facts: { code: "configuration_refused", internal: expect.stringContaining("inconsistencies between") },
     });
@@ -337,7 +337,7 @@ describe("A certificate of a load balancer", { timeout: 120_000 }, () => {
     const openSecret = () => {
       throw new Error("it was sealed to another key");
     };
-    for (const certificates of [sealed, []]) {
+    for (const certificates of [sealed(newCertificate().chain), []]) {
       const broken = { ...region, world: { ...region.world, openSecret } };
       expect(await errorOf(applyIn(broken, payloadOf([machine], https(certificates))))).toMatchObject({
         facts: { code: "certificate_unreadable" },

@@ -145,11 +145,11 @@ export const targetOf = (target_id: string, address: string): Schemas["PayloadTa
 });
 
 /** A certificate with its key, PEM. */
-export function newCertificate(): { readonly pem: string; readonly key: string } {
+export function newCertificate(): { readonly chain: string; readonly key: string } {
   const folder = mkdtempSync(join(tmpdir(), "kule-certificate-"));
   try {
     const { certificatePem, keyPem } = serverIdentity(folder, ["www.example.com"], new Date());
-    return { pem: certificatePem + keyPem, key: keyPem };
+    return { chain: certificatePem, key: keyPem };
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }

@@ -2,7 +2,8 @@
 export type { CertificateAuthority } from "./acme-account.ts";
 export type { CertificateHooks, CertificateUse } from "./hooks.ts";
 export { lookAfterCertificates } from "./look-after-certificates.ts";
-export { lockCertificatesForUse, materialOf } from "./material-store.ts";
+export { type CertificateMaterial, lockCertificatesForUse, materialOf } from "./material-store.ts";
 export { mountCertificates } from "./routes.ts";
 export { certificateJobs } from "./settle.ts";
 export { stepOrder } from "./step-order.ts";
+export { usableCertificates } from "./usable-certificates.ts";

@@ -70,6 +70,17 @@ function certificateDetails(db: Database | Tx, organisationId: string) {
     .where("certificate.organisation_id", "=", organisationId);
 }
 
+export function certificatesById(
+  db: Database | Tx,
+  organisationId: string,
+  ids: readonly string[],
+): Promise<CertificateDetails[]> {
+  return certificateDetails(db, organisationId)
+    .where("certificate.id", "in", [...ids])
+    .orderBy("certificate.id")
+    .execute();
+}
+
 export async function findCertificate(
   db: Database | Tx,
   organisationId: string,

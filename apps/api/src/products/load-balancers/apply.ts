@@ -5,7 +5,7 @@ import { newId } from "../../platform/ids.ts";
 import { type JobRow, lockOpenJobs, queueJob } from "../../platform/jobs.ts";
 import type { Requester } from "../networks/index.ts";
 import type { LoadBalancerRow } from "./store.ts";
-import { digestOf, resolvedTargets } from "./target-store.ts";
+import { wantedDigest } from "./wanted-digest.ts";
 
 export type Applied = Pick<LoadBalancerRow, "id" | "organisation_id" | "region" | "network_id">;
 
@@ -25,7 +25,7 @@ export function bySystem(name: string): Requester {
  * @returns the job; null while no machine has been created, whose creation brings the change then
  */
 export async function requestApply(tx: Tx, loadBalancer: Applied, by: Requester): Promise<JobRow | null> {
-  const digest = digestOf(await resolvedTargets(tx, loadBalancer));
+  const digest = await wantedDigest(tx, loadBalancer);
   await tx
     .updateTable("load_balancer")
     .set({

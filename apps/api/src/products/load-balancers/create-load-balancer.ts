@@ -16,13 +16,15 @@ import { allocateAddress, askedBy } from "../networks/index.ts";
 import { takeQuota } from "../quotas/index.ts";
 import type { ServerHooks } from "../servers/index.ts";
 import { answered } from "./answers.ts";
-import { certificateErrors, errorOf, listenerOf, targetOf } from "./fields.ts";
+import { errorOf, listenerOf, targetOf } from "./fields.ts";
+import { certificateErrors, holdCertificates } from "./listener-certificates.ts";
 import { insertListener } from "./listener-store.ts";
 import { makeMachine } from "./machines.ts";
 import { checkPlace, findPlace, type Place, strangeServers, targetNetwork } from "./place.ts";
 import { type LoadBalancerRow, writeLoadBalancer, writtenLoadBalancer } from "./store.ts";
-import { digestOf, insertTarget, resolvedTargets } from "./target-store.ts";
+import { insertTarget } from "./target-store.ts";
 import { viewLoadBalancer } from "./view.ts";
+import { wantedDigest } from "./wanted-digest.ts";
 
 type Body = RequestBody<"createLoadBalancer">;
 type Request = ApiRequest<"createLoadBalancer">;
@@ -44,10 +46,8 @@ export async function checkCreateLoadBalancer(request: Request, body: Partial<Bo
   return [
     ...errors,
     ...problems.map(errorOf),
-    ...listeners.flatMap(({ certificateIds }, index) =>
-      certificateErrors(certificateIds, `/listeners/${index}`),
-    ),
     ...(place === null ? [] : await strangers(request, place, body)),
+    ...(place === null ? [] : await certificatesOf(request, place, body)),
   ];
 }
 
@@ -63,6 +63,19 @@ async function strangers(
       ? [fieldError(`/targets/${index}/server_id`, "not_found", "no such server in the network")]
       : [],
   );
+}
+
+async function certificatesOf(
+  { db, organisationId }: Request,
+  { region }: Place,
+  { listeners = [] }: Partial<Body>,
+): Promise<FieldError[]> {
+  const found = await Promise.all(
+    listeners.map(({ certificate_ids = [] }, index) =>
+      certificateErrors(db, { organisationId, region }, certificate_ids, [], `/listeners/${index}`),
+    ),
+  );
+  return found.flat();
 }
 
 /** The load balancer, its servers with their jobs, and what it balances: all in this transaction. */
@@ -104,7 +117,11 @@ async function write(
   await takeQuota(tx, organisationId, { load_balancers: 1 });
   const row = await insertRow(request, tx, place, publicIp);
   if (row.ha) await shareAddress(tx, row);
-  for (const listener of body.listeners ?? []) await insertListener(tx, row, listener);
+  const inPlace = { organisationId, region: row.region };
+  for (const [index, listener] of (body.listeners ?? []).entries()) {
+    await holdCertificates(tx, inPlace, listener.certificate_ids ?? [], [], `/listeners/${index}`);
+    await insertListener(tx, row, listener);
+  }
   for (const target of body.targets ?? []) await insertTarget(tx, row, targetOf(target));
   const work = { by: askedBy(request), settings: deps.settings, hooks };
   const jobs: JobRow[] = [];
@@ -118,7 +135,7 @@ async function write(
   const [job] = jobs;
   if (job === undefined) throw new Error("a load balancer without machines");
   await writeLoadBalancer(tx, row, {
-    targets_digest: digestOf(await resolvedTargets(tx, row)),
+    targets_digest: await wantedDigest(tx, row),
     ...(publicIp === null ? {} : { public_ip_id: await addressOf(tx, organisationId, job.resource_id) }),
   });
   return { row, job };

@@ -91,7 +91,3 @@ export const targetOf = (body: TargetBody): TargetRequest => ({
   backup: body.backup ?? false,
   drain: body.drain ?? false,
 });
-
-/** No certificate can be named yet: there is no product that has any. */
-export const certificateErrors = (ids: readonly string[], at = ""): FieldError[] =>
-  ids.map((_, index) => fieldError(`${at}/certificate_ids/${index}`, "not_found", "no such certificate"));

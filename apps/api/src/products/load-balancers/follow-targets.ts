@@ -3,11 +3,11 @@ import { actAs } from "../../platform/mutation.ts";
 import { inTransaction } from "../../platform/transaction.ts";
 import { bySystem, requestApply } from "./apply.ts";
 import { type LoadBalancerRow, lockLoadBalancer } from "./store.ts";
-import { digestOf, resolvedTargets } from "./target-store.ts";
+import { wantedDigest } from "./wanted-digest.ts";
 
 /**
  * Brings the load balancers of the organisation in the region up to date with its servers, which have come, gone or changed
- * their labels. A trigger of server queues the task that calls this.
+ * their labels, and with its certificates, whose material is another one. Triggers queue the task that calls this.
  *
  * @returns how many stand for other addresses now
  */
@@ -31,8 +31,8 @@ function follow(db: Database, organisationId: string, id: string): Promise<boole
     const row = await lockLoadBalancer(tx, organisationId, id);
     if (row === null || row.is_deleting) return false;
     await dropDeleted(tx, row);
-    if (digestOf(await resolvedTargets(tx, row)) === row.targets_digest) return false;
-    await requestApply(tx, row, bySystem("servers of the targets"));
+    if ((await wantedDigest(tx, row)) === row.targets_digest) return false;
+    await requestApply(tx, row, bySystem("servers of the targets, or certificates"));
     return true;
   });
 }

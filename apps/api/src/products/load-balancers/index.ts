@@ -2,6 +2,7 @@
 export { followTargets } from "./follow-targets.ts";
 export { keepLoadBalancers } from "./keep-load-balancers.ts";
 export { deleteOldTraffic } from "./metrics.ts";
+export { loadBalancersOfCertificates } from "./of-certificates.ts";
 export { loadBalancersOfNetworks } from "./of-networks.ts";
 export { loadBalancersOfServers } from "./of-servers.ts";
 export { mountLoadBalancers } from "./routes.ts";

@@ -9,13 +9,21 @@ import { fetchPage, newestFirst, type Page } from "../../platform/pagination.ts"
 import { healthCheckOf, type ListenerBody, listenerOf } from "./fields.ts";
 import type { LoadBalancerRow } from "./store.ts";
 
-export type ListenerRow = Selectable<DB["listener"]>;
+/** With the ids of its certificates, in their order. */
+export type ListenerRow = Selectable<DB["listener"]> & { readonly certificate_ids: readonly string[] };
 type Owner = Pick<LoadBalancerRow, "organisation_id" | "id">;
+type Placed = Pick<LoadBalancerRow, "organisation_id" | "id" | "region">;
+
+const certificateIds = sql<string[]>`array(
+  select c.certificate_id from listener_certificate c
+   where c.organisation_id = listener.organisation_id and c.listener_id = listener.id
+   order by c.position)`;
 
 function listeners(db: Database | Tx, organisationId: string, loadBalancerId: string) {
   return db
     .selectFrom("listener")
     .selectAll("listener")
+    .select(certificateIds.as("certificate_ids"))
     .where("listener.organisation_id", "=", organisationId)
     .where("listener.load_balancer_id", "=", loadBalancerId);
 }
@@ -63,33 +71,67 @@ const columnsOf = (listener: ListenerRequest) => ({
 
 export async function insertListener(
   tx: Tx,
-  { organisation_id, id }: Owner,
+  owner: Placed,
   body: ListenerBody & RequestBody<"createListener">,
 ): Promise<ListenerRow> {
-  return tx
+  const listener = listenerOf(body);
+  const row = await tx
     .insertInto("listener")
     .values({
       id: newId("lsn"),
-      organisation_id,
-      load_balancer_id: id,
-      ...columnsOf(listenerOf(body)),
+      organisation_id: owner.organisation_id,
+      load_balancer_id: owner.id,
+      ...columnsOf(listener),
     })
     .returningAll()
     .executeTakeFirstOrThrow();
+  return withCertificates(tx, owner, row, listener.certificateIds);
 }
 
 export async function writeListener(
   tx: Tx,
-  { organisation_id, id }: Pick<ListenerRow, "organisation_id" | "id">,
+  owner: Placed,
+  before: ListenerRow,
   listener: ListenerRequest,
 ): Promise<ListenerRow> {
-  return tx
+  const row = await tx
     .updateTable("listener")
     .set({ ...columnsOf(listener), updated_at: sql<Date>`clock_timestamp()` })
-    .where("organisation_id", "=", organisation_id)
-    .where("id", "=", id)
+    .where("organisation_id", "=", owner.organisation_id)
+    .where("id", "=", before.id)
     .returningAll()
     .executeTakeFirstOrThrow();
+  if (JSON.stringify(before.certificate_ids) === JSON.stringify(listener.certificateIds))
+    return { ...row, certificate_ids: before.certificate_ids };
+  await tx
+    .deleteFrom("listener_certificate")
+    .where("organisation_id", "=", owner.organisation_id)
+    .where("listener_id", "=", before.id)
+    .execute();
+  return withCertificates(tx, owner, row, listener.certificateIds);
+}
+
+async function withCertificates(
+  tx: Tx,
+  { organisation_id, id, region }: Placed,
+  row: Selectable<DB["listener"]>,
+  ids: readonly string[],
+): Promise<ListenerRow> {
+  if (ids.length > 0)
+    await tx
+      .insertInto("listener_certificate")
+      .values(
+        ids.map((certificate_id, position) => ({
+          organisation_id,
+          region,
+          load_balancer_id: id,
+          listener_id: row.id,
+          certificate_id,
+          position,
+        })),
+      )
+      .execute();
+  return { ...row, certificate_ids: ids };
 }
 
 export async function deleteListenerRow(
@@ -109,7 +151,7 @@ export function requestOfRow(row: ListenerRow): ListenerRequest {
     protocol: row.protocol,
     port: row.port,
     targetPort: row.target_port,
-    certificateIds: [],
+    certificateIds: row.certificate_ids,
     redirectToHttps: row.redirect_to_https,
     sticky: row.sticky as Sticky | null,
     proxyProtocol: row.proxy_protocol as ListenerRequest["proxyProtocol"],
@@ -152,7 +194,7 @@ export function viewListener(row: ListenerRow): Schemas["Listener"] {
     protocol: row.protocol as Schemas["Listener"]["protocol"],
     port: row.port,
     target_port: row.target_port,
-    certificate_ids: [],
+    certificate_ids: [...row.certificate_ids],
     redirect_to_https: row.redirect_to_https,
     sticky: viewSticky(sticky),
     proxy_protocol: row.proxy_protocol as Schemas["Listener"]["proxy_protocol"],

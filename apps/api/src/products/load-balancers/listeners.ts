@@ -7,7 +7,8 @@ import type { Tx } from "../../platform/database.ts";
 import { Conflict, Invalid, NotFound } from "../../platform/errors.ts";
 import type { Outcome } from "../../platform/mutation.ts";
 import { answeredWithApply, lockForChange } from "./answers.ts";
-import { certificateErrors, errorOf, listenerOf } from "./fields.ts";
+import { errorOf, listenerOf } from "./fields.ts";
+import { certificateErrors, holdCertificates } from "./listener-certificates.ts";
 import {
   changedListener,
   deleteListenerRow,
@@ -25,21 +26,27 @@ export type ListenerOfLoadBalancer = {
   readonly listener: ListenerRow;
 };
 
-const errorsOf = (listener: ListenerRequest): FieldError[] => [
-  ...listenerProblems(listener).map(errorOf),
-  ...certificateErrors(listener.certificateIds),
-];
+const errorsOf = (listener: ListenerRequest): FieldError[] => listenerProblems(listener).map(errorOf);
 
-export function checkCreateListener(
-  _request: ApiRequest<"createListener">,
+const placeOf = ({ organisation_id, region }: LoadBalancerRow) => ({
+  organisationId: organisation_id,
+  region,
+});
+
+export async function checkCreateListener(
+  { db }: ApiRequest<"createListener">,
   body: Partial<RequestBody<"createListener">>,
-): FieldError[] {
+  loadBalancer: LoadBalancerDetails,
+): Promise<FieldError[]> {
   const { protocol, port } = body;
   // What the contract has refused is told there; the rest is checked beside any valid value.
   const problems = errorsOf(listenerOf({ ...body, protocol: protocol ?? "tcp", port: port ?? 1 }));
-  return problems.filter(
-    ({ pointer }) => (protocol !== undefined || pointer !== "/protocol") && isOf(port, pointer),
-  );
+  return [
+    ...problems.filter(
+      ({ pointer }) => (protocol !== undefined || pointer !== "/protocol") && isOf(port, pointer),
+    ),
+    ...(await certificateErrors(db, placeOf(loadBalancer), body.certificate_ids ?? [], [])),
+  ];
 }
 
 const isOf = (port: number | undefined, pointer: string) =>
@@ -52,6 +59,7 @@ export async function createListener(
 ): Promise<Outcome> {
   const row = await lockForChange(request, tx, found);
   await refuse(tx, row, listenerOf(request.body), null);
+  await holdCertificates(tx, placeOf(row), request.body.certificate_ids ?? [], []);
   const listener = await insertListener(tx, row, request.body);
   return answeredWithApply(request, tx, row, {
     part: { listener: viewListener(listener) },
@@ -59,12 +67,16 @@ export async function createListener(
   });
 }
 
-export function checkUpdateListener(
-  _request: ApiRequest<"updateListener">,
+export async function checkUpdateListener(
+  { db }: ApiRequest<"updateListener">,
   body: Partial<RequestBody<"updateListener">>,
-  { listener }: ListenerOfLoadBalancer,
-): FieldError[] {
-  return errorsOf(changedListener(listener, body));
+  { listener, loadBalancer }: ListenerOfLoadBalancer,
+): Promise<FieldError[]> {
+  const ids = body.certificate_ids ?? [];
+  return [
+    ...errorsOf(changedListener(listener, body)),
+    ...(await certificateErrors(db, placeOf(loadBalancer), ids, listener.certificate_ids)),
+  ];
 }
 
 export async function updateListener(
@@ -80,7 +92,8 @@ export async function updateListener(
   const errors = errorsOf(changed);
   if (errors.length > 0) throw new Invalid(errors);
   await refuse(tx, row, changed, before.id);
-  const listener = await writeListener(tx, before, changed);
+  await holdCertificates(tx, placeOf(row), request.body.certificate_ids ?? [], before.certificate_ids);
+  const listener = await writeListener(tx, row, before, changed);
   return answeredWithApply(request, tx, row, {
     part: { listener: viewListener(listener) },
     resource: listener.id,

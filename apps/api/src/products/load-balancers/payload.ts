@@ -4,6 +4,7 @@ import { connectionsOf } from "@kule/rules/load-balancers/machine-size";
 import { sql } from "kysely";
 import type { Tx } from "../../platform/database.ts";
 import type { JobRow } from "../../platform/jobs.ts";
+import { type CertificateMaterial, materialOf } from "../certificates/index.ts";
 import {
   type ListenerRow,
   listenersOf,
@@ -23,8 +24,11 @@ const interfaceName = "eth0";
 export async function renderLoadBalancerPayload(tx: Tx, job: JobRow): Promise<Payload> {
   const row = await findLoadBalancer(tx, job.organisation_id, job.resource_id);
   if (row === null) throw new Error(`job ${job.id} has no load balancer`);
-  const [listeners, { targets }, vmids, prefixLength] = await Promise.all([
-    listenersOf(tx, row),
+  const listeners = await listenersOf(tx, row);
+  const [certificates, { targets }, vmids, prefixLength] = await Promise.all([
+    materialOf(tx, row.organisation_id, [
+      ...new Set(listeners.flatMap(({ certificate_ids }) => certificate_ids)),
+    ]),
     resolvedTargets(tx, row),
     vmidsOf(tx, row),
     prefixLengthOf(tx, row),
@@ -34,7 +38,7 @@ export async function renderLoadBalancerPayload(tx: Tx, job: JobRow): Promise<Pa
     load_balancer: { id: row.id },
     generation: row.generation,
     algorithm: row.algorithm as Payload["algorithm"],
-    listeners: listeners.map(payloadListener),
+    listeners: listeners.map((listener) => payloadListener(listener, certificates)),
     targets: targets.map((target) => ({
       target_id: target.targetId,
       selected_server_id: target.selectedServerId,
@@ -53,12 +57,20 @@ export async function renderLoadBalancerPayload(tx: Tx, job: JobRow): Promise<Pa
             public_address: null,
           },
     acme_thumbprint: null,
-    certificates: [],
+    certificates: certificates.map(({ id, chain_pem, sealed_key, context }) => ({
+      id,
+      chain: chain_pem,
+      sealed: sealed_key,
+      context,
+    })),
     machines: machinesOf(row, vmids),
   };
 }
 
-function payloadListener(row: ListenerRow): Payload["listeners"][number] {
+function payloadListener(
+  row: ListenerRow,
+  certificates: readonly CertificateMaterial[],
+): Payload["listeners"][number] {
   const listener = requestOfRow(row);
   return {
     id: row.id,
@@ -71,7 +83,10 @@ function payloadListener(row: ListenerRow): Payload["listeners"][number] {
     idle_timeout_seconds: row.idle_timeout_seconds,
     allowed_cidrs: row.allowed_cidrs,
     health_check: viewHealthCheck(listener.healthCheck),
-    certificates: [],
+    certificates: row.certificate_ids.flatMap((id) => {
+      const material = certificates.find((each) => each.id === id);
+      return material === undefined ? [] : [{ id, domain_names: [...material.domain_names] }];
+    }),
   };
 }
 

@@ -1,4 +1,3 @@
-import { createHash } from "node:crypto";
 import type { RequestQuery, Schemas } from "@kule/contract/schemas";
 import type { DB } from "@kule/database/generated/rows";
 import {
@@ -133,10 +132,6 @@ export async function resolvedTargets(db: Database | Tx, loadBalancer: Placed): 
   const servers = needsServers ? await targetServers(db, loadBalancer) : [];
   return resolveTargets(rows.map(storedTarget), servers);
 }
-
-/** Two resolutions with the same digest are the same to a machine. */
-export const digestOf = ({ targets: resolved }: TargetResolution): string =>
-  createHash("sha256").update(JSON.stringify(resolved)).digest("hex");
 
 export function viewTarget(row: TargetRow): Schemas["Target"] {
   return {

@@ -43,6 +43,7 @@ create table certificate (
   updated_at timestamptz not null default clock_timestamp(),
   created_by jsonb not null,
   unique (organisation_id, id),
+  unique (organisation_id, id, region),
   constraint certificate_name unique (organisation_id, name),
   constraint certificate_uploaded check (type <> 'uploaded' or version is not null),
   constraint certificate_challenge check ((challenge is null) = (type = 'uploaded')),

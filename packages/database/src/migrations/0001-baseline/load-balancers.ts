@@ -107,6 +107,25 @@ create index listener_list on listener (organisation_id, load_balancer_id, creat
 grant select, insert, update, delete on listener to kule_api;
 ${isolateTenants("listener")}
 
+-- What an https listener answers with. Its key can be opened in the region of the certificate only.
+create table listener_certificate (
+  listener_id text not null,
+  certificate_id text not null,
+  organisation_id text not null,
+  region text not null,
+  load_balancer_id text not null,
+  -- The first is the one that is looked at first.
+  position smallint not null check (position between 0 and 99),
+  primary key (listener_id, certificate_id),
+  foreign key (organisation_id, load_balancer_id, region) references load_balancer (organisation_id, id, region) on delete cascade,
+  foreign key (organisation_id, listener_id) references listener (organisation_id, id) on delete cascade,
+  foreign key (organisation_id, certificate_id, region) references certificate (organisation_id, id, region)
+);
+create index listener_certificate_use on listener_certificate (organisation_id, certificate_id, listener_id);
+create index listener_certificate_of on listener_certificate (organisation_id, load_balancer_id);
+grant select, insert, update, delete on listener_certificate to kule_api;
+${isolateTenants("listener_certificate")}
+
 create table load_balancer_target (
   id text primary key,
   organisation_id text not null,
@@ -204,6 +223,22 @@ create trigger server_followed after update on server for each row
        (new.status in ('pending_deletion', 'deleting', 'deleted'))
     or new.status = 'deleted' and old.status <> 'deleted'))
   execute function kule_follow_targets();
+
+/* New material of a certificate goes to the load balancers that use it, in the same transaction of the worker's. */
+create function kule_follow_certificate() returns trigger
+language plpgsql security definer set search_path = public, pg_temp as $$
+begin
+  perform 1 from listener_certificate c
+    where c.organisation_id = new.organisation_id and c.certificate_id = new.id limit 1;
+  if found then
+    perform graphile_worker.add_job('follow_targets',
+      json_build_object('organisation_id', new.organisation_id, 'region', new.region),
+      job_key => 'targets:' || new.organisation_id || ':' || new.region);
+  end if;
+  return null;
+end $$;
+create trigger certificate_followed after update on certificate for each row
+  when (old.version is distinct from new.version) execute function kule_follow_certificate();
 
 /* The lowest number that no pair of machines in the subnet has; null when all 255 are taken. Call it under the subnet's lock. */
 create function kule_free_vrid(p_organisation_id text, p_subnet_id text) returns integer
