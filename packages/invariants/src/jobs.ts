@@ -15,6 +15,7 @@ export const jobChecks: readonly Check[] = [
              when 'subnet' then exists (select 1 from subnet u where u.id = j.resource_id)
              when 'domain' then exists (select 1 from domain d where d.id = j.resource_id)
              when 'certificate' then exists (select 1 from certificate c where c.id = j.resource_id)
+             when 'load_balancer' then exists (select 1 from load_balancer b where b.id = j.resource_id)
              when 'public_ip' then exists (select 1 from public_ip p where p.id = j.resource_id)
              else false end`,
   },

@@ -14,7 +14,9 @@ export async function wantedDigest(db: Database | Tx, loadBalancer: Placed): Pro
     resolvedTargets(db, loadBalancer),
     certificateVersions(db, loadBalancer),
   ]);
-  return createHash("sha256").update(JSON.stringify([targets, versions])).digest("hex");
+  return createHash("sha256")
+    .update(JSON.stringify([targets, versions]))
+    .digest("hex");
 }
 
 function certificateVersions(db: Database | Tx, { organisation_id, id }: Placed) {
