@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { newId } from "@kule/api/platform/ids";
 import { claimThis, runJob } from "@kule/api/testing/proofs/region-agent";
+import { addManagedCertificate } from "@kule/api/testing/proofs/tenant-domains";
 import type { TwoOrganisations } from "@kule/api/testing/proofs/two-organisations";
 import pg from "pg";
 
@@ -31,6 +32,7 @@ export async function fillEveryTable({ world, a, b }: TwoOrganisations): Promise
     await correctUsage(world.operator, tenant.id, tenant.owner);
     await addFirewallOfEveryKind(tenant, standing);
     await failGateway(tenant);
+    await provenByRecord(world.database.ownerUrl, await addManagedCertificate(tenant), standing.domain);
     const keyed = await tenant.owner.post("/ssh-keys", tenant.sshKeyBody(), {
       "Idempotency-Key": randomUUID(),
     });
@@ -89,6 +91,21 @@ async function failGateway(tenant: TwoOrganisations["a"]["tenant"]): Promise<voi
   if (asked.status !== 202) throw new Error(`not attached: ${JSON.stringify(asked.body)}`);
   const error = { code: "edge_unreachable", message: "no", retryable: false };
   await runJob(tenant.region.agent, asked.body.job.id, { status: "failed", error }, ["NetworkApply"]);
+}
+
+/** As a step of the certificate's order would have the domain serve it. */
+async function provenByRecord(ownerUrl: string, certificate: string, domain: string): Promise<void> {
+  const owner = new pg.Client({ connectionString: ownerUrl });
+  await owner.connect();
+  try {
+    await owner.query(
+      `insert into domain_challenge (organisation_id, domain_id, certificate_id, name, value)
+       select c.organisation_id, $2, c.id, '_acme-challenge', '"proof"' from certificate c where c.id = $1`,
+      [certificate, domain],
+    );
+  } finally {
+    await owner.end();
+  }
 }
 
 /** As scans of the region's agent would record it. */
