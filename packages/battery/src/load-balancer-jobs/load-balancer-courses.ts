@@ -1,8 +1,8 @@
 import type { Answer } from "@kule/api/testing/api-caller";
 import type { StepEvent } from "@kule/programs/program";
-import { describeJob } from "../job-kinds/course.ts";
+import { type Course, describeJob, type Work } from "../job-kinds/course.ts";
 import type { LocalScene } from "../job-kinds/local-scene.ts";
-import { latestJob, newSubject, type Subject, vmidOf } from "../job-kinds/scene.ts";
+import { type JobScene, latestJob, newSubject, type Subject, vmidOf } from "../job-kinds/scene.ts";
 
 /** A job of a load balancer. Together the courses pass all steps of its program (A2 checks that). */
 export type LoadBalancerCourse = {
@@ -15,12 +15,23 @@ export type LoadBalancerCourse = {
 
 const KIND = "LoadBalancerApply";
 
+/** A change of one that serves, in this process or with agents that are killed. */
+export const givenListener: Course = {
+  kind: KIND,
+  begin: (scene, work) => made(scene, {}, work),
+  async cause(_, { api, loadBalancer }) {
+    const listener = { protocol: "tcp", port: 8443, target_port: 8443 };
+    accepted(await api.post(`/load-balancers/${loadBalancer}/listeners`, listener));
+  },
+  violations: endViolations,
+};
+
 export const loadBalancerCourses: readonly LoadBalancerCourse[] = [
   {
     name: "made on a machine that still starts",
     async begin(scene) {
       const subject = await requested(scene, {});
-      await workServers(scene, subject);
+      await workServers(scene, subject, workOf(scene));
       scene.lab.lab.faults.tasks.agentless.add(await vmidOf(scene, subject));
       return subject;
     },
@@ -34,16 +45,15 @@ export const loadBalancerCourses: readonly LoadBalancerCourse[] = [
   {
     name: "given a listener",
     async begin(scene) {
-      const subject = await made(scene, {});
-      const listener = { protocol: "tcp", port: 8443, target_port: 8443 };
-      accepted(await subject.api.post(`/load-balancers/${subject.loadBalancer}/listeners`, listener));
+      const subject = await givenListener.begin(scene, workOf(scene));
+      await givenListener.cause(scene, subject);
       return subject;
     },
   },
   {
     name: "changed on two machines",
     async begin(scene) {
-      const subject = await made(scene, { ha: true });
+      const subject = await made(scene, { ha: true }, workOf(scene));
       const change = { algorithm: "least_connections" };
       accepted(await subject.api.patch(`/load-balancers/${subject.loadBalancer}`, change));
       return subject;
@@ -51,17 +61,27 @@ export const loadBalancerCourses: readonly LoadBalancerCourse[] = [
   },
 ];
 
-/** What is wrong after the job has succeeded. */
+/** What is wrong after the job has succeeded, its guests included. */
 export async function loadBalancerViolations(scene: LocalScene, subject: Subject): Promise<string[]> {
+  const found = await endViolations(scene, subject);
+  for (const { slot, wanted, has } of await statesOf(scene, subject))
+    if (has !== wanted)
+      found.push(
+        `the load balancer ${subject.loadBalancer}: machine ${slot} has generation ${has}, not ${wanted}`,
+      );
+  return found;
+}
+
+async function endViolations(scene: JobScene, subject: Subject): Promise<string[]> {
   const what = `the load balancer ${subject.loadBalancer}`;
   const job = await latestJob(scene, subject, KIND);
   if (job === null) return [`${what}: there is no job`];
   if (job.status !== "succeeded") return [`${what}: the job ${describeJob(job)}`];
   const { body } = await subject.api.get(`/load-balancers/${subject.loadBalancer}`);
-  const found = body.status === "active" ? [] : [`${what} is ${body.status}`];
-  for (const { slot, wanted, has } of await statesOf(scene, subject))
-    if (has !== wanted) found.push(`${what}: machine ${slot} has generation ${has}, not ${wanted}`);
-  return found;
+  const isCurrent = body.observed_generation === body.generation;
+  return body.status === "active" && isCurrent
+    ? []
+    : [`${what} is ${body.status} with generation ${body.observed_generation} of ${body.generation}`];
 }
 
 /** The generation that each machine has in its guest, and that it is to have. */
@@ -83,7 +103,7 @@ export async function statesOf(
   });
 }
 
-async function requested(scene: LocalScene, more: object): Promise<Subject> {
+async function requested(scene: JobScene, more: object): Promise<Subject> {
   const subject = await newSubject(scene);
   const { api, name } = subject;
   const { network } = accepted(await api.post("/networks", { name, region: scene.region }));
@@ -103,24 +123,29 @@ async function requested(scene: LocalScene, more: object): Promise<Subject> {
   return subject;
 }
 
-async function made(scene: LocalScene, more: object): Promise<Subject> {
+async function made(scene: JobScene, more: object, work: Work): Promise<Subject> {
   const subject = await requested(scene, more);
-  await workServers(scene, subject);
-  const job = await scene.work(subject, KIND);
+  await workServers(scene, subject, work);
+  const job = await work(subject, KIND);
   if (job.status !== "succeeded")
     throw new Error(`no load balancer to begin with: the job ${describeJob(job)}`);
   return subject;
 }
 
+const workOf =
+  (scene: LocalScene): Work =>
+  (subject, kind) =>
+    scene.work(subject, kind);
+
 /** Makes its servers; the subject's is the first one. */
-async function workServers(scene: LocalScene, subject: Subject): Promise<void> {
+async function workServers(scene: JobScene, subject: Subject, work: Work): Promise<void> {
   const { rows } = await scene.owner.query<{ server_id: string }>(
     "select server_id from load_balancer_machine where load_balancer_id = $1 order by slot desc",
     [subject.loadBalancer],
   );
   for (const { server_id } of rows) {
     subject.server = server_id;
-    const job = await scene.work(subject, "ServerCreate");
+    const job = await work(subject, "ServerCreate");
     if (job.status !== "succeeded")
       throw new Error(`no server of a load balancer: the job ${describeJob(job)}`);
   }
