@@ -31,6 +31,7 @@ templates:
   ubuntu-24.04: { vmid: 9000 }
   debian-12: { vmid: 9002 }
   windows-2022: { vmid: 9005 }
+  kule-lb: { vmid: 9007 }
 ${
   agentName === null
     ? ""

@@ -13,10 +13,10 @@ export type CrashPlace = { readonly kind: JobKind; readonly name: string; readon
 const REPORTS = /^agent\.report\./;
 
 /** An agent's calls at its own intervals, whether it has a job or not. */
-const BESIDE_JOBS = /^agent\.(?:health|inventory)\./;
+const BESIDE_JOBS = /^agent\.(?:health|inventory|load-balancers)\./;
 
 /** Where an agent has no job yet: the same for every kind. */
-const WITHOUT_JOB = /^agent\.(?:me|health|inventory)\.|^agent\.claim\.before-send/;
+const WITHOUT_JOB = /^agent\.(?:me|health|inventory|load-balancers)\.|^agent\.claim\.before-send/;
 
 /**
  * The crash points that a healthy agent passes on one job of each kind, learnt from the agent itself: a new step is

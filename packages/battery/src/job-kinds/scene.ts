@@ -39,10 +39,13 @@ export type Subject = {
   server: string;
   /** The same of a network, of which jobs of networks are. */
   network: string;
+  /** The same of a load balancer. */
+  loadBalancer: string;
 };
 
 /** The resource of a job of the kind. */
-export function resourceOf({ server, network }: Subject, kind: JobKind): string {
+export function resourceOf({ server, network, loadBalancer }: Subject, kind: JobKind): string {
+  if (kind === "LoadBalancerApply") return loadBalancer;
   return kind === "NetworkApply" ? network : server;
 }
 
@@ -71,6 +74,7 @@ export async function newSubject(scene: JobScene): Promise<Subject> {
     api: scene.operator.with({ "Kule-Organisation": organisation }),
     server: "",
     network: "",
+    loadBalancer: "",
   };
 }
 

@@ -99,7 +99,7 @@ export function alike(text: string, subject: Pick<Subject, "name">, vmid: number
       .replace(/process=[a-z0-9]+:\d+/g, "process=some")
       .replace(
         // A digest of rules, whose names are in it, is a name too.
-        /\b(?:(?:org|srv|job|nic|net|sub|req|use|tok|aud|ip|pool|rng|seg|fw|fwr|fwa|flt|gw)_[0-9a-z]{20,}|[0-9a-f]{64}\b)/g,
+        /\b(?:(?:org|srv|job|nic|net|sub|req|use|tok|aud|ip|pool|rng|seg|fw|fwr|fwa|flt|gw|lb|lsn|tgt)_[0-9a-z]{20,}|[0-9a-f]{64}\b)/g,
         (id) => {
           const kind = id.includes("_") ? id.slice(0, 3) : "digest";
           const known = numbers.get(id) ?? `${kind}#${numbers.size}`;

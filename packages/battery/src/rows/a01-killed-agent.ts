@@ -6,6 +6,7 @@ import { RegionScene } from "../job-kinds/region-scene.ts";
 import { SubjectPool } from "../job-kinds/subject-pool.ts";
 import { takeSubjects } from "../job-kinds/take-subjects.ts";
 import { percentile } from "../judgement.ts";
+import { killAtLoadBalancers } from "../load-balancer-jobs/killed-agents.ts";
 import { killAtNetworks } from "../network-jobs/killed-agents.ts";
 import { atEdge, bothParts } from "../network-jobs/without-edge.ts";
 import type { Row, RowResult, RowRun } from "../row.ts";
@@ -113,7 +114,11 @@ export const row: Row = {
   ],
   run: (run) =>
     bothParts(
-      () => killAtServers(run),
+      () =>
+        bothParts(
+          () => killAtServers(run),
+          () => killAtLoadBalancers(run),
+        ),
       () => atEdge(run, ...killAtNetworks(run)),
     ),
 };

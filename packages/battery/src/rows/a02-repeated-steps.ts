@@ -6,6 +6,7 @@ import { LocalScene } from "../job-kinds/local-scene.ts";
 import { brokenInvariants, vmidOf } from "../job-kinds/scene.ts";
 import { STEP_NAMES } from "../job-kinds/step-names.ts";
 import { differences, worldStateOf } from "../job-kinds/world-state.ts";
+import { repeatAtLoadBalancers } from "../load-balancer-jobs/repeated-steps.ts";
 import { repeatAtNetworks } from "../network-jobs/repeated-steps.ts";
 import { atEdge, bothParts } from "../network-jobs/without-edge.ts";
 import type { Row, RowResult, RowRun } from "../row.ts";
@@ -62,7 +63,11 @@ export const row: Row = {
   ],
   run: (run) =>
     bothParts(
-      () => repeatAtServers(run),
+      () =>
+        bothParts(
+          () => repeatAtServers(run),
+          () => repeatAtLoadBalancers(run),
+        ),
       () => atEdge(run, (testbed) => repeatAtNetworks(run, testbed)),
     ),
 };

@@ -165,6 +165,7 @@ async function oldAgentViolations(scene: RegionScene): Promise<string[]> {
     api: scene.operator.with({ "Kule-Organisation": server.organisation_id }),
     server: server.id,
     network: "",
+    loadBalancer: "",
   };
   await SCENARIOS.ServerStop.cause(scene, stopped);
   const created = await newSubject(scene);
