@@ -16,11 +16,6 @@ import { deleteManagedServer } from "./index.ts";
 const reachesServers: { readonly [kind in ReferenceKind]: boolean } = {
   server: true,
   domain: false,
-  certificate: false,
-  // Whoever changes a load balancer, its listeners or its targets, changes what it manages itself.
-  load_balancer: false,
-  listener: false,
-  target: false,
   job: true,
   public_ip: true,
   firewall_attachment: true,
