@@ -13,7 +13,7 @@ import {
 import { HttpLoad } from "@kule/testing/packets/http-load";
 import { PacketMachine } from "@kule/testing/packets/packet-machine";
 import { RealLab, vm } from "@kule/testing/real-guests/real-lab";
-import { RetryLater } from "../errors.ts";
+import { Failed } from "../errors.ts";
 import { type Bundle, renderBundle } from "../guest-state/bundle.ts";
 import type { GuestOf } from "../guest-state/guest-state.ts";
 import { type LoadBalancerStatus, readStatus } from "../load-balancers/status/read-status.ts";
@@ -140,7 +140,7 @@ export class RealLoadBalancer {
   }
 
   /**
-   * Again when the guest agent was too slow, as a job would be.
+   * Again when its guest agent was too slow, as a job would be.
    *
    * @throws Failed when the machine refuses it
    */
@@ -149,7 +149,7 @@ export class RealLoadBalancer {
       try {
         return await bring(this.#guests[slot], bundleOf(slot, intent));
       } catch (error) {
-        if (!(error instanceof RetryLater) || left <= 1) throw error;
+        if (error instanceof Failed || left <= 1) throw error;
       }
   }
 
