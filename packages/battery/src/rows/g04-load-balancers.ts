@@ -23,6 +23,7 @@ export const row: Row = {
     part: "real guests",
     probe: async () => (await probeRealGuests()) ?? (await probeImage("kule-lb")),
   },
+  notInSamples: "real-load-balancer.test.ts of the programs boots the same two machines there.",
   mutants: [
     {
       name: "restarted",

@@ -13,7 +13,7 @@ import { createServer } from "../servers/create-server/program.ts";
 import { createJob, type LabRegion, quietHost, stepsDone } from "./lab-region.ts";
 
 export type LoadBalancerPayload = PayloadOf<"LoadBalancerApply">;
-export type LoadBalancerJob = Job<LoadBalancerPayload>;
+type LoadBalancerJob = Job<LoadBalancerPayload>;
 
 const vlan = 130;
 let nextVmid = 21_000;
