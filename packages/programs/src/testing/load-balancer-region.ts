@@ -7,13 +7,12 @@ import type { PayloadOf, Schemas } from "@kule/contract/schemas";
 import { serverIdentity } from "@kule/lab/certificate";
 import { renderMarker } from "@kule/proxmox/marker";
 import { applyLoadBalancer } from "../load-balancers/program.ts";
-import type { Host, Job, Observed } from "../program.ts";
+import type { Host, Observed } from "../program.ts";
 import { runProgram } from "../run-program.ts";
 import { createServer } from "../servers/create-server/program.ts";
 import { createJob, type LabRegion, quietHost, stepsDone } from "./lab-region.ts";
 
 export type LoadBalancerPayload = PayloadOf<"LoadBalancerApply">;
-type LoadBalancerJob = Job<LoadBalancerPayload>;
 
 const vlan = 130;
 let nextVmid = 21_000;
