@@ -161,11 +161,7 @@ export async function lockLoadBalancer(
 }
 
 /** The same with what is known of it. @throws NotFound when it is gone */
-export async function lockDetails(
-  tx: Tx,
-  organisationId: string,
-  id: string,
-): Promise<LoadBalancerDetails> {
+export async function lockDetails(tx: Tx, organisationId: string, id: string): Promise<LoadBalancerDetails> {
   if ((await lockLoadBalancer(tx, organisationId, id)) === null) throw new NotFound();
   return writtenLoadBalancer(tx, organisationId, id);
 }

@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import type { RequestQuery, Schemas } from "@kule/contract/schemas";
 import type { DB } from "@kule/database/generated/rows";
 import {
@@ -7,7 +8,6 @@ import {
   type TargetServer,
 } from "@kule/rules/load-balancers/resolve-targets";
 import type { TargetRequest } from "@kule/rules/load-balancers/target";
-import { createHash } from "node:crypto";
 import { type Selectable, sql } from "kysely";
 import type { Database, Tx } from "../../platform/database.ts";
 import { newId } from "../../platform/ids.ts";
@@ -45,7 +45,9 @@ export async function findTarget(
   loadBalancerId: string,
   id: string,
 ): Promise<TargetRow | null> {
-  const row = await targets(db, organisationId, loadBalancerId).where("target.id", "=", id).executeTakeFirst();
+  const row = await targets(db, organisationId, loadBalancerId)
+    .where("target.id", "=", id)
+    .executeTakeFirst();
   return row ?? null;
 }
 
@@ -97,7 +99,9 @@ async function targetServers(
   const rows = await db
     .selectFrom("server")
     .innerJoin("nic", (join) =>
-      join.onRef("nic.organisation_id", "=", "server.organisation_id").onRef("nic.server_id", "=", "server.id"),
+      join
+        .onRef("nic.organisation_id", "=", "server.organisation_id")
+        .onRef("nic.server_id", "=", "server.id"),
     )
     .innerJoin("subnet", (join) =>
       join
