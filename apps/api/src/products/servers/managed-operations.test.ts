@@ -42,7 +42,6 @@ const reachesServers: { readonly [kind in ReferenceKind]: boolean } = {
   load_balancer: false,
   listener: false,
   target: false,
-  certificate: false,
   firewall: false,
   firewall_rule: false,
   // Filters of lists.
