@@ -35,6 +35,7 @@ export const tokensEn = {
       firewall: "Firewalls",
       gateway: "Gateways",
       job: "Jobs",
+      load_balancer: "Load balancers",
       member: "Members",
       network: "Networks",
       organisation: "Organisation",

@@ -37,6 +37,7 @@ export const tokensTr = {
       firewall: "Güvenlik duvarları",
       gateway: "Ağ geçitleri",
       job: "İşler",
+      load_balancer: "Yük dengeleyiciler",
       member: "Üyeler",
       network: "Ağlar",
       organisation: "Kuruluş",
