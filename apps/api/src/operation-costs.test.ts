@@ -87,7 +87,7 @@ describe("costs at most", () => {
     }));
 
   test("the report that ends a create", () =>
-    expectWithin({ roundTrips: 3, statements: 19, walBytes: 9_000 }, async () => {
+    expectWithin({ roundTrips: 3, statements: 20, walBytes: 9_000 }, async () => {
       await create();
       const job = await world.agent.take("ServerCreate");
       return () => world.agent.succeed(job);

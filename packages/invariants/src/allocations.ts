@@ -81,10 +81,11 @@ export const allocationChecks: readonly Check[] = [
   },
   {
     invariant: "I4",
-    check: "an address that cannot be assigned is the platform's or reserved",
+    check: "an address that cannot be assigned is the platform's, reserved or a load balancer's",
     by: "subnet",
     sql: `select a.subnet_id as key, host(a.address) || ' of ' || u.id as subject from address a join subnet u on u.id = a.subnet_id
-           where within(a.subnet_id) and within(u.id) and a.state = 'reserved' and a.reservation_id is null and a.address <<= u.cidr
+           where within(a.subnet_id) and within(u.id) and a.state = 'reserved' and a.reservation_id is null and a.load_balancer_id is null
+             and a.address <<= u.cidr
              and a.address not in (host(network(u.cidr))::inet, u.gateway_ip, host(broadcast(u.cidr))::inet)`,
   },
   pool("VM numbers", "VMIDs", "region_vmid", "vmid"),

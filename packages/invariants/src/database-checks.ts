@@ -6,6 +6,7 @@ import { domainChecks } from "./domains.ts";
 import { firewallChecks } from "./firewalls.ts";
 import { gatewayChecks } from "./gateways.ts";
 import { jobChecks } from "./jobs.ts";
+import { loadBalancerChecks } from "./load-balancers.ts";
 import { networkChecks } from "./networks.ts";
 import { ownershipChecks, ownershipConstraintCheck } from "./ownership.ts";
 import { publicIpChecks } from "./public-ips.ts";
@@ -20,6 +21,7 @@ export const databaseChecks: readonly Check[] = [
   ...publicIpChecks,
   ...firewallChecks,
   ...gatewayChecks,
+  ...loadBalancerChecks,
   ...networkChecks,
   ...domainChecks,
   ...jobChecks,

@@ -103,6 +103,26 @@ export const uniqueFacts: readonly UniqueFact[] = [
     columns: ["firewall_id", "label_selector"],
     where: "label_selector is not null",
   },
+  { what: "load balancer", table: "load_balancer", columns: ["organisation_id", "region", "name"] },
+  {
+    what: "number of two machines",
+    table: "load_balancer",
+    columns: ["subnet_id", "vrid"],
+    where: "vrid is not null",
+  },
+  {
+    what: "shared address",
+    table: "address",
+    columns: ["load_balancer_id"],
+    where: "load_balancer_id is not null",
+  },
+  {
+    what: "server of a load balancer",
+    table: "load_balancer_machine",
+    columns: ["server_id"],
+    where: "server_id is not null",
+  },
+  { what: "port of a listener", table: "listener", columns: ["load_balancer_id", "port"] },
   { what: "gateway", table: "gateway", columns: ["organisation_id", "region", "name"] },
   { what: "gateways of", table: "gateway", columns: ["network_id"] },
   {

@@ -26,6 +26,8 @@ export const KNOWN = {
   public_ip: `ip_${FIRST}`,
   domain: `dom_${FIRST}`,
   load_balancer: `lb_${FIRST}`,
+  listener: `lsn_${FIRST}`,
+  target: `tgt_${FIRST}`,
 } as const;
 
 /** How many small organisations share the half of the installation that is not the largest one's. */
@@ -154,6 +156,26 @@ export async function insertLargeInstallation(
                                listen_port, target_port, wanted_generation, created_at)
      select ${id("fwd")}, ${organisation}, ${region}, ${id("gw")}, ${id("sub")}, ${id("srv")}, '10.0.0.10', 'tcp', 443, 443,
             1, ${at()} from ${all(50)}`,
+    `insert into load_balancer (id, organisation_id, region, network_id, subnet_id, name, labels, package, ha, algorithm,
+                                generation, wanted_generation, observed_generation, created_at)
+     select ${id("lb")}, ${organisation}, ${region}, case when ${ofLargest} then '${largest.networkId}' else ${id("net")} end,
+            ${subnet}, 'balancer-' || i, ${labels}, 's', false, 'round_robin', 3, 3, 3, ${at()} from ${all(50)}`,
+    `insert into load_balancer_machine (load_balancer_id, slot, organisation_id, region, server_id, observed_generation)
+     select ${id("lb")}, 1, ${organisation}, ${region}, ${id("srv", "i * 50 + 6")}, 3 from ${all(50)}`,
+    `insert into load_balancer_sight (load_balancer_id, slot, organisation_id, server_id, asked_at, answered_at)
+     select ${id("lb")}, 1, ${organisation}, ${id("srv", "i * 50 + 6")}, now(), now() from ${all(50)}`,
+    `insert into listener (id, organisation_id, load_balancer_id, protocol, port, target_port, redirect_to_https,
+                           proxy_protocol, idle_timeout_seconds, allowed_cidrs, health_check, created_at)
+     select ${id("lsn")}, ${organisation}, ${id("lb")}, 'tcp', 80, 80, false, 'none', 60, '{}',
+            '{"protocol":"tcp","port":null,"path":null,"host":null,"expectedCodes":null,"intervalSeconds":10,"timeoutSeconds":5,"healthyThreshold":3,"unhealthyThreshold":2}',
+            ${at()} from ${all(50)}`,
+    `insert into load_balancer_target (id, organisation_id, region, load_balancer_id, label_selector, weight, backup, drain,
+                                       created_at)
+     select ${id("tgt")}, ${organisation}, ${region}, ${id("lb")}, 'role=nothing', 1, false, false, ${at()} from ${all(50)}`,
+    `insert into load_balancer_traffic (load_balancer_id, listener_id, hour, organisation_id, connections, requests, bytes_in,
+                                        bytes_out)
+     select ${id("lb", "i % 400")}, ${id("lsn", "i % 400")}, date_trunc('hour', now()) - make_interval(hours => i / 400),
+            ${organisation}, 1, 1, 1, 1 from ${all()}`,
     `insert into ip_pool (id, region, name, version, gateway, prefix_length, created_at)
      select ${id("pool")}, 'many' || i % 4, 'pool-' || i, 4, '100.64.0.1', 10, ${at()} from generate_series(0, 199) i`,
     `insert into ip_pool_range (id, pool_id, first_address, last_address)

@@ -53,6 +53,8 @@ function valuesOf(parameter: string, largest: LargestOrganisation): readonly str
       return ["resource", "package", "day", "label:role"];
     case "managed":
       return ["true", "false"];
+    case "hours":
+      return ["168"];
     case "fresh":
       return ["false"];
     default:

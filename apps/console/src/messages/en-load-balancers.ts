@@ -76,7 +76,7 @@ export const loadBalancersEn = {
       described: (outside: string, listeners: number, targets: number, healthy: number) =>
         `${outside}, then ${listeners} ${listeners === 1 ? "listener" : "listeners"}, then ${targets} ${targets === 1 ? "target" : "targets"}, of which ${healthy} ${healthy === 1 ? "is" : "are"} healthy.`,
       noAddress: "no address yet",
-      machines: (count: number) => (count === 1 ? "one server" : "two servers"),
+      machines: (count: number): string => (count === 1 ? "one server" : "two servers"),
       noListeners: "No listeners yet",
       noTargets: "No targets yet",
       redirects: "redirects to https",

@@ -658,6 +658,7 @@ export const en = {
       gateways: "Gateways",
       load_balancers: "Load balancers",
       domains: "Domains",
+      load_balancers: "Load balancers",
       members: "Members and invitations",
     },
   },

@@ -56,6 +56,10 @@ export const decideNetworkRetry = (job: AppliedJob, network: AppliedResource): J
 export const decideDomainRetry = (job: AppliedJob, domain: AppliedResource): JobActionDecision =>
   decideApplyRetry("domain", job, domain);
 
+/** The same of a job of a load balancer. */
+export const decideLoadBalancerRetry = (job: AppliedJob, loadBalancer: AppliedResource): JobActionDecision =>
+  decideApplyRetry("load balancer", job, loadBalancer);
+
 type AppliedJob = { readonly status: JobStatus; readonly isOvertaken: boolean };
 type AppliedResource = { readonly isThere: boolean; readonly hasOpenJob: boolean };
 

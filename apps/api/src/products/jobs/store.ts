@@ -21,7 +21,7 @@ export type JobDetails = JobRow & {
   readonly server_is_locked: boolean | null;
   /** What the server belongs to. */
   readonly managed_by: ServerOwner | null;
-  /** Of a network or a domain; for servers there is the status. */
+  /** Of a network, a domain or a load balancer; for servers there is the status. */
   readonly resource_is_there: boolean;
   readonly has_open_job: boolean;
   readonly is_overtaken: boolean;
@@ -79,6 +79,9 @@ const isThere = sql<boolean>`case job.resource_type
     select 1 from network n where n.organisation_id = job.organisation_id and n.id = job.resource_id)
   when 'domain' then exists (
     select 1 from domain d where d.organisation_id = job.organisation_id and d.id = job.resource_id)
+  when 'load_balancer' then exists (
+    select 1 from load_balancer b
+     where b.organisation_id = job.organisation_id and b.id = job.resource_id and not b.is_deleting)
   else false end`;
 
 /** Times are texts in JSON. */

@@ -3,6 +3,7 @@ import type { Refusal } from "@kule/rules/decision";
 import {
   decideCancel,
   decideDomainRetry,
+  decideLoadBalancerRetry,
   decideNetworkRetry,
   decideRetry,
   isDone,
@@ -91,11 +92,18 @@ export function cancelDecision(row: JobDetails): JobActionDecision {
   return decideCancel({ kind: row.kind, status: row.status as JobStatus, irreversible: row.irreversible });
 }
 
+/** The kinds of resources that have one kind of job, which brings all of them. */
+const applies: { readonly [resourceType: string]: typeof decideNetworkRetry } = {
+  network: decideNetworkRetry,
+  domain: decideDomainRetry,
+  load_balancer: decideLoadBalancerRetry,
+};
+
 /** Whether the job may be retried now. */
 export function retryDecision(row: JobDetails): JobActionDecision {
-  const applies = { network: decideNetworkRetry, domain: decideDomainRetry } as const;
-  if (row.resource_type === "network" || row.resource_type === "domain")
-    return applies[row.resource_type](
+  const decideApply = applies[row.resource_type];
+  if (decideApply !== undefined)
+    return decideApply(
       { status: row.status as JobStatus, isOvertaken: row.is_overtaken },
       { isThere: row.resource_is_there, hasOpenJob: row.has_open_job },
     );

@@ -45,16 +45,18 @@ async function mark(tx: Tx, row: LoadBalancerRow): Promise<void> {
 /**
  * Has all its servers destroyed that are not being destroyed yet.
  *
+ * @param again after how many seconds what has failed is tried again
  * @returns the first of the jobs
  */
 export async function destroyServers(
   tx: Tx,
   row: LoadBalancerRow,
   work: Omit<MachineWork, "hooks">,
+  again = 0,
 ): Promise<JobRow | null> {
   let first: JobRow | null = null;
   for (const { id } of await serversOf(tx, row)) {
-    const job = await destroyServer(tx, row, id, work);
+    const job = await destroyServer(tx, row, id, work, again);
     first ??= job;
   }
   return first;

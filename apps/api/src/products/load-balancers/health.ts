@@ -17,7 +17,7 @@ import { type ListenerRow, listenersOf } from "./listener-store.ts";
 import type { HealthGroup, SeenListener } from "./seen-state.ts";
 import type { LoadBalancerDetails } from "./store.ts";
 import { resolvedTargets, targetsOf } from "./target-store.ts";
-import { roundsOf, sightsOf, statusFacts, viewReason } from "./view.ts";
+import { sightsOf, statusFacts, viewReason } from "./view.ts";
 
 type Sight = {
   readonly role: "active" | "standby" | null;
@@ -85,7 +85,6 @@ function healthByPlace(groups: readonly HealthGroup[]): ReadonlyMap<string, Targ
 
 function viewMachines(row: LoadBalancerDetails): Schemas["LoadBalancerHealth"]["machines"] {
   const sights = sightsOf(row);
-  const rounds = roundsOf(row);
   return row.machines.flatMap((machine, index) => {
     const sight = sights[index];
     if (sight === undefined) return [];
@@ -93,7 +92,7 @@ function viewMachines(row: LoadBalancerDetails): Schemas["LoadBalancerHealth"]["
       {
         slot: machine.slot,
         server_id: machine.server_id,
-        state: machineState(sight, row.wanted_generation, rounds),
+        state: machineState(sight, row.wanted_generation),
         role: machine.role,
         observed_generation: machine.observed_generation,
         connections: machine.connections,

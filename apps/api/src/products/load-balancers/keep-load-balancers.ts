@@ -25,6 +25,8 @@ type Keeping = {
 };
 
 const atOnce = 200;
+/** What has failed for good is not tried at every pass. */
+const againAfterSeconds = 600;
 
 /**
  * Replaces lost machines, makes those that are missing, brings the configuration to machines that answer again, and goes on
@@ -69,7 +71,7 @@ async function keepOne(
   if ((await lockLoadBalancer(tx, organisationId, id)) === null) return null;
   const row = await writtenLoadBalancer(tx, organisationId, id);
   if (row.is_deleting) {
-    await destroyServers(tx, row, { by: bySystem("load balancer deletion"), settings });
+    await destroyServers(tx, row, { by: bySystem("load balancer deletion"), settings }, againAfterSeconds);
     return (await endIfDone(tx, row, { settings, job: null })) ? "ended" : null;
   }
   const work = { by: bySystem("load balancer machines"), settings, hooks };

@@ -6,7 +6,13 @@ import { newIdBody } from "../../platform/ids.ts";
 import type { JobRow } from "../../platform/jobs.ts";
 import type { Settings } from "../../platform/settings.ts";
 import type { Requester } from "../networks/index.ts";
-import { type ByOwner, createManagedServer, deleteManagedServer, type ServerHooks } from "../servers/index.ts";
+import {
+  type ByOwner,
+  createManagedServer,
+  deleteManagedServer,
+  destroyManagedServerAgain,
+  type ServerHooks,
+} from "../servers/index.ts";
 import type { LoadBalancerRow } from "./store.ts";
 
 type Owner = Pick<
@@ -86,6 +92,7 @@ async function freeName(tx: Tx, { organisation_id, region, name }: Owner, slot: 
  * Destroys the server of a slot, which has none then. What keeps its server from it, such as a lock of the operators, keeps
  * nothing else: the next pass of the worker tries again.
  *
+ * @param again after how many seconds it is tried again where the job to destroy it has failed
  * @returns null when that is on its way already, or is not possible now
  */
 export async function destroyServer(
@@ -93,7 +100,10 @@ export async function destroyServer(
   owner: Owner,
   serverId: string,
   work: Omit<MachineWork, "hooks">,
+  again = 0,
 ): Promise<JobRow | null> {
+  const retried = await destroyManagedServerAgain(byOwner(owner, work), tx, serverId, again);
+  if (retried !== null) return retried;
   try {
     return await deleteManagedServer(byOwner(owner, work), tx, serverId, { purge: true });
   } catch (error) {

@@ -30,7 +30,7 @@ export const statusFacts = (row: LoadBalancerDetails): StatusFacts => ({
   generation: row.generation,
   observedGeneration: row.observed_generation,
   failure: row.failure as StatusFacts["failure"],
-  isDegraded: isDegraded(sightsOf(row), row.ha, roundsOf(row)),
+  isDegraded: isDegraded(sightsOf(row), row.ha),
 });
 
 export function viewReason(row: LoadBalancerDetails): Schemas["LoadBalancer"]["status_reason"] {

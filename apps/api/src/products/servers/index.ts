@@ -10,6 +10,7 @@ export {
   type ByOwner,
   createManagedServer,
   deleteManagedServer,
+  destroyManagedServerAgain,
   renameOwnerOfServers,
   resizeManagedServer,
 } from "./managed.ts";

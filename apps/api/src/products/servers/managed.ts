@@ -1,10 +1,11 @@
 import type { AuditAction } from "@kule/contract/generated/operations";
 import type { RequestBody, Schemas } from "@kule/contract/schemas";
 import type { ServerOwner } from "@kule/rules/servers/owner";
+import { sql } from "kysely";
 import type { Tx } from "../../platform/database.ts";
 import { Invalid } from "../../platform/errors.ts";
 import { newId } from "../../platform/ids.ts";
-import { type JobRow, regionOfJob } from "../../platform/jobs.ts";
+import { type JobRow, lockOpenJobs, regionOfJob, requeueEndedJob } from "../../platform/jobs.ts";
 import type { Settings } from "../../platform/settings.ts";
 import { sendAhead } from "../../platform/transaction.ts";
 import type { Change } from "./answers.ts";
@@ -14,6 +15,7 @@ import { removeServer } from "./delete-server.ts";
 import type { ServerHooks } from "./hooks.ts";
 import { checkPlace } from "./placement.ts";
 import { changeSize } from "./resize-server.ts";
+import { lockServer } from "./store.ts";
 
 /*
  * The servers that a product runs on: it makes, resizes and deletes them here, in its own transaction and by the way of
@@ -79,6 +81,47 @@ export async function deleteManagedServer(
   await requireOwn(by, tx, id);
   const job = written(await removeServer(changeBy(by), tx, id, purge));
   note(by, tx, "server.delete", { id, region: regionOfJob(job), job, more: { purge } });
+  return job;
+}
+
+/**
+ * Tries again to destroy a server whose last job to destroy it has failed.
+ *
+ * @param afterSeconds only if it has failed so long ago
+ * @returns null when that is on its way, too recent, or prevented by a lock of the operators
+ */
+export async function destroyManagedServerAgain(
+  by: ByOwner,
+  tx: Tx,
+  id: string,
+  afterSeconds: number,
+): Promise<JobRow | null> {
+  await requireOwn(by, tx, id);
+  const server = await lockServer(tx, by.organisationId, id);
+  if (server === null || server.status !== "deleting" || server.locked_at !== null) return null;
+  const { queued, running } = await lockOpenJobs(tx, by.organisationId, id);
+  if (queued !== null || running !== null) return null;
+  const failed = await tx
+    .selectFrom("job")
+    .selectAll()
+    .where("organisation_id", "=", by.organisationId)
+    .where("resource_id", "=", id)
+    .where("kind", "=", "ServerDestroy")
+    .where("status", "in", ["failed", "cancelled"])
+    .where("finished_at", "<=", sql<Date>`clock_timestamp() - make_interval(secs => ${afterSeconds})`)
+    .orderBy("created_at", "desc")
+    .limit(1)
+    .executeTakeFirst();
+  if (failed === undefined) return null;
+  const job = await requeueEndedJob(tx, failed);
+  await tx
+    .updateTable("server")
+    .set({ status_code: null, status_message: null, status_job_id: null })
+    .where("organisation_id", "=", by.organisationId)
+    .where("id", "=", id)
+    .execute();
+  // As a retry by anybody else: the trail has the end of each attempt.
+  note(by, tx, "job.retry", { id: job.id, region: regionOfJob(job), job, more: { server: id } });
   return job;
 }
 

@@ -271,5 +271,8 @@ const prefixes: { readonly [kind: string]: Parameters<typeof newId>[0] } = {
   firewall_rule: "fwr",
   firewall_attachment: "fwa",
   domain: "dom",
+  load_balancer: "lb",
+  listener: "lsn",
+  target: "tgt",
   job: "job",
 };

@@ -48,6 +48,7 @@ const standing =
       | "public_ip"
       | "firewall"
       | "gateway"
+      | "load_balancer"
       | "domain",
   ) =>
   (side: Side): PathIds => ({ [`${kind}_id`]: side.standing[kind] });
@@ -66,6 +67,17 @@ const newReservation = async ({ tenant, standing: { network, subnet } }: Side): 
 });
 const newDomain = async ({ tenant }: Side): Promise<PathIds> => ({
   domain_id: await addAppliedDomain(tenant),
+});
+const newLoadBalancer = async ({ tenant, standing: { subnet } }: Side): Promise<PathIds> => ({
+  load_balancer_id: (await tenant.addLoadBalancer(subnet)).load_balancer,
+});
+const ownListener = ({ standing: { load_balancer, listener } }: Side): PathIds => ({
+  load_balancer_id: load_balancer,
+  listener_id: listener,
+});
+const ownTarget = ({ standing: { load_balancer, target } }: Side): PathIds => ({
+  load_balancer_id: load_balancer,
+  target_id: target,
 });
 const ofRecord = { record_name: standingRecord.name, record_type: standingRecord.type };
 const ownRecord = (side: Side): PathIds => ({ domain_id: side.standing.domain, ...ofRecord });
@@ -334,6 +346,35 @@ export const recipes: { readonly [id in OperationId]: Recipe } = {
     path: newDomain,
     body: () => ({ changes: [{ op: "upsert", name: "www", type: "A", values: ["192.0.2.10"] }] }),
   },
+  listLoadBalancers: {},
+  createLoadBalancer: {
+    body: ({ tenant, standing: { subnet } }) => tenant.loadBalancerBody(subnet),
+  },
+  getLoadBalancer: { path: standing("load_balancer") },
+  updateLoadBalancer: { path: standing("load_balancer"), body: () => ({ description: "touched" }) },
+  deleteLoadBalancer: { path: newLoadBalancer },
+  applyLoadBalancer: { path: standing("load_balancer") },
+  getLoadBalancerHealth: { path: standing("load_balancer") },
+  getLoadBalancerMetrics: { path: standing("load_balancer") },
+  listListeners: { path: standing("load_balancer") },
+  createListener: { path: newLoadBalancer, body: () => ({ protocol: "tcp", port: 5432 }) },
+  getListener: { path: ownListener },
+  updateListener: { path: ownListener, body: () => ({ idle_timeout_seconds: 61 }) },
+  deleteListener: {
+    path: async ({ tenant, standing: { subnet } }) => {
+      const { load_balancer, listener } = await tenant.addLoadBalancer(subnet);
+      return { load_balancer_id: load_balancer, listener_id: listener };
+    },
+  },
+  listTargets: { path: standing("load_balancer") },
+  createTarget: { path: newLoadBalancer, body: () => ({ label_selector: "role=web" }) },
+  updateTarget: { path: ownTarget, body: () => ({ drain: true }) },
+  deleteTarget: {
+    path: async ({ tenant, standing: { subnet } }) => {
+      const { load_balancer, target } = await tenant.addLoadBalancer(subnet);
+      return { load_balancer_id: load_balancer, target_id: target };
+    },
+  },
   listGateways: {},
   createGateway: { body: async ({ tenant }) => tenant.gatewayBody(await tenant.addNetwork()) },
   getGateway: { path: standing("gateway") },
@@ -544,6 +585,7 @@ export const recipes: { readonly [id in OperationId]: Recipe } = {
     body: () => ({ epoch: 1, seq: 1, phase: "observe" }),
   },
   reportInventory: { body: () => ({ agent_version: "0.0.0", agent_run: "00000000" }) },
+  reportLoadBalancers: { body: () => ({ agent_version: "0.0.0", reports: [] }) },
   reportHealth: {
     body: () => ({ agent_version: "0.0.0", hypervisor: { kind: "proxmox", reachable: true } }),
   },

@@ -312,6 +312,34 @@ export class Tenant {
   }
 
   /** One of a network of its own, whose only subnet it serves; the edge has it. */
+  loadBalancerBody(subnet: string, more: Readonly<Record<string, unknown>> = {}) {
+    return {
+      name: this.name(),
+      subnet_id: subnet,
+      description: this.mark,
+      labels: { of: this.mark },
+      ...more,
+    };
+  }
+
+  /** With a listener and a target; its server is not made yet. */
+  async addLoadBalancer(
+    subnet: string,
+  ): Promise<{ load_balancer: string; listener: string; target: string }> {
+    const body = this.loadBalancerBody(subnet, {
+      listeners: [{ protocol: "tcp", port: 80 }],
+      targets: [{ label_selector: `of=${this.mark}` }],
+    });
+    const { load_balancer } = made(await this.owner.post("/load-balancers", body));
+    const first = async (part: string) =>
+      made(await this.owner.get(`/load-balancers/${load_balancer.id}/${part}`)).items[0].id as string;
+    return {
+      load_balancer: load_balancer.id,
+      listener: await first("listeners"),
+      target: await first("targets"),
+    };
+  }
+
   async addGateway(): Promise<{ gateway: string; network: string; subnet: string }> {
     const network = await this.addNetwork();
     const subnet = await this.addSubnet(network);

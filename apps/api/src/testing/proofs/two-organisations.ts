@@ -49,6 +49,9 @@ export type Standing = {
   readonly region: string;
   /** Proven and served, with a record set. */
   readonly domain: string;
+  readonly load_balancer: string;
+  readonly listener: string;
+  readonly target: string;
 };
 
 /** Objects that existed and are gone: they must read like ones that never existed. */
@@ -205,6 +208,7 @@ async function firstCursors(world: ApiWorld, sides: readonly Side[]): Promise<Ma
         .replace("{server_id}", standing.server)
         .replace("{gateway_id}", standing.gateway)
         .replace("{domain_id}", standing.domain)
+        .replace("{load_balancer_id}", standing.load_balancer)
         .replace("{region}", "r1");
       const { next_cursor: cursor } = made(await caller.get(`${path}?limit=1`));
       if (cursor === null) throw new Error(`${info.id} has no second page for ${tenant.slug}`);
@@ -320,6 +324,13 @@ async function openSide(
   const screen = await openScreen(world, tenant, server);
   await tenant.addFirewall();
   const domains = await openDomains(world, tenant, server);
+  const balanced = await tenant.addLoadBalancer(subnet);
+  await tenant.addLoadBalancer(subnet);
+  for (const [part, body] of [
+    ["listeners", { protocol: "tcp", port: 81 }],
+    ["targets", { label_selector: "role=other" }],
+  ] as const)
+    made(await tenant.owner.post(`/load-balancers/${balanced.load_balancer}/${part}`, body));
   const ranges = made(await world.operator.get(`/ip-pools/${pool}/ranges`)).items;
   const allocations = made(await world.operator.get(`/ip-pools/${pool}/allocations?limit=200`)).items;
 
@@ -347,6 +358,7 @@ async function openSide(
     identity,
     region: only.slug,
     domain: domains.standing,
+    ...balanced,
   };
   return {
     tenant,

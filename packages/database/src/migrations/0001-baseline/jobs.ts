@@ -8,7 +8,7 @@ create table job (
   -- Null for a job of the control plane itself, which the worker does.
   region text references region (slug),
   kind text not null,
-  resource_type text not null check (resource_type in ('server', 'network', 'subnet', 'public_ip', 'domain')),
+  resource_type text not null check (resource_type in ('server', 'network', 'subnet', 'public_ip', 'load_balancer', 'domain')),
   resource_id text not null,
   status text not null default 'queued' check (status in ('queued', 'running', 'succeeded', 'failed', 'cancelled')),
   phase text check (phase in ('observe', 'plan', 'apply', 'verify')),
