@@ -658,7 +658,6 @@ export const en = {
       gateways: "Gateways",
       load_balancers: "Load balancers",
       domains: "Domains",
-      load_balancers: "Load balancers",
       members: "Members and invitations",
     },
   },

@@ -662,7 +662,6 @@ export const tr = {
       gateways: "Ağ geçitleri",
       load_balancers: "Yük dengeleyiciler",
       domains: "Alan adları",
-      load_balancers: "Yük dengeleyiciler",
       members: "Üyeler ve davetler",
     },
   },
