@@ -57,6 +57,14 @@ describe.skipIf(part.missing)("load balancers in a browser", { timeout: 120_000 
     await page.waitForSelector("text=The target refused the connection at port 8080.");
     expect(await accessibilityProblems(page)).toEqual([]);
     await takeScreenshots(page, "load-balancer");
+    await page.locator("#targets").scrollIntoViewIfNeeded();
+    await page.evaluate('document.querySelector("#targets").scrollIntoView()');
+    await takeScreenshots(page, "load-balancer-targets");
+    await page.context().addCookies([{ name: "kule_language", value: "tr", url: world.url }]);
+    await page.reload();
+    await page.waitForSelector("text=Hedef bağlantıyı reddetti.");
+    await takeScreenshots(page, "load-balancer-turkish");
+    await page.context().clearCookies({ name: "kule_language" });
 
     await page.goto(`${world.url}/load-balancers`);
     expect(await accessibilityProblems(page)).toEqual([]);

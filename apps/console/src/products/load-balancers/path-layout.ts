@@ -57,9 +57,9 @@ function wideLayout(model: PathModel, width: number): PathLayout {
   const outside = { x: edge, y: middle - 18, width: 124, height: 36 };
   const balancer = { x: 176, y: middle - balancerHeight / 2, width: 214, height: balancerHeight };
   const balancerRight = balancer.x + balancer.width;
-  const listenerColumn = { x: 444, width: 206 };
-  const targetColumn = { x: 716, width: width - 716 - edge };
-  const joint = targetColumn.x - 33;
+  const listenerColumn = { x: 444, width: 190 };
+  const targetColumn = { x: 720, width: width - 720 - edge };
+  const joint = targetColumn.x - 46;
   const start = (count: number, each: number, more: number) => middle - stackHeight(count, each, more) / 2;
   const listenerTop = start(listeners.length, listenerHeight, moreOfListeners);
   const targetTop = start(targets.length, targetHeight, moreOfTargets);

@@ -73,12 +73,18 @@ function Wires({ layout }: Props) {
       ))}
       {layout.listeners.length === 0
         ? null
-        : layout.targets.map(({ item, wire }) => (
+        : byHealth(layout).map(({ item, wire }) => (
             <path d={wire} data-on={item.status === "healthy" ? "" : undefined} />
           ))}
     </g>
   );
 }
+
+/** The line that traffic flows through is above the others. */
+const byHealth = ({ targets }: PathLayout) =>
+  targets.toSorted(
+    (one, other) => Number(one.item.status === "healthy") - Number(other.item.status === "healthy"),
+  );
 
 /** Where clients come from, and the load balancer with its address. */
 function Entrance({ view, model, layout }: Props) {
@@ -152,7 +158,12 @@ function TargetBoxes({ view, layout }: Props) {
               {fitted(item.name, Math.max(0, width - 48 - item.address.length * monoLetter), letter)}
               <title>{`${item.name} ${item.address} · ${loadBalancers.targets.states[item.status]}`}</title>
             </text>
-            <text class="map-mono" x={x + width - 12} y={y + 22.5} text-anchor="end">
+            <text
+              class="map-mono"
+              x={item.name === "" ? x + 30 : x + width - 12}
+              y={y + 22.5}
+              text-anchor={item.name === "" ? "start" : "end"}
+            >
               {item.address}
             </text>
           </>
