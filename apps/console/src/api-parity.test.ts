@@ -25,6 +25,9 @@ const exceptions: Readonly<Record<string, string>> = {
   "updateOrganisation.limits": "the form of the limits sets all of them at once (setQuotas)",
   correctUsage: "an operator's rare act on one segment, by the API alone: docs/products/usage.md",
   "createFirewall.rules": "a new firewall begins with one of four sets; its page of rules has all fields",
+  "createLoadBalancer.listeners":
+    "the form has the fields that most begin with; a listener's page has all of them",
+  "createLoadBalancer.targets": "a new one begins with weight 1; a target's page has all fields",
   addFirewallRule: "the page of rules saves all of them at once with If-Match (setFirewallRules)",
   updateFirewallRule: "the page of rules saves all of them at once with If-Match (setFirewallRules)",
   changeRecordValues: "programs that share a record set need it; the form of the records has all values",

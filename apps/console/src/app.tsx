@@ -15,6 +15,7 @@ import { firewallRoutes } from "./products/firewalls/routes.tsx";
 import { gatewayRoutes } from "./products/gateways/routes.tsx";
 import { ipPoolRoutes } from "./products/ip-pools/routes.tsx";
 import { jobRoutes } from "./products/jobs/routes.tsx";
+import { loadBalancerRoutes } from "./products/load-balancers/routes.tsx";
 import { joinRoutes } from "./products/members/join-routes.tsx";
 import { memberRoutes } from "./products/members/routes.tsx";
 import { networkRoutes } from "./products/networks/routes.tsx";
@@ -127,6 +128,7 @@ export function createConsole(services: ConsoleServices, log: Log): Hono<Console
   app.route("/", networkRoutes());
   app.route("/", firewallRoutes());
   app.route("/", gatewayRoutes());
+  app.route("/", loadBalancerRoutes());
   app.route("/", publicIpRoutes());
   app.route("/", domainRoutes());
   app.route("/", ipPoolRoutes());

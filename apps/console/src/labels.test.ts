@@ -31,6 +31,7 @@ const places: { readonly [name: string]: (facts: Facts) => Place } = {
     return { ...place(`${page}/reservations`, reservations.printer, null), page };
   },
   gateway: ({ gateways }) => place("/gateways", gateways.out, "/gateways"),
+  loadBalancer: ({ loadBalancers }) => place("/load-balancers", loadBalancers.front, "/load-balancers"),
   firewall: ({ firewalls }) => place("/firewalls", firewalls.web, "/firewalls"),
   publicIp: ({ freeIpId }) => place("/public-ips", freeIpId, "/public-ips"),
   domain: ({ domains }) => place("/domains", domains.shop, "/domains"),
@@ -168,6 +169,10 @@ const makers: { readonly [name: string]: (facts: Facts) => Maker } = {
     const page = `/gateways/new?network=${networks.office}`;
     const fields = { network_id: networks.office ?? "", name: "exit" };
     return { ...maker(page, "/gateways", fields), action: "/gateways/new" };
+  },
+  loadBalancer: ({ subnets }) => {
+    const fields = { name: "edge", subnet_id: subnets.app ?? "", intent: "create" };
+    return maker("/load-balancers/new", "/load-balancers", fields);
   },
   firewall: () => maker("/firewalls/new", "/firewalls", { name: "db", region: "ist1", start: "ssh" }),
   publicIp: () => maker("/public-ips/new", "/public-ips", { region: "ist1", version: "4" }),

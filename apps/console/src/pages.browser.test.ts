@@ -20,6 +20,7 @@ const lists = [
   "/servers",
   "/networks",
   "/gateways",
+  "/load-balancers",
   "/firewalls",
   "/public-ips",
   "/domains",
@@ -160,6 +161,7 @@ describe.skipIf(part.missing).each([
       `/networks/${facts.networks.shop}`,
       `/firewalls/${facts.firewalls.web}`,
       `/gateways/${facts.gateways.out}`,
+      `/load-balancers/${facts.loadBalancers.front}`,
       `/public-ips/${facts.publicIps["203.0.113.10"]}`,
       `/domains/${facts.domains.shop}`,
       `/domains/${facts.domains.waiting}/delegation`,
@@ -254,6 +256,7 @@ describe.skipIf(part.missing).each([
     for (const [list, act, ids] of [
       ["networks", "delete", facts.networks],
       ["gateways", "delete", facts.gateways],
+      ["load-balancers", "apply", facts.loadBalancers],
       ["domains", "delete", facts.domains],
       ["firewalls", "apply", facts.firewalls],
       ["public-ips", "release", { ...facts.publicIps, free: facts.freeIpId }],

@@ -25,6 +25,7 @@ test.each([
   "/networks",
   "/firewalls",
   "/gateways",
+  "/load-balancers",
   "/public-ips",
   "/domains",
   "/ssh-keys",

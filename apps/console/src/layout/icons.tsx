@@ -3,6 +3,7 @@ const paths = {
   networks: "M12 4v6M5 14v-2.5h14V14M12 10v4M3.5 14h3v5h-3zM10.5 14h3v5h-3zM17.5 14h3v5h-3z",
   firewalls: "M4 6h16v12H4zM4 10h16M4 14h16M9.3 6v4M14.7 6v4M7 10v4M12 10v4M17 10v4M9.3 14v4M14.7 14v4",
   gateways: "M4 5h7.5v14H4zM11.5 12H20M16.5 8.5 20 12l-3.5 3.5",
+  loadBalancers: "M12 3.5v5M12 8.5 5 15M12 8.5V15M12 8.5l7 6.5M3 15h4v4.5H3zM10 15h4v4.5h-4zM17 15h4v4.5h-4z",
   addresses:
     "M12 21s6.5-6.2 6.5-11A6.5 6.5 0 0 0 5.5 10c0 4.8 6.5 11 6.5 11zM12 12.2a2.4 2.4 0 1 0 0-4.8 2.4 2.4 0 0 0 0 4.8z",
   domains: "M11.5 3.5v2.8M11.5 12v8.5M4.5 6.3h11.8l3.4 2.85-3.4 2.85H4.5zM8.5 20.5h6",

@@ -35,6 +35,11 @@ const lists = {
     counts: rowCounts,
     columns: ["status", "address", "network", "serves", "forwards", "region", "created"],
   },
+  load_balancers: {
+    rows: 50,
+    counts: rowCounts,
+    columns: ["status", "address", "network", "listeners", "targets", "region", "created"],
+  },
   firewalls: {
     rows: 50,
     counts: rowCounts,

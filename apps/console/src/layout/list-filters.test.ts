@@ -18,11 +18,12 @@ let first: { readonly [page: string]: string };
 let other: { readonly [page: string]: string };
 beforeAll(async () => {
   world = await startPanelWorld(everything);
-  const { networks, gateways, firewalls, freeIpId, sshKeys, domains } = world.facts;
+  const { networks, gateways, firewalls, loadBalancers, freeIpId, sshKeys, domains } = world.facts;
   first = {
     "/networks": networks.shop ?? "",
     "/firewalls": firewalls.web,
     "/gateways": gateways.out,
+    "/load-balancers": loadBalancers.front,
     "/ssh-keys": sshKeys.laptop,
     "/public-ips": freeIpId,
     "/domains": domains.shop,
@@ -58,6 +59,10 @@ async function addZebras({ facts, real }: World): Promise<typeof other> {
   const { firewall } = await done(acme.post("/firewalls", there));
   const ip = await done(acme.post("/public-ips", { region: "ank1", address: "203.0.114.99" }));
   const { gateway } = await done(acme.post("/gateways", { name: "zebra", network_id: network.id }));
+  const { subnet } = await done(acme.post(`/networks/${network.id}/subnets`, { name: "app", tier: "app" }));
+  const { load_balancer: balancer } = await done(
+    acme.post("/load-balancers", { name: "zebra", subnet_id: subnet.id }),
+  );
   const key = await done(acme.post("/ssh-keys", { name: "zebra", public_key: ed25519Line() }));
   const { domain } = await done(acme.post("/domains", { name: "zebra.example" }));
   return {
@@ -65,6 +70,7 @@ async function addZebras({ facts, real }: World): Promise<typeof other> {
     "/networks": network.id,
     "/firewalls": firewall.id,
     "/gateways": gateway.id,
+    "/load-balancers": balancer.id,
     "/ssh-keys": key.id,
     "/public-ips": ip.id,
   };
@@ -73,14 +79,17 @@ async function addZebras({ facts, real }: World): Promise<typeof other> {
 const firstOf = (page: string) => `id="${first[page]}"`;
 const otherOf = (page: string) => `id="${other[page]}"`;
 
-describe.each(["/networks", "/firewalls", "/gateways", "/ssh-keys", "/domains"])("%s", (page) => {
-  test("is filtered by a part of a name, as typed", async () => {
-    const html = await ada.page(`${page}?q=ebr`);
-    expect(html).toContain(otherOf(page));
-    expect(html).not.toContain(firstOf(page));
-    expect(html).toContain('value="ebr"');
-  });
-});
+describe.each(["/networks", "/firewalls", "/gateways", "/load-balancers", "/ssh-keys", "/domains"])(
+  "%s",
+  (page) => {
+    test("is filtered by a part of a name, as typed", async () => {
+      const html = await ada.page(`${page}?q=ebr`);
+      expect(html).toContain(otherOf(page));
+      expect(html).not.toContain(firstOf(page));
+      expect(html).toContain('value="ebr"');
+    });
+  },
+);
 
 test("addresses are filtered by a part of them", async () => {
   const html = await ada.page("/public-ips?q=203.0.114.9");
@@ -88,7 +97,7 @@ test("addresses are filtered by a part of them", async () => {
   expect(html).not.toContain(firstOf("/public-ips"));
 });
 
-describe.each(["/networks", "/firewalls", "/gateways", "/public-ips"])("%s", (page) => {
+describe.each(["/networks", "/firewalls", "/gateways", "/load-balancers", "/public-ips"])("%s", (page) => {
   test("is filtered by region", async () => {
     const html = await ada.page(`${page}?region=ank1`);
     expect(html).toContain(otherOf(page));
@@ -97,31 +106,37 @@ describe.each(["/networks", "/firewalls", "/gateways", "/public-ips"])("%s", (pa
   });
 });
 
-describe.each(["/networks", "/firewalls", "/gateways", "/ssh-keys", "/public-ips", "/domains"])(
-  "%s",
-  (page) => {
-    test("is filtered by labels, and explains an invalid selector", async () => {
-      const html = await ada.page(`${page}?labels=role%3Dfirst`);
-      expect(html).toContain(firstOf(page));
-      expect(html).not.toContain(otherOf(page));
-      const wrong = await ada.get(`${page}?labels=a+b`);
-      expect(wrong.status).toBe(200);
-      expect(await wrong.text()).toContain('id="labels-problem"');
-    });
+describe.each([
+  "/networks",
+  "/firewalls",
+  "/gateways",
+  "/load-balancers",
+  "/ssh-keys",
+  "/public-ips",
+  "/domains",
+])("%s", (page) => {
+  test("is filtered by labels, and explains an invalid selector", async () => {
+    const html = await ada.page(`${page}?labels=role%3Dfirst`);
+    expect(html).toContain(firstOf(page));
+    expect(html).not.toContain(otherOf(page));
+    const wrong = await ada.get(`${page}?labels=a+b`);
+    expect(wrong.status).toBe(200);
+    expect(await wrong.text()).toContain('id="labels-problem"');
+  });
 
-    test("says that nothing matches, and links to the unfiltered list, where the filters leave nothing", async () => {
-      const turkish = await world.signedIn("ada", { "accept-language": "tr" });
-      const html = await turkish.page(`${page}?labels=role%3Dnobody`);
-      expect(html).toContain("Eşleşen bir şey yok");
-      expect(html).toMatch(new RegExp(`href="${page}"[^>]*>\\s*Süzgeçleri temizle`));
-    });
-  },
-);
+  test("says that nothing matches, and links to the unfiltered list, where the filters leave nothing", async () => {
+    const turkish = await world.signedIn("ada", { "accept-language": "tr" });
+    const html = await turkish.page(`${page}?labels=role%3Dnobody`);
+    expect(html).toContain("Eşleşen bir şey yok");
+    expect(html).toMatch(new RegExp(`href="${page}"[^>]*>\\s*Süzgeçleri temizle`));
+  });
+});
 
 describe.each([
   ["/networks", "name"],
   ["/firewalls", "name"],
   ["/gateways", "name"],
+  ["/load-balancers", "name"],
   ["/ssh-keys", "name"],
   ["/domains", "name"],
   ["/public-ips", "address"],

@@ -14,6 +14,7 @@ const products = [
   "/servers",
   "/networks",
   "/gateways",
+  "/load-balancers",
   "/firewalls",
   "/public-ips",
   "/domains",

@@ -8,6 +8,7 @@ export type Product =
   | "servers"
   | "networks"
   | "gateways"
+  | "loadBalancers"
   | "firewalls"
   | "publicIps"
   | "domains"
@@ -29,6 +30,7 @@ const products: readonly { readonly id: Product; readonly path: string; readonly
   { id: "servers", path: "/servers", icon: "servers" },
   { id: "networks", path: "/networks", icon: "networks" },
   { id: "gateways", path: "/gateways", icon: "gateways" },
+  { id: "loadBalancers", path: "/load-balancers", icon: "loadBalancers" },
   { id: "firewalls", path: "/firewalls", icon: "firewalls" },
   { id: "publicIps", path: "/public-ips", icon: "addresses" },
   { id: "domains", path: "/domains", icon: "domains" },

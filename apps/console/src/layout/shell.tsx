@@ -18,6 +18,7 @@ const partsOf: { readonly [section in Section]?: readonly PagePart[] } = {
   jobs: ["jobs"],
   networks: ["networks"],
   gateways: ["networks"],
+  loadBalancers: ["networks", "usage"],
   firewalls: ["networks"],
   domains: ["domains"],
   operator: ["operator"],

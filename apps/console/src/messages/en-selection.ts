@@ -62,6 +62,18 @@ export const selectionEn = {
       titles: { delete: (gateways: string) => `Delete ${gateways}?` },
       leads: { delete: "The subnets that they serve lose internet access." },
     },
+    loadBalancers: {
+      count: (items: number) => `${items} ${items === 1 ? "load balancer" : "load balancers"}`,
+      acts: { apply: "Re-apply", delete: "Delete" },
+      titles: {
+        apply: (loadBalancers: string) => `Re-apply ${loadBalancers}?`,
+        delete: (loadBalancers: string) => `Delete ${loadBalancers}?`,
+      },
+      leads: {
+        apply: "The whole configuration is brought to their machines again.",
+        delete: "Clients are not served at their addresses any more. Their servers are destroyed at once.",
+      },
+    },
     firewalls: {
       count: (items: number) => `${items} ${items === 1 ? "firewall" : "firewalls"}`,
       acts: { apply: "Re-apply", delete: "Delete" },

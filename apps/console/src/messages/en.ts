@@ -8,6 +8,7 @@ import { identitiesEn } from "./en-identities.ts";
 import { jobTextsEn } from "./en-job-texts.ts";
 import { labelsEn } from "./en-labels.ts";
 import { listsEn } from "./en-lists.ts";
+import { loadBalancersEn } from "./en-load-balancers.ts";
 import { membersEn } from "./en-members.ts";
 import { networkingEn } from "./en-networks.ts";
 import { operatorEn } from "./en-operator.ts";
@@ -26,6 +27,7 @@ export const en = {
   ...networkingEn,
   ...domainsEn,
   ...gatewaysEn,
+  ...loadBalancersEn,
   ...subnetsEn,
   ...membersEn,
   ...tokensEn,
@@ -45,6 +47,7 @@ export const en = {
     servers: "Servers",
     networks: "Networks",
     gateways: "Gateways",
+    loadBalancers: "Load balancers",
     firewalls: "Firewalls",
     publicIps: "Public IPs",
     domains: "Domains",
@@ -653,9 +656,9 @@ export const en = {
       firewalls: "Firewalls",
       firewall_rules: "Firewall rules",
       gateways: "Gateways",
+      load_balancers: "Load balancers",
       domains: "Domains",
       certificates: "Certificates",
-      load_balancers: "Load balancers",
       members: "Members and invitations",
     },
   },

@@ -63,6 +63,18 @@ export const selectionTr = {
       titles: { delete: (gateways: string) => `${gateways} silinsin mi?` },
       leads: { delete: "Hizmet verdikleri alt ağların artık çıkışı olmaz." },
     },
+    loadBalancers: {
+      count: (items: number) => `${items} yük dengeleyici`,
+      acts: { apply: "Yeniden uygula", delete: "Sil" },
+      titles: {
+        apply: (loadBalancers: string) => `${loadBalancers} yeniden uygulansın mı?`,
+        delete: (loadBalancers: string) => `${loadBalancers} silinsin mi?`,
+      },
+      leads: {
+        apply: "Yapılandırmanın tamamı makinelerine yeniden gönderilir.",
+        delete: "Adreslerinden artık hizmet verilmez. Sunucuları hemen yok edilir.",
+      },
+    },
     firewalls: {
       count: (items: number) => `${items} güvenlik duvarı`,
       acts: { apply: "Yeniden uygula", delete: "Sil" },

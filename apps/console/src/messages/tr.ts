@@ -9,6 +9,7 @@ import { identitiesTr } from "./tr-identities.ts";
 import { jobTextsTr } from "./tr-job-texts.ts";
 import { labelsTr } from "./tr-labels.ts";
 import { listsTr } from "./tr-lists.ts";
+import { loadBalancersTr } from "./tr-load-balancers.ts";
 import { membersTr } from "./tr-members.ts";
 import { networkingTr } from "./tr-networks.ts";
 import { operatorTr } from "./tr-operator.ts";
@@ -43,6 +44,7 @@ export const tr = {
   ...networkingTr,
   ...domainsTr,
   ...gatewaysTr,
+  ...loadBalancersTr,
   ...subnetsTr,
   ...membersTr,
   ...tokensTr,
@@ -62,6 +64,7 @@ export const tr = {
     servers: "Sunucular",
     networks: "Ağlar",
     gateways: "Ağ geçitleri",
+    loadBalancers: "Yük dengeleyiciler",
     firewalls: "Güvenlik duvarları",
     publicIps: "Genel IP'ler",
     domains: "Alan adları",
@@ -657,9 +660,9 @@ export const tr = {
       firewalls: "Güvenlik duvarları",
       firewall_rules: "Güvenlik duvarı kuralları",
       gateways: "Ağ geçitleri",
+      load_balancers: "Yük dengeleyiciler",
       domains: "Alan adları",
       certificates: "Sertifikalar",
-      load_balancers: "Yük dengeleyiciler",
       members: "Üyeler ve davetler",
     },
   },

@@ -1,6 +1,7 @@
 import { domains } from "../products/domains/resource.ts";
 import { firewalls } from "../products/firewalls/resource.ts";
 import { gateways } from "../products/gateways/resource.ts";
+import { loadBalancers } from "../products/load-balancers/resource.ts";
 import { networks } from "../products/networks/resource.ts";
 import { publicIps } from "../products/public-ips/resource.ts";
 import { servers } from "../products/servers/resource.ts";
@@ -13,6 +14,7 @@ export const tabbedResources: readonly Resource<AnyItem>[] = [
   networks,
   firewalls,
   gateways,
+  loadBalancers,
   publicIps,
   domains,
 ];

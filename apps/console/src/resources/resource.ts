@@ -25,7 +25,15 @@ export type ResourceTab =
   | "settings";
 
 /** The kinds of resources that the search finds. */
-export type FoundKind = "server" | "network" | "firewall" | "gateway" | "public_ip" | "domain" | "ssh_key";
+export type FoundKind =
+  | "server"
+  | "network"
+  | "firewall"
+  | "gateway"
+  | "load_balancer"
+  | "public_ip"
+  | "domain"
+  | "ssh_key";
 
 /**
  * The descriptor of one kind of resource, from which the shared code makes the frame of its list, its tabs, and the

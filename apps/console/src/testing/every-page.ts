@@ -80,6 +80,7 @@ async function visitSelections(world: CompleteWorld, ada: Explorer): Promise<voi
     ["servers", ["reboot", "delete", "restore"]],
     ["networks", ["delete"]],
     ["gateways", ["delete"]],
+    ["load-balancers", ["apply", "delete"]],
     ["firewalls", ["apply"]],
     ["public-ips", ["release"]],
     ["domains", ["apply", "delete"]],

@@ -35,6 +35,7 @@ const pages = [
   "docs/products/public-ips.md",
   "docs/products/server-console.md",
   "docs/products/domains.md",
+  "docs/products/load-balancers.md",
   "docs/runbooks/invariants.md",
 ];
 

@@ -20,6 +20,7 @@ const places: Readonly<Partial<Record<Quota["name"], string>>> = {
   firewalls: "/firewalls",
   firewall_rules: "/firewalls",
   gateways: "/gateways",
+  load_balancers: "/load-balancers",
   domains: "/domains",
   members: "/members",
 };

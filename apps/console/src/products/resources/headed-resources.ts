@@ -3,6 +3,7 @@ import type { HeadedResource } from "../../resources/resource-page.tsx";
 import { headedDomains } from "../domains/head-part.tsx";
 import { headedFirewalls } from "../firewalls/head-part.tsx";
 import { headedGateways } from "../gateways/head-part.tsx";
+import { headedLoadBalancers } from "../load-balancers/head-part.tsx";
 import { headedNetworks } from "../networks/head-part.tsx";
 import { headedPublicIps } from "../public-ips/head-part.tsx";
 import { headedServers } from "../servers/head-part.tsx";
@@ -13,6 +14,7 @@ export const headedResources: readonly HeadedResource<AnyItem>[] = [
   headedNetworks,
   headedFirewalls,
   headedGateways,
+  headedLoadBalancers,
   headedPublicIps,
   headedDomains,
 ];

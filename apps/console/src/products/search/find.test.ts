@@ -20,7 +20,16 @@ test("every list is searched for any text: names, labels, addresses", async () =
       .map((call) => call.replace(/[?&]limit=6/, "").replace("&", "?"))
       .sort();
   };
-  const lists = ["domains", "firewalls", "gateways", "networks", "public-ips", "servers", "ssh-keys"];
+  const lists = [
+    "domains",
+    "firewalls",
+    "gateways",
+    "load-balancers",
+    "networks",
+    "public-ips",
+    "servers",
+    "ssh-keys",
+  ];
   for (const [text, sent] of [
     ["env=pro", "env%3Dpro"],
     ["10.1.0", "10.1.0"],

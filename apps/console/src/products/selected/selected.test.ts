@@ -125,6 +125,12 @@ describe("of every product with a list", () => {
       await made(`/firewalls/${used}/attachments`, { server_id: server });
       return { can: [web, ssh], cannot: [used], why: "Detach it everywhere first" };
     }
+    if (page === "/load-balancers") {
+      const add = async (name: string) =>
+        (await made(page, { name, subnet_id: subnets.app })).load_balancer.id;
+      // It is possible in every state.
+      return { can: [await add("one"), await add("two")], cannot: [], why: "" };
+    }
     if (page === "/gateways") {
       const add = async (name: string, network_id: string, more = {}) =>
         (await made(page, { name, network_id, ...more })).gateway.id;
@@ -145,6 +151,7 @@ describe("of every product with a list", () => {
     ["/ssh-keys", "delete", "Delete 2 keys?", "DELETE"],
     ["/networks", "delete", "Delete 2 networks?", "DELETE"],
     ["/gateways", "delete", "Delete 2 gateways?", "DELETE"],
+    ["/load-balancers", "delete", "Delete 2 load balancers?", "DELETE"],
     ["/domains", "delete", "Delete 2 domains?", "DELETE"],
     ["/firewalls", "delete", "Delete 2 firewalls?", "DELETE"],
     ["/public-ips", "release", "Release 2 addresses?", "DELETE"],

@@ -6,14 +6,17 @@ import { conflictText } from "../../problem-messages.ts";
 import { remedyOf } from "../../remedy.ts";
 
 /** The result of a dry run of a form's request, or why there was none. */
-export type Check = "unchecked" | "away" | "refused" | Schemas["DryRun"];
+export type Check<DryRun extends Blocked = Schemas["DryRun"]> = "unchecked" | "away" | "refused" | DryRun;
+
+type Blocked = { readonly blockers: readonly Schemas["Precondition"][] };
 
 /** Whether there are refusals, so that sending the form would fail. */
-export const isBlocked = (check: Check): boolean => typeof check === "object" && check.blockers.length > 0;
+export const isBlocked = (check: Check<Blocked>): boolean =>
+  typeof check === "object" && check.blockers.length > 0;
 
 type Props = {
   readonly view: View;
-  readonly check: Check;
+  readonly check: Check<Blocked>;
   /** The texts of the form: the request would succeed, it would not, and how the check runs. */
   readonly texts: { readonly ready: string; readonly blocked: string; readonly unchecked: string };
 };

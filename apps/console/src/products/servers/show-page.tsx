@@ -1,9 +1,11 @@
 import type { Schemas } from "@kule/contract/schemas";
 import type { Child } from "hono/jsx";
 import type { CalledOperation } from "../../api-operation.ts";
-import { Offered } from "../../layout/action-button.tsx";
+import { notAllowed, Offered } from "../../layout/action-button.tsx";
 import { Banner, Status } from "../../layout/parts.tsx";
 import { tabPath } from "../../layout/resource-tabs.tsx";
+import type { View } from "../../layout/view.ts";
+import { resourceAddress } from "../../resource-address.ts";
 import { LabelsPanel } from "../../resources/labels-panel.tsx";
 import type { ResourceTab } from "../../resources/resource.ts";
 import { ResourcePage } from "../../resources/resource-page.tsx";
@@ -130,6 +132,20 @@ export function SettingsPage(props: SettingsTabProps) {
   );
 }
 
+/** What a managed server belongs to, where it has a page that the role may read. */
+function OwnerLink({
+  view,
+  owner,
+}: {
+  readonly view: View;
+  readonly owner: NonNullable<ServerTabProps["server"]["managed_by"]>;
+}) {
+  const { managedHint } = view.messages.servers;
+  const address = resourceAddress(owner.id);
+  if (address === null || notAllowed(view, `${owner.type}:read`) !== null) return managedHint;
+  return <a href={address}>{managedHint}</a>;
+}
+
 /** The frame of each tab: the header, and what concerns the whole server. */
 function ServerPage(
   props: ServerTabProps & {
@@ -159,7 +175,7 @@ function ServerPage(
     >
       {server.managed_by === null ? null : (
         <Banner kind="notice">
-          {managedText(view, server.managed_by)} {view.messages.servers.managedHint}
+          {managedText(view, server.managed_by)} <OwnerLink view={view} owner={server.managed_by} />
         </Banner>
       )}
       {server.locked === null ? null : (

@@ -77,7 +77,9 @@ test("a managed server names its owner, and offers nothing that changes it", asy
   const offered = /<form[^>]*action="\/servers\/srv_|href="[^"]*\/(resize|console)"|id="(danger|rename)"/;
   for (const tab of ["", "/network", "/console-sessions", "/settings"]) {
     const shown = await ada.page(page + tab);
-    expect(shown).toContain("Managed by load balancer front. It is changed there.");
+    expect(shown).toContain(
+      'Managed by load balancer front. <a href="/load-balancers/lb_06ex2v3m8n4k6q1r5s7t9w0y2z">It is changed there.</a>',
+    );
     expect(shown).not.toMatch(offered);
   }
   expect(await ada.page(`/servers/${world.facts.servers["web-2"]}/settings`)).toMatch(offered);

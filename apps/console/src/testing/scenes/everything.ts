@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { ed25519Line } from "@kule/api/testing/ssh-key-lines";
 import { addDomain, serve } from "../domain-states.ts";
+import { addLoadBalancer, seeHealth } from "../load-balancer-states.ts";
 import { openConsole } from "../open-consoles.ts";
 import { done } from "../scene-api.ts";
 import { networks } from "./networks.ts";
@@ -8,7 +9,7 @@ import { sceneAfter } from "./scene.ts";
 
 /**
  * One of every resource and state with a page, so that every form and every link exists: a gateway with a port
- * forward, a firewall, a reserved address, a free public address, a key, tokens, an open console and a running job of
+ * forward, a load balancer that serves, a firewall, a reserved address, a free public address, a key, tokens, an open console and a running job of
  * `app-1`, a failed one of `app-2`, a served domain and one that is not proven, `app-3` in its removal, and a key of the agent that waits for approval.
  */
 export const everything = sceneAfter("everything", networks, async (api, { networks, subnets, servers }) => {
@@ -33,6 +34,20 @@ export const everything = sceneAfter("everything", networks, async (api, { netwo
     target_port: 443,
   });
   await agent.work();
+  const front = await addLoadBalancer(api, "front", subnets.app ?? "", {
+    description: "The shop",
+    labels: { env: "prod" },
+    listeners: [
+      { protocol: "http", port: 80, target_port: 8080 },
+      { protocol: "tcp", port: 5432 },
+    ],
+    targets: [
+      { label_selector: "role=web" },
+      { server_id: servers["db-1"], weight: 2 },
+      { address: "10.20.0.99" },
+    ],
+  });
+  await seeHealth(api, front, "10.20.0.99");
   const reservations = `/networks/${networks.shop}/subnets/${subnets.app}/reservations`;
   const reservation = await own(reservations, { name: "printer", address: "10.20.0.200" });
   const free = await own("/public-ips", { region: "ist1", address: "203.0.113.20" });
@@ -69,6 +84,7 @@ export const everything = sceneAfter("everything", networks, async (api, { netwo
     domains: { shop, waiting },
     firewalls: { web: firewall.id as string },
     gateways: { out: gateway.id as string },
+    loadBalancers: { front },
     portForwards: { "443": forward.id as string },
     reservations: { printer: reservation.id as string },
     freeIpId: free.id as string,
