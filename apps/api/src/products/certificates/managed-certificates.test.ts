@@ -130,6 +130,35 @@ describe.skipIf(pebblePart.missing)("a managed certificate", { timeout: 240_000 
     await expect.poll(servedValues, { timeout: 60_000 }).toEqual([]);
   });
 
+  test("is not changed by a worker that was stopped in a step and has lost it", async () => {
+    const id = await begin([newName()]);
+    await world.makeKey();
+    const reached = Promise.withResolvers<void>();
+    const goOn = Promise.withResolvers<void>();
+    const slow = {
+      ...world.ca,
+      client: {
+        ...world.ca.client,
+        directory: async (signal?: AbortSignal) => {
+          reached.resolve();
+          await goOn.promise;
+          return world.ca.client.directory(signal);
+        },
+      },
+    };
+    const stopped = world.step(id, slow);
+    await reached.promise;
+    expect(await world.step(id)).toBe("ordered");
+    const order = await orderUrlOf(id);
+    const row = () => world.served.rows("select * from certificate_order where certificate_id = $1", [id]);
+    const before = await row();
+    goOn.resolve();
+    await stopped;
+    expect(await row()).toEqual(before);
+    expect(await orderUrlOf(id)).toBe(order);
+    await drive(id);
+  });
+
   test("waits for a CA that is away, longer each time, and goes on where it was", async () => {
     const id = await begin([newName()]);
     await world.makeKey();
