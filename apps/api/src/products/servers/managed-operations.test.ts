@@ -16,6 +16,7 @@ import { deleteManagedServer } from "./index.ts";
 const reachesServers: { readonly [kind in ReferenceKind]: boolean } = {
   server: true,
   domain: false,
+  certificate: false,
   job: true,
   public_ip: true,
   firewall_attachment: true,
