@@ -1,4 +1,3 @@
-import { createHash } from "node:crypto";
 import type { RequestQuery, Schemas } from "@kule/contract/schemas";
 import type { DB } from "@kule/database/generated/rows";
 import {
