@@ -103,6 +103,14 @@ export class LoadBalancerWorld {
     );
   }
 
+  /** Rounds of 30 s with these reports. */
+  async missAsks(id: string, rounds: number, ...reports: readonly Partial<Report>[]): Promise<void> {
+    for (let round = 0; round < rounds; round += 1) {
+      await this.passTime(id, 30);
+      await this.report(...reports);
+    }
+  }
+
   /** The region's scans have seen that the server's VM is not there. */
   async loseVm(serverId: string): Promise<void> {
     await this.servers.owner.query(

@@ -578,6 +578,7 @@ export interface LoadBalancerSight {
   role: string | null;
   server_id: string;
   slot: number;
+  unanswered_asks: Generated<number>;
 }
 
 export interface LoadBalancerTarget {

@@ -4,7 +4,9 @@ import {
   isDegraded,
   type MachineSight,
   machineState,
+  replacedAfterAsks,
   replacedAfterMs,
+  silentAfterAsks,
   silentAfterMs,
 } from "./machine-health.ts";
 import { decideRound, type RoundMachine } from "./round.ts";
@@ -51,14 +53,15 @@ describe("machines", () => {
     serverId: `srv_${slot}`,
     answeredAtMs: now,
     askedAtMs: now,
+    unansweredAsks: 0,
     createdAtMs: 0,
     isGone: false,
     observedGeneration: 3,
     ...more,
   });
   const rounds = { lastRoundAtMs: now, nowMs: now };
-  const silent = { answeredAtMs: now - replacedAfterMs };
-  const lately = { answeredAtMs: now - silentAfterMs };
+  const silent = { answeredAtMs: now - replacedAfterMs, unansweredAsks: replacedAfterAsks };
+  const lately = { answeredAtMs: now - silentAfterMs, unansweredAsks: silentAfterAsks };
 
   test.each([
     ["serving", {}],
@@ -67,7 +70,8 @@ describe("machines", () => {
     ["creating", { serverId: null }],
     ["silent", lately],
     ["silent", { isGone: true }],
-    ["serving", { answeredAtMs: now - silentAfterMs + 1 }],
+    ["serving", { ...lately, answeredAtMs: now - silentAfterMs + 1 }],
+    ["serving", { ...lately, unansweredAsks: silentAfterAsks - 1 }],
   ] as const)("are %s: %j", (expected, more) => {
     expect(machineState(machine(1, more), 3)).toBe(expected);
   });
@@ -101,7 +105,7 @@ describe("machines", () => {
   test("are not replaced because the region has not asked them", () => {
     const stale = { lastRoundAtMs: now, nowMs: now + silentAfterMs };
     expect(decideReplacement([machine(1), machine(2, silent)], true, stale)).toBe(null);
-    const asked = { askedAtMs: now - replacedAfterMs - 1, answeredAtMs: now - replacedAfterMs };
+    const asked = { ...silent, askedAtMs: now - replacedAfterMs - 1, answeredAtMs: now - replacedAfterMs };
     expect(machineState(machine(1, asked), 3)).toBe("serving");
     expect(decideReplacement([machine(1), machine(2, asked)], true, rounds)).toBe(null);
     expect(decideReplacement([machine(1), machine(2, { ...silent, askedAtMs: null })], true, rounds)).toBe(
@@ -110,6 +114,11 @@ describe("machines", () => {
     expect(
       decideReplacement([machine(1), machine(2, silent)], true, { lastRoundAtMs: null, nowMs: now }),
     ).toBe(null);
+  });
+
+  test("are not replaced because they did not answer a few times after the agent was away", () => {
+    const missed = { answeredAtMs: now - 100 * replacedAfterMs, unansweredAsks: replacedAfterAsks - 1 };
+    expect(decideReplacement([machine(1), machine(2, missed)], true, rounds)).toBe(null);
   });
 
   test("that are alone are replaced only when their VM is gone", () => {

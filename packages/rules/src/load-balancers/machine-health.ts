@@ -7,6 +7,8 @@ export type MachineSight = {
   readonly answeredAtMs: number | null;
   /** When it was asked last, whether it answered or not; null: never since its server was made. */
   readonly askedAtMs: number | null;
+  /** How often in a row it was asked and did not answer. */
+  readonly unansweredAsks: number;
   /** When its server was made. */
   readonly createdAtMs: number;
   /** The region has seen that its VM is not there any more. */
@@ -26,8 +28,14 @@ export type MachineState = "creating" | "serving" | "behind" | "silent";
 
 /** Three rounds. */
 export const silentAfterMs = 90_000;
+export const silentAfterAsks = 3;
 /** A reboot of a node takes less. */
 export const replacedAfterMs = 300_000;
+/**
+ * Time alone would say that a machine is lost that did not answer once, after hours in which the region's agent was away and asked
+ * nobody.
+ */
+export const replacedAfterAsks = 10;
 
 /** @param generation of what is wanted */
 export function machineState(machine: MachineSight, generation: number): MachineState {
@@ -67,12 +75,13 @@ export function decideReplacement(
 }
 
 function isSilent(machine: MachineSight): boolean {
-  return machine.isGone || silenceMs(machine) >= silentAfterMs;
+  return machine.isGone || (machine.unansweredAsks >= silentAfterAsks && silenceMs(machine) >= silentAfterMs);
 }
 
 function isLost(machine: MachineSight): boolean {
   if (machine.isGone) return true;
-  return machine.answeredAtMs !== null && silenceMs(machine) >= replacedAfterMs;
+  if (machine.answeredAtMs === null || machine.unansweredAsks < replacedAfterAsks) return false;
+  return silenceMs(machine) >= replacedAfterMs;
 }
 
 /** Counted up to when it was asked last: while the region does not ask it, it is not silent. */

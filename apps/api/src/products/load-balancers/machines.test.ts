@@ -23,6 +23,10 @@ describe("the machines of a load balancer", { timeout: 60_000 }, () => {
     expect(await world.keep()).toMatchObject({ replaced: 0, made: 0 });
     await world.passTime(lb.id, 301);
     await world.report({ ...machine(lb, 1), ...answers }, machine(lb, 2));
+    // Nobody has asked for a while: one answer that is missed says nothing.
+    expect(await world.keep()).toMatchObject({ replaced: 0 });
+    expect((await world.get(lb.id)).status).toBe("active");
+    await world.missAsks(lb.id, 9, { ...machine(lb, 1), ...answers }, machine(lb, 2));
     expect(await world.get(lb.id)).toMatchObject({
       status: "degraded",
       status_reason: { code: "machine_silent", job_id: null },
@@ -56,7 +60,7 @@ describe("the machines of a load balancer", { timeout: 60_000 }, () => {
     await world.report({ ...machine(lb, 1), ...answers }, { ...machine(lb, 2), ...answers });
     await world.passTime(lb.id, 400);
     expect(await world.keep()).toMatchObject({ replaced: 0 });
-    await world.report(machine(lb, 1), machine(lb, 2));
+    await world.missAsks(lb.id, 10, machine(lb, 1), machine(lb, 2));
     expect(await world.keep()).toMatchObject({ replaced: 0 });
     expect((await world.get(lb.id)).status).toBe("degraded");
     await world.report({ ...machine(lb, 1), ...answers }, { ...machine(lb, 2), ...answers });

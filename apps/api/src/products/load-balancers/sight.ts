@@ -106,6 +106,7 @@ async function record(tx: Tx, machine: KnownMachine, report: MachineReport): Pro
     server_id: report.server_id,
     asked_at: askedAt,
     answered_at: answeredAt ?? own?.answered_at ?? null,
+    unanswered_asks: seen === null ? (own?.unanswered_asks ?? 0) + 1 : 0,
     // What was last known of a machine that is silent stays, with its time.
     role: seen === null ? (own?.role ?? null) : seen.role,
     connections: seen === null ? (own?.connections ?? null) : seen.connections,

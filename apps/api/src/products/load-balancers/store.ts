@@ -26,6 +26,7 @@ export type MachineOfLoadBalancer = {
   readonly since_ms: number;
   readonly asked_at_ms: number | null;
   readonly answered_at_ms: number | null;
+  readonly unanswered_asks: number;
   readonly role: "active" | "standby" | null;
   readonly connections: number | null;
 };
@@ -54,7 +55,8 @@ const machines = sql<MachineOfLoadBalancer[]>`coalesce((
            'is_gone', exists (select 1 from drift d where d.organisation_id = m.organisation_id
              and d.server_id = m.server_id and d.kind = 'missing' and d.sightings >= ${sql.lit(sightingsToReport)}),
            'since_ms', ${inMs(sql`m.since`)}, 'asked_at_ms', ${inMs(sql`seen.asked_at`)},
-           'answered_at_ms', ${inMs(sql`seen.answered_at`)}, 'role', seen.role, 'connections', seen.connections)
+           'answered_at_ms', ${inMs(sql`seen.answered_at`)},
+           'unanswered_asks', coalesce(seen.unanswered_asks, 0), 'role', seen.role, 'connections', seen.connections)
          order by m.slot)
     from load_balancer_machine m
     left join server s on s.organisation_id = m.organisation_id and s.id = m.server_id

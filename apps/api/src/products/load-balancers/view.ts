@@ -12,6 +12,7 @@ export function sightsOf(row: LoadBalancerDetails): MachineSight[] {
     serverId: machine.is_created ? machine.server_id : null,
     answeredAtMs: machine.answered_at_ms,
     askedAtMs: machine.asked_at_ms,
+    unansweredAsks: machine.unanswered_asks,
     createdAtMs: machine.since_ms,
     isGone: machine.is_gone,
     observedGeneration: machine.observed_generation,

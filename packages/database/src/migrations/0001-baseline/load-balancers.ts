@@ -166,6 +166,8 @@ create table load_balancer_sight (
   server_id text not null,
   asked_at timestamptz not null,
   answered_at timestamptz,
+  -- In a row.
+  unanswered_asks integer not null default 0,
   role text check (role in ('active', 'standby')),
   connections bigint,
   -- Rates of the listeners, and the health of the targets by listener, in our own words.
