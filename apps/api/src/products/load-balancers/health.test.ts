@@ -112,6 +112,18 @@ describe("the health of a load balancer", { timeout: 60_000 }, () => {
     expect(health.targets).toMatchObject([
       { status: "unhealthy", listeners: [{ last_error: { code: "connection_refused" } }] },
     ]);
+    // The active one is cut off: what it said last is not the load balancer's any more.
+    await world.missAsks(lb.id, 3, seen(1, "master", {}), {
+      ...seen(2, "master", {}),
+      seen_after_ms: null,
+      status: null,
+    });
+    const after = await world.health(lb.id);
+    expect(after.machines.map(({ state, role }) => [state, role])).toEqual([
+      ["serving", "active"],
+      ["silent", null],
+    ]);
+    expect(after.targets).toMatchObject([{ status: "healthy" }]);
   });
 
   test("counts traffic once, through reloads and repeated reports, by the hour", async () => {

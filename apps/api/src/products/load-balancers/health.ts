@@ -55,8 +55,11 @@ export async function readHealth({ db }: ApiRequest, row: LoadBalancerDetails): 
   return reply(200, body);
 }
 
+/** Of the machines that answer; while none does, what was last seen of each. */
 async function readSights(db: Database | Tx, row: LoadBalancerDetails): Promise<Sight[]> {
-  const current = row.machines.flatMap(({ server_id }) => (server_id === null ? [] : [server_id]));
+  const machines = viewMachines(row);
+  const answering = machines.filter(({ state }) => state !== "silent");
+  const current = (answering.length > 0 ? answering : machines).flatMap(({ server_id }) => server_id ?? []);
   if (current.length === 0) return [];
   const rows = await db
     .selectFrom("load_balancer_sight")
@@ -88,12 +91,14 @@ function viewMachines(row: LoadBalancerDetails): Schemas["LoadBalancerHealth"]["
   return row.machines.flatMap((machine, index) => {
     const sight = sights[index];
     if (sight === undefined) return [];
+    const state = machineState(sight, row.wanted_generation);
     return [
       {
         slot: machine.slot,
         server_id: machine.server_id,
-        state: machineState(sight, row.wanted_generation),
-        role: machine.role,
+        state,
+        // The other one may have taken the address since it was silent.
+        role: state === "silent" ? null : machine.role,
         observed_generation: machine.observed_generation,
         connections: machine.connections,
         answered_at: machine.answered_at_ms === null ? null : new Date(machine.answered_at_ms).toISOString(),
