@@ -114,6 +114,8 @@ insert into certificate (id, organisation_id, region, name, type, domain_names, 
 insert into certificate_version (organisation_id, certificate_id, version, chain_pem, sealed_key, sealed_to, issuer, serial, key_type, names, not_before, not_after, fingerprint_sha256) values
   ('org_a', 'cert_a', 1, 'chain', 'sealed', 'key', 'R11', '01', 'ecdsa-p256', '{www.a.example}', now(), now() + interval '60 days', 'f1'),
   ('org_b', 'cert_b', 1, 'chain', 'sealed', 'key', 'R11', '02', 'ecdsa-p256', '{www.b.example}', now(), now() + interval '60 days', 'f2');
+insert into certificate_order (organisation_id, certificate_id, version, requested_by, request_id) values ('org_a', 'cert_a', 2, '{}', 'req_1');
+insert into domain_challenge (organisation_id, domain_id, certificate_id, name, value) values ('org_a', 'dom_a', 'cert_a', '_acme-challenge', 'x');
 update network set status_job_id = 'job_stop' where id = 'net_b';
 insert into console_session (id, organisation_id, region, server_id, type, state, token_id, token_kind, subject, actor, on_behalf, request_id, ticket_expires_at, replica_id, claim_id) values
   ('con_1', 'org_a', 'r1', 'srv_run', 'serial', 'open', 'tok_1', 'organisation', 'tok_1', '{}', false, 'req_1', now(), 'rep_1', 'c9');

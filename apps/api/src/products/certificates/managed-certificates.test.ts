@@ -130,6 +130,22 @@ describe.skipIf(pebblePart.missing)("a managed certificate", { timeout: 240_000 
     await expect.poll(servedValues, { timeout: 60_000 }).toEqual([]);
   });
 
+  test("is proven beside a record set of the domain's own at the same name, which stays", async () => {
+    const name = newName();
+    const path = `/domains/${domain.id}/records/_acme-challenge.${name.split(".")[0]}/TXT`;
+    expect((await world.owner.put(path, { values: ["own"] })).status).toBeLessThan(300);
+    const id = await begin([name]);
+    await world.makeKey();
+    expect(await world.step(id)).toBe("ordered");
+    await expect.poll(async () => (await servedValues())?.length, { timeout: 60_000 }).toBe(2);
+    // Lists have the domain's own alone.
+    expect((await world.owner.get(path)).body.values).toEqual(['"own"']);
+    await drive(id);
+    await expect.poll(servedValues, { timeout: 60_000 }).toEqual(['"own"']);
+    await world.owner.delete(path);
+    await expect.poll(servedValues, { timeout: 60_000 }).toEqual([]);
+  });
+
   test("is not changed by a worker that was stopped in a step and has lost it", async () => {
     const id = await begin([newName()]);
     await world.makeKey();

@@ -86,7 +86,10 @@ export async function stepOrder(
     clearWait(tx, locked);
     if (next.to === "issued") return finishOrder(tx, locked, order, next.facts, hooks);
     if (next.to === "requesting") return askAnew(tx, locked, order);
-    const answers = next.answers === undefined ? {} : { answers: await publish(tx, locked, next.answers) };
+    const answers =
+      next.answers === undefined
+        ? {}
+        : { answers: await publish(tx, locked, next.answers, ca?.directoryUrl ?? "") };
     const orderUrl = next.orderUrl === undefined ? {} : { order_url: next.orderUrl };
     return moveOrder(tx, order, next.to, next.delayMs, { ...orderUrl, ...answers });
   });
@@ -175,12 +178,13 @@ async function publish(
   tx: Parameters<typeof setChallengeRecords>[0],
   certificate: CertificateRow,
   answers: Answers,
+  directoryUrl: string,
 ): Promise<Answers> {
   if (certificate.challenge !== "dns") return answers;
   const { thumbprint } = await tx
     .selectFrom("acme_account")
     .select("thumbprint")
-    .orderBy("created_at", "desc")
+    .where("directory_url", "=", directoryUrl)
     .executeTakeFirstOrThrow();
   const proofs = await proofsOf(tx, certificate, []);
   const records = answers.authorizations.flatMap((each): ChallengeRecord[] => {
