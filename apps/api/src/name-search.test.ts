@@ -30,6 +30,10 @@ const makers: Partial<Record<OperationId, (name: string) => Promise<unknown>>> =
     made(await tenant.owner.post("/firewalls", { ...tenant.firewallBody(), name })),
   listGateways: async (name) =>
     made(await tenant.owner.post("/gateways", { ...tenant.gatewayBody(await tenant.addNetwork()), name })),
+  listLoadBalancers: async (name) => {
+    const subnet = await tenant.addSubnet(await tenant.addNetwork());
+    made(await tenant.owner.post("/load-balancers", { ...tenant.loadBalancerBody(subnet), name }));
+  },
   // Addresses have no other name than that of their PTR record.
   listPublicIps: async (name) =>
     made(await tenant.owner.post("/public-ips", { region: "r1", ptr: `${name}.example.org` })),
@@ -97,6 +101,7 @@ test("a search reads the rows of the one organisation, by an index", async () =>
     network: searchCondition("web", { texts: ["network.name"], labels: "network.labels" }),
     firewall: searchCondition("web", { texts: ["firewall.name"], labels: "firewall.labels" }),
     gateway: searchCondition("web", { texts: ["gateway.name"], labels: "gateway.labels" }),
+    load_balancer: searchCondition("web", { texts: ["load_balancer.name"], labels: "load_balancer.labels" }),
     ssh_key: searchCondition("web", { texts: ["ssh_key.name"], labels: "ssh_key.labels" }),
     domain: searchCondition("web", { texts: ["domain.name"], labels: "domain.labels" }),
     public_ip: searchCondition("web", { texts: ["public_ip.ptr"], labels: "public_ip.labels" }),

@@ -25,6 +25,10 @@ const MORE: readonly { readonly path: RegExp; readonly why: string }[] = [
     path: /[?&](q|label_selector)=/,
     why: "texts and labels are compared with the rows of the one organisation: with row-level security Postgres uses no index for them (ADR 0004)",
   },
+  {
+    path: /^\/load-balancers\/[^/]+\/health/,
+    why: "label selectors of targets are compared with the servers of the one organisation, for the same reason",
+  },
   { path: /^\/usage\/summary/, why: "adds up all segments of the month" },
   { path: /\/addresses\?state=/, why: "the state of an address depends on the time and on forwarded ports" },
   { path: /^\/public-ips\?region=/, why: "an organisation has as many as operators allocated to it" },

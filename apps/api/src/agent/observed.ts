@@ -29,8 +29,17 @@ const mac = /^[0-9a-f]{2}(:[0-9a-f]{2}){5}$/i;
  * cannot make a job's row grow.
  */
 export function storedObservation(told: ReportedState): Observed {
-  const { power_state, node, disk_bytes, public_network, filter, network_generation, domain, load_balancer, vmid_unusable } =
-    told;
+  const {
+    power_state,
+    node,
+    disk_bytes,
+    public_network,
+    filter,
+    network_generation,
+    domain,
+    load_balancer,
+    vmid_unusable,
+  } = told;
   const { macs: toldMacs } = told;
   const macs = macsOf(toldMacs);
   return {

@@ -9,6 +9,10 @@ beforeAll(async () => {
   const { owned, region, world: api } = world.servers;
   for (const [index, name] of names.entries()) {
     const { network } = await must(owned.post("/networks", { name, region, cidr: "10.20.0.0/16" }));
+    const { subnet } = await must(
+      owned.post(`/networks/${network.id}/subnets`, { name: "app", tier: "app" }),
+    );
+    await must(owned.post("/load-balancers", { name, subnet_id: subnet.id }));
     await world.settle();
     await must(owned.post("/gateways", { name, network_id: network.id }));
     await must(owned.post("/firewalls", { name, region, rules: [] }));
@@ -43,7 +47,7 @@ async function listed(path: string, sort: string, of: keyof Listed): Promise<str
   return found.filter((name) => of === "address" || names.includes(name));
 }
 
-describe.each(["/networks", "/gateways", "/firewalls", "/ip-pools"])("%s", (path) => {
+describe.each(["/networks", "/gateways", "/load-balancers", "/firewalls", "/ip-pools"])("%s", (path) => {
   test("are sorted by name or by age, either way, page by page", async () => {
     expect(await listed(path, "name", "name")).toEqual(["anis", "mint", "zimt"]);
     expect(await listed(path, "-name", "name")).toEqual(["zimt", "mint", "anis"]);

@@ -8,12 +8,15 @@ import { serverHooks } from "../products/server-hooks.ts";
 import { type ByOwner, createManagedServer } from "../products/servers/index.ts";
 import type { ServerWorld } from "./server-world.ts";
 
-/** A product that runs on servers of its own, as load balancers and clusters do: it changes them in its transactions. */
+/**
+ * A product that runs on servers of its own, as load balancers and clusters do: it changes them in its transactions. By default
+ * a cluster, of which there is no table yet that would have to have it.
+ */
 export class OwnerOfServers {
   readonly owner: ServerOwner;
   readonly #world: ServerWorld;
 
-  constructor(world: ServerWorld, type: ServerOwner["type"] = "load_balancer", name = "front") {
+  constructor(world: ServerWorld, type: ServerOwner["type"] = "cluster", name = "front") {
     this.#world = world;
     this.owner = { type, id: `${type === "cluster" ? "k8s" : "lb"}_${newIdBody()}`, name };
   }

@@ -8,6 +8,7 @@ export const unfilteredUses: { readonly [use: string]: string } = {
   "select address by id, nic_id, position, server_id, state, subnet_id in a function":
     "the check at commit looks at the one server whose rows changed",
   "select audit by ": "operators see the whole audit trail",
+  "delete load_balancer_traffic by days, hour": "the clean-up is of no one organisation",
   "delete invitation by expires_at": "the clean-up is of no one organisation",
   "select quota_count by ": "the clean-up is of no one organisation",
   "select invitation by id, organisation_id":

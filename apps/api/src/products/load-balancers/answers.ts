@@ -19,11 +19,7 @@ type Owner = Pick<LoadBalancerRow, "organisation_id" | "id">;
  *
  * @throws NotFound, PreconditionFailed, Conflict when it is gone, of another generation, or being deleted
  */
-export async function lockForChange(
-  request: ApiRequest,
-  tx: Tx,
-  found: Owner,
-): Promise<LoadBalancerDetails> {
+export async function lockForChange(request: ApiRequest, tx: Tx, found: Owner): Promise<LoadBalancerDetails> {
   const row = await lockDetails(tx, found.organisation_id, found.id);
   request.checkGeneration(row);
   const refusal = decideChange({ id: row.id, isDeleting: row.is_deleting });

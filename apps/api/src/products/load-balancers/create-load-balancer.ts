@@ -27,10 +27,7 @@ import { viewLoadBalancer } from "./view.ts";
 type Body = RequestBody<"createLoadBalancer">;
 type Request = ApiRequest<"createLoadBalancer">;
 
-export async function checkCreateLoadBalancer(
-  request: Request,
-  body: Partial<Body>,
-): Promise<FieldError[]> {
+export async function checkCreateLoadBalancer(request: Request, body: Partial<Body>): Promise<FieldError[]> {
   const { db, organisationId } = request;
   const { errors, place } = await checkPlace(request, body);
   const listeners = (body.listeners ?? []).map(listenerOf);

@@ -23,9 +23,9 @@ describe("a load balancer that is deleted", { timeout: 60_000 }, () => {
     await world.settle();
     expect(await isGone(lb.id)).toBe(true);
     for (const table of ["listener", "load_balancer_target", "load_balancer_machine"])
-      expect(
-        await world.servers.rows(`select from ${table} where load_balancer_id = $1`, [lb.id]),
-      ).toEqual([]);
+      expect(await world.servers.rows(`select from ${table} where load_balancer_id = $1`, [lb.id])).toEqual(
+        [],
+      );
     const rows = await world.servers.rows("select state from address where host(address) = $1", [
       lb.private_ip,
     ]);

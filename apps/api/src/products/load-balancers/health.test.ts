@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { must } from "../../testing/gateway-world.ts";
-import { listenerStatus, LoadBalancerWorld, wellStatus } from "../../testing/load-balancer-world.ts";
+import { LoadBalancerWorld, listenerStatus, wellStatus } from "../../testing/load-balancer-world.ts";
 
 let world: LoadBalancerWorld;
 beforeAll(async () => {
@@ -173,7 +173,10 @@ describe("the health of a load balancer", { timeout: 60_000 }, () => {
     // Of others' targets and listeners it says nothing that is shown.
     await world.report({
       ...told,
-      status: { ...wellStatus, checks: [check(other.listener, other.targets), check(listener, ["tgt_none", "x"])] },
+      status: {
+        ...wellStatus,
+        checks: [check(other.listener, other.targets), check(listener, ["tgt_none", "x"])],
+      },
     });
     const { targets: shown } = await world.health(lb.id);
     expect(shown.map(({ status }) => status)).toEqual(["unknown", "unknown"]);
@@ -181,7 +184,12 @@ describe("the health of a load balancer", { timeout: 60_000 }, () => {
 
   test("a report that is too long, or has no form, is refused with its place", async () => {
     const { machine } = await balanced();
-    const many = Array.from({ length: 21 }, () => ({ ...machine, asked_after_ms: 0, seen_after_ms: null, status: null }));
+    const many = Array.from({ length: 21 }, () => ({
+      ...machine,
+      asked_after_ms: 0,
+      seen_after_ms: null,
+      status: null,
+    }));
     expect((await world.tell({ reports: many })).status).toBe(422);
     const { status, body } = await world.tell({ after: "lb_1.9'--" });
     expect([status, body.errors[0].pointer]).toEqual([422, "/after"]);

@@ -125,12 +125,7 @@ function viewListener(
 type Check = Schemas["LoadBalancerHealth"]["targets"][number]["listeners"][number];
 
 /** Of one target at one listener. */
-function viewCheck(
-  listener: ListenerRow,
-  name: string,
-  isDrained: boolean,
-  sights: readonly Sight[],
-): Check {
+function viewCheck(listener: ListenerRow, name: string, isDrained: boolean, sights: readonly Sight[]): Check {
   const reports = sights.flatMap(({ role, health, answeredAt }) => {
     const found = health.get(`${listener.id} ${name}`);
     return found === undefined ? [] : [{ role, health: found, answeredAt }];
@@ -146,7 +141,11 @@ function viewCheck(
         ? null
         : {
             code: error.code,
-            message: checkErrorMessage(error, listener.health_check as unknown as HealthCheck, listener.target_port),
+            message: checkErrorMessage(
+              error,
+              listener.health_check as unknown as HealthCheck,
+              listener.target_port,
+            ),
           },
     checked_at: by?.answeredAt?.toISOString() ?? null,
   };

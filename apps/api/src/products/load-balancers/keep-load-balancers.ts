@@ -14,7 +14,12 @@ import { type LoadBalancerDetails, lockLoadBalancer, writtenLoadBalancer } from 
 import { noteReplacement } from "./system-audit.ts";
 import { roundsOf, sightsOf } from "./view.ts";
 
-export type Kept = { readonly replaced: number; readonly made: number; readonly applied: number; readonly ended: number };
+export type Kept = {
+  readonly replaced: number;
+  readonly made: number;
+  readonly applied: number;
+  readonly ended: number;
+};
 type What = keyof Kept;
 
 type Keeping = {
@@ -89,12 +94,7 @@ async function makeMissing(tx: Tx, row: LoadBalancerDetails, work: MachineWork):
   return true;
 }
 
-async function replace(
-  tx: Tx,
-  row: LoadBalancerDetails,
-  slot: 1 | 2,
-  work: MachineWork,
-): Promise<boolean> {
+async function replace(tx: Tx, row: LoadBalancerDetails, slot: 1 | 2, work: MachineWork): Promise<boolean> {
   const machine = row.machines.find((each) => each.slot === slot);
   if (machine === undefined || machine.server_id === null) return false;
   const { server_id } = machine;

@@ -70,9 +70,7 @@ describe("the listeners of a load balancer", { timeout: 60_000 }, () => {
     const { body } = await world.owned.patch(`${path}/${listener.id}`, {
       health_check: { timeout_seconds: 10 },
     });
-    expect(body.errors).toMatchObject([
-      { pointer: "/health_check/timeout_seconds", code: "conflicts_with" },
-    ]);
+    expect(body.errors).toMatchObject([{ pointer: "/health_check/timeout_seconds", code: "conflicts_with" }]);
   });
 
   test("have a port each, also of two that are asked for at once", async () => {

@@ -119,7 +119,12 @@ describe("a load balancer", { timeout: 60_000 }, () => {
         { protocol: "tcp", port: 443, health_check: { timeout_seconds: 10 } },
         { protocol: "http", port: 8080, sticky: { cookie_name: "a b" }, allowed_cidrs: ["10.0.0.1/8"] },
       ],
-      targets: [{}, { server_id: "srv_none" }, { address: "10.99.0.1" }, { label_selector: "role=", weight: 999 }],
+      targets: [
+        {},
+        { server_id: "srv_none" },
+        { address: "10.99.0.1" },
+        { label_selector: "role=", weight: 999 },
+      ],
     });
     expect(status).toBe(422);
     expect(pointers(body)).toEqual(
@@ -159,7 +164,10 @@ describe("a load balancer", { timeout: 60_000 }, () => {
   test("is created once for an Idempotency-Key", async () => {
     const keyed = world.owned.with({ "Idempotency-Key": "front" });
     const body = world.body();
-    const [one, other] = [await keyed.post("/load-balancers", body), await keyed.post("/load-balancers", body)];
+    const [one, other] = [
+      await keyed.post("/load-balancers", body),
+      await keyed.post("/load-balancers", body),
+    ];
     expect(other.body.load_balancer.id).toBe(one.body.load_balancer.id);
     expect((await world.owned.post("/load-balancers", body)).body.code).toBe("name_taken");
     await world.settle();
@@ -170,8 +178,13 @@ describe("a load balancer", { timeout: 60_000 }, () => {
     const limit = (limits: object) =>
       api.operator.put(`/organisations/${organisation.id}/quotas`, { limits });
     const used = async (name: string) =>
-      (await must(world.owned.get("/quotas"))).items.find((each: { name: string }) => each.name === name).used;
-    const [balancers, servers, vcpu] = [await used("load_balancers"), await used("servers"), await used("vcpu")];
+      (await must(world.owned.get("/quotas"))).items.find((each: { name: string }) => each.name === name)
+        .used;
+    const [balancers, servers, vcpu] = [
+      await used("load_balancers"),
+      await used("servers"),
+      await used("vcpu"),
+    ];
     const lb = await world.active({ ha: true });
     expect(await used("load_balancers")).toBe(balancers + 1);
     expect(await used("servers")).toBe(servers);
@@ -283,7 +296,10 @@ describe("a load balancer", { timeout: 60_000 }, () => {
   });
 
   test("can only be made of the image that no request can name", async () => {
-    const { status, body } = await world.owned.post("/servers", world.servers.body({ image: "kule-lb", subnet_id: world.subnet }));
+    const { status, body } = await world.owned.post(
+      "/servers",
+      world.servers.body({ image: "kule-lb", subnet_id: world.subnet }),
+    );
     expect([status, pointers(body)]).toEqual([422, ["/image not_one_of"]]);
     expect(JSON.stringify((await world.owned.get("/catalog")).body)).not.toContain("kule-lb");
   });

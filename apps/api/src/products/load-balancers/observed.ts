@@ -20,9 +20,7 @@ export function observedGeneration(
 ): number {
   const isFirst = row.observed_generation === 0;
   if (isFirst && machines.some((each) => each.observed_generation === 0 && !each.isMissing)) return 0;
-  const having = machines.flatMap((each) =>
-    each.observed_generation > 0 ? [each.observed_generation] : [],
-  );
+  const having = machines.flatMap((each) => (each.observed_generation > 0 ? [each.observed_generation] : []));
   if (having.length === 0) return row.observed_generation;
   const least = Math.min(...having);
   // Changes since then concern no machine.

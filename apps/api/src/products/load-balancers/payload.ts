@@ -4,8 +4,14 @@ import { connectionsOf } from "@kule/rules/load-balancers/machine-size";
 import { sql } from "kysely";
 import type { Tx } from "../../platform/database.ts";
 import type { JobRow } from "../../platform/jobs.ts";
-import { type ListenerRow, listenersOf, requestOfRow, viewHealthCheck, viewSticky } from "./listener-store.ts";
-import { type LoadBalancerDetails, findLoadBalancer } from "./store.ts";
+import {
+  type ListenerRow,
+  listenersOf,
+  requestOfRow,
+  viewHealthCheck,
+  viewSticky,
+} from "./listener-store.ts";
+import { findLoadBalancer, type LoadBalancerDetails } from "./store.ts";
 import { resolvedTargets } from "./target-store.ts";
 
 type Payload = PayloadOf<"LoadBalancerApply">;
@@ -94,7 +100,10 @@ function machinesOf(row: LoadBalancerDetails, vmids: ReadonlyMap<string, number>
   });
 }
 
-async function vmidsOf(tx: Tx, { region, machines }: LoadBalancerDetails): Promise<ReadonlyMap<string, number>> {
+async function vmidsOf(
+  tx: Tx,
+  { region, machines }: LoadBalancerDetails,
+): Promise<ReadonlyMap<string, number>> {
   const ids = machines.flatMap(({ server_id }) => (server_id === null ? [] : [server_id]));
   if (ids.length === 0) return new Map();
   const rows = await tx

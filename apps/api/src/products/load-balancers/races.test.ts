@@ -50,12 +50,18 @@ const seen = (lb: LoadBalancer) => ({
 });
 
 it("a delete ends the load balancer, whatever is changed at the same time", { timeout: 120_000 }, () =>
-  race(() => world.active({ ha: true }), isGone, remove, addListener, (lb) =>
-    world.owned.patch(`/load-balancers/${lb.id}`, { algorithm: "source_hash" }),
-  ));
+  race(
+    () => world.active({ ha: true }),
+    isGone,
+    remove,
+    addListener,
+    (lb) => world.owned.patch(`/load-balancers/${lb.id}`, { algorithm: "source_hash" }),
+  ),
+);
 
 it("two deletes at once are one", { timeout: 120_000 }, () =>
-  race(() => world.create(), isGone, remove, remove));
+  race(() => world.create(), isGone, remove, remove),
+);
 
 it("a delete while the server's creation ends leaves nothing", { timeout: 120_000 }, () =>
   race(
@@ -66,7 +72,8 @@ it("a delete while the server's creation ends leaves nothing", { timeout: 120_00
       return job === null ? null : world.servers.agent.succeed(job);
     },
     remove,
-  ));
+  ),
+);
 
 it("a delete while a change is applied leaves nothing", { timeout: 120_000 }, () =>
   race(
@@ -81,11 +88,23 @@ it("a delete while a change is applied leaves nothing", { timeout: 120_000 }, ()
       return job === null ? null : world.servers.agent.end(job, { status: "succeeded" });
     },
     remove,
-  ));
+  ),
+);
 
-it("a delete while the region reports the machine, and the worker looks after it, leaves nothing", {
-  timeout: 120_000,
-}, () => race(() => world.active(), isGone, (lb) => world.report(seen(lb)), () => world.keep(), remove));
+it(
+  "a delete while the region reports the machine, and the worker looks after it, leaves nothing",
+  {
+    timeout: 120_000,
+  },
+  () =>
+    race(
+      () => world.active(),
+      isGone,
+      (lb) => world.report(seen(lb)),
+      () => world.keep(),
+      remove,
+    ),
+);
 
 it("a change while the server's creation ends is brought to the machine", { timeout: 120_000 }, () =>
   race(
@@ -96,7 +115,8 @@ it("a change while the server's creation ends is brought to the machine", { time
       return job === null ? null : world.servers.agent.succeed(job);
     },
     addListener,
-  ));
+  ),
+);
 
 it("edits at once are all brought to the machine", { timeout: 120_000 }, () =>
   race(
@@ -108,7 +128,8 @@ it("edits at once are all brought to the machine", { timeout: 120_000 }, () =>
     (lb) => addListener(lb, 1),
     (lb) => addListener(lb, 2),
     (lb) => addListener(lb, 3),
-  ));
+  ),
+);
 
 it("pairs of machines that are created at once have numbers and addresses of their own", {
   timeout: 120_000,
@@ -136,4 +157,5 @@ it("a lost machine is replaced once by two workers", { timeout: 120_000 }, () =>
     },
     () => world.keep(),
     () => world.keep(),
-  ));
+  ),
+);

@@ -1,6 +1,10 @@
 import type { RequestBody } from "@kule/contract/schemas";
 import { readServerName } from "@kule/rules/load-balancers/render/server-lines";
-import { type CheckErrorCode, type TargetStatus, targetHealth } from "@kule/rules/load-balancers/target-health";
+import {
+  type CheckErrorCode,
+  type TargetStatus,
+  targetHealth,
+} from "@kule/rules/load-balancers/target-health";
 import type { Counted, ListenerCounters, WorkerCounters } from "@kule/rules/load-balancers/usage";
 
 export type MachineReport = RequestBody<"reportLoadBalancers">["reports"][number];
@@ -57,7 +61,10 @@ export function seenHealth(
   const former = new Map<string, TargetStatus>();
   for (const group of before)
     for (const server of group.servers) former.set(`${group.listener_id} ${server}`, group.status);
-  const groups = new Map<string, { -readonly [part in keyof HealthGroup]: HealthGroup[part] } & { servers: string[] }>();
+  const groups = new Map<
+    string,
+    { -readonly [part in keyof HealthGroup]: HealthGroup[part] } & { servers: string[] }
+  >();
   const told = new Set<string>();
   for (const check of status.checks) {
     if (!known.listeners.has(check.listener_id)) continue;

@@ -101,8 +101,12 @@ async function retryLoadBalancerJob(tx: Tx, job: JobRow): Promise<void> {
     isDeleting: row === null || row.is_deleting,
   });
   if (refusal !== null) throw new Conflict(refusal);
-  await writeLoadBalancer(tx, { organisation_id: job.organisation_id, id: job.resource_id }, {
-    failure: null,
-    failure_job_id: null,
-  });
+  await writeLoadBalancer(
+    tx,
+    { organisation_id: job.organisation_id, id: job.resource_id },
+    {
+      failure: null,
+      failure_job_id: null,
+    },
+  );
 }

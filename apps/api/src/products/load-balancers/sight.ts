@@ -42,7 +42,11 @@ export async function recordSights(
     .selectFrom("load_balancer_machine")
     .select(["organisation_id", "load_balancer_id", "slot", "server_id"])
     .where("region", "=", region)
-    .where("server_id", "in", reports.map(({ server_id }) => server_id))
+    .where(
+      "server_id",
+      "in",
+      reports.map(({ server_id }) => server_id),
+    )
     .execute();
   let recorded = 0;
   for (const report of reports) {
@@ -107,7 +111,12 @@ async function record(tx: Tx, machine: KnownMachine, report: MachineReport): Pro
     connections: seen === null ? (own?.connections ?? null) : seen.connections,
     listeners: seen === null ? JSON.stringify(own?.listeners ?? []) : seen.listeners,
     health: seen === null ? JSON.stringify(own?.health ?? []) : seen.health,
-    counted: seen === null ? (own == null || own.counted === null ? null : JSON.stringify(own.counted)) : seen.counted,
+    counted:
+      seen === null
+        ? own == null || own.counted === null
+          ? null
+          : JSON.stringify(own.counted)
+        : seen.counted,
   };
   await tx
     .insertInto("load_balancer_sight")
@@ -234,7 +243,10 @@ export async function machinesToAsk(
   const machines = await Promise.all(
     page.map(async (row) => {
       const owner = { ...row, id: row.load_balancer_id };
-      const [listeners, { targets }] = await Promise.all([listenersOf(db, owner), resolvedTargets(db, owner)]);
+      const [listeners, { targets }] = await Promise.all([
+        listenersOf(db, owner),
+        resolvedTargets(db, owner),
+      ]);
       return {
         load_balancer_id: row.load_balancer_id,
         slot: row.slot as 1 | 2,
@@ -253,6 +265,7 @@ export async function machinesToAsk(
 function readCursor(after: string | null): readonly [string, number] {
   if (after === null) return ["", 0];
   const match = /^(lb_[0-9a-z]{1,40})\.([12])$/.exec(after);
-  if (match === null) throw new Invalid([fieldError("/after", "invalid_format", "is no cursor of this call")]);
+  if (match === null)
+    throw new Invalid([fieldError("/after", "invalid_format", "is no cursor of this call")]);
   return [match[1] ?? "", Number(match[2])];
 }

@@ -64,13 +64,18 @@ const machines = sql<MachineOfLoadBalancer[]>`coalesce((
       and seen.load_balancer_id = m.load_balancer_id and seen.slot = m.slot and seen.server_id = m.server_id
    where m.organisation_id = load_balancer.organisation_id and m.load_balancer_id = load_balancer.id), '[]'::json)`;
 
-// Its own before those of its servers.
+// Its own before those that create or destroy its servers; of former ones only while it is being deleted, when they are all
+// that is left of it.
 const openJob = sql<string | null>`(
   select j.id from job j
    where j.organisation_id = load_balancer.organisation_id and j.status in ('queued', 'running')
      and j.resource_id = any (array(
        select load_balancer.id union all
-       select s.id from server s where s.organisation_id = load_balancer.organisation_id
+       select s.id from load_balancer_machine m
+         join server s on s.organisation_id = m.organisation_id and s.id = m.server_id
+        where m.organisation_id = load_balancer.organisation_id and m.load_balancer_id = load_balancer.id
+          and s.status in ('creating', 'pending_deletion', 'deleting') union all
+       select s.id from server s where load_balancer.is_deleting and s.organisation_id = load_balancer.organisation_id
           and s.managed_by_id = load_balancer.id and s.managed_by_type is not null and s.deleted_at is null))
    order by (j.resource_id = load_balancer.id) desc, j.created_at, j.id limit 1)`;
 
@@ -156,11 +161,7 @@ export async function lockLoadBalancer(
 }
 
 /** The same with what is known of it. @throws NotFound when it is gone */
-export async function lockDetails(
-  tx: Tx,
-  organisationId: string,
-  id: string,
-): Promise<LoadBalancerDetails> {
+export async function lockDetails(tx: Tx, organisationId: string, id: string): Promise<LoadBalancerDetails> {
   if ((await lockLoadBalancer(tx, organisationId, id)) === null) throw new NotFound();
   return writtenLoadBalancer(tx, organisationId, id);
 }

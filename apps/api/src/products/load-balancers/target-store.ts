@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import type { RequestQuery, Schemas } from "@kule/contract/schemas";
 import type { DB } from "@kule/database/generated/rows";
 import {
@@ -7,10 +8,10 @@ import {
   type TargetServer,
 } from "@kule/rules/load-balancers/resolve-targets";
 import type { TargetRequest } from "@kule/rules/load-balancers/target";
-import { createHash } from "node:crypto";
 import { type Selectable, sql } from "kysely";
 import type { Database, Tx } from "../../platform/database.ts";
 import { newId } from "../../platform/ids.ts";
+import { labelCondition } from "../../platform/label-filter.ts";
 import { fetchPage, newestFirst, type Page } from "../../platform/pagination.ts";
 import type { LoadBalancerRow } from "./store.ts";
 
@@ -44,7 +45,9 @@ export async function findTarget(
   loadBalancerId: string,
   id: string,
 ): Promise<TargetRow | null> {
-  const row = await targets(db, organisationId, loadBalancerId).where("target.id", "=", id).executeTakeFirst();
+  const row = await targets(db, organisationId, loadBalancerId)
+    .where("target.id", "=", id)
+    .executeTakeFirst();
   return row ?? null;
 }
 
@@ -76,15 +79,29 @@ export async function insertTarget(
   return id;
 }
 
-/** The servers of a load balancer's network that can be targets: whose VM exists, and is nobody's but the organisation's. */
-export async function targetServers(
+/**
+ * The servers of a load balancer's network that targets name or find: whose VM exists, and is nobody's but the organisation's.
+ * Only these are read with their addresses: a network may have many more.
+ */
+async function targetServers(
   db: Database | Tx,
-  { organisation_id, network_id }: Pick<LoadBalancerRow, "organisation_id" | "network_id">,
+  { organisation_id, region, network_id }: Pick<LoadBalancerRow, "organisation_id" | "region" | "network_id">,
+  targets: readonly TargetRow[],
 ): Promise<TargetServer[]> {
+  const named = targets.flatMap(({ server_id }) => server_id ?? []);
+  const wanted = [
+    ...(named.length === 0 ? [] : [sql<boolean>`server.id = any (${named})`]),
+    ...targets.flatMap(({ label_selector }) =>
+      label_selector === null ? [] : [labelCondition(label_selector, "server.labels")],
+    ),
+  ];
+  if (wanted.length === 0) return [];
   const rows = await db
     .selectFrom("server")
     .innerJoin("nic", (join) =>
-      join.onRef("nic.organisation_id", "=", "server.organisation_id").onRef("nic.server_id", "=", "server.id"),
+      join
+        .onRef("nic.organisation_id", "=", "server.organisation_id")
+        .onRef("nic.server_id", "=", "server.id"),
     )
     .innerJoin("subnet", (join) =>
       join
@@ -98,7 +115,9 @@ export async function targetServers(
     )
     .select(["server.id", "server.labels", sql<string>`host(address.address)`.as("address")])
     .where("server.organisation_id", "=", organisation_id)
+    .where("server.region", "=", region)
     .where("subnet.network_id", "=", network_id)
+    .where(sql<boolean>`(${sql.join(wanted, sql` or `)})`)
     .where("server.deleted_at", "is", null)
     .where("server.managed_by_type", "is", null)
     .where("server.observed_generation", ">", 0)
@@ -125,8 +144,7 @@ const storedTarget = (row: TargetRow): StoredTarget => ({
 /** The addresses that its targets stand for now. */
 export async function resolvedTargets(db: Database | Tx, loadBalancer: Placed): Promise<TargetResolution> {
   const rows = await targetsOf(db, loadBalancer);
-  const needsServers = rows.some(({ address }) => address === null);
-  const servers = needsServers ? await targetServers(db, loadBalancer) : [];
+  const servers = await targetServers(db, loadBalancer, rows);
   return resolveTargets(rows.map(storedTarget), servers);
 }
 

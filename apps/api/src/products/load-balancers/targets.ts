@@ -1,9 +1,9 @@
 import type { FieldError } from "@kule/contract/field-errors";
 import type { RequestBody } from "@kule/contract/schemas";
 import { decideTarget } from "@kule/rules/load-balancers/lifecycle";
+import { maxWeight } from "@kule/rules/load-balancers/limits";
 import { numberProblems } from "@kule/rules/load-balancers/numbers";
 import { targetProblems } from "@kule/rules/load-balancers/target";
-import { maxWeight } from "@kule/rules/load-balancers/limits";
 import { alreadyAttached } from "@kule/rules/refusals";
 import { sql } from "kysely";
 import type { ApiRequest } from "../../platform/api-request.ts";

@@ -43,7 +43,9 @@ export function listAddresses(
     .select([
       sql<string>`host(a.address)`.as("address"),
       sql<Schemas["AddressState"]>`${addressState}`.as("state"),
-      sql<HeldAddress["role"]>`case when a.state <> 'reserved' or a.reservation_id is not null or a.load_balancer_id is not null then null
+      sql<
+        HeldAddress["role"]
+      >`case when a.state <> 'reserved' or a.reservation_id is not null or a.load_balancer_id is not null then null
         when a.address = ${subnet.gateway_ip}::inet then 'gateway'
         when a.address = host(network(${subnet.cidr}::cidr))::inet then 'network' else 'broadcast' end`.as(
         "role",

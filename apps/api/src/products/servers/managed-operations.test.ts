@@ -38,6 +38,10 @@ const reachesServers: { readonly [kind in ReferenceKind]: boolean } = {
   passkey: false,
   identity: false,
   gateway: false,
+  // What changes these changes the owner of servers, or names a server that is nobody's.
+  load_balancer: false,
+  listener: false,
+  target: false,
   firewall: false,
   firewall_rule: false,
   // Filters of lists.
@@ -100,6 +104,9 @@ const decisions: { readonly [id in OperationId]?: Decision } = {
   getPublicIp: read,
   explainNetwork: read,
   testFirewall: read,
+  createLoadBalancer: { allowed: "a managed server is no target" },
+  createTarget: { allowed: "a managed server is no target" },
+  reportLoadBalancers: agents,
   updateServer: {
     refused: [
       at(
@@ -282,9 +289,9 @@ const refusedCalls = Object.entries(decisions).flatMap(([id, decision]) =>
 const theOwner = () => ({
   name: "server_not_managed",
   code: "managed",
-  message: "The server is managed by the load balancer front",
+  message: "The server is managed by the cluster front",
   resource: owner.owner.id,
-  fix: `Change the load balancer instead: PATCH or DELETE /load-balancers/${owner.owner.id}`,
+  fix: `Change the cluster instead: PATCH or DELETE /k8s/clusters/${owner.owner.id}`,
 });
 
 describe("a managed server is changed by its owner only", () => {

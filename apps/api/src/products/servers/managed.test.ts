@@ -143,7 +143,7 @@ describe("a server that belongs to a load balancer or a cluster", { timeout: 60_
     );
     expect((await world.server(id)).managed_by).toEqual({ ...balancer.owner, name: "edge" });
     const { body } = await world.owned.delete(`/servers/${id}`);
-    expect(body.detail).toContain("load balancer edge");
+    expect(body.detail).toContain("cluster edge");
   });
 
   test("counts with its CPUs, memory and disk in quotas, and not as one of the servers", async () => {
@@ -188,12 +188,12 @@ describe("a server that belongs to a load balancer or a cluster", { timeout: 60_
     const sums = (await world.owned.get("/usage/summary?limit=200")).body.items as { group: string }[];
     expect(sums.find(({ group }) => group === balancer.owner.id)).toMatchObject({
       name: "front",
-      type: "load_balancer",
+      type: "cluster",
     });
     expect(sums.map(({ group }) => group)).not.toContain(id);
     const csv = (await world.owned.get(`/usage/export.csv?resource=${balancer.owner.id}`)).body as string;
     expect(csv.split("\r\n")[0]).toMatch(/labels,managed_by_type,managed_by_id,managed_by_name$/);
-    expect(csv).toContain(`load_balancer,${balancer.owner.id},front`);
+    expect(csv).toContain(`cluster,${balancer.owner.id},front`);
     const [segment] = ofOwner;
     await world.world.operator.post(`/organisations/${world.organisation.id}/usage-corrections`, {
       segment: segment.id,

@@ -16,7 +16,14 @@ const canary = "canary-that-nobody-may-store";
 /**
  * Bodies that agents send: an agent may be newer than the API, so its additions are ignored and not refused.
  */
-const agentsBodies = ["claimJob", "claimConsole", "reportHealth", "reportInventory", "reportLoadBalancers", "reportStep"];
+const agentsBodies = [
+  "claimJob",
+  "claimConsole",
+  "reportHealth",
+  "reportInventory",
+  "reportLoadBalancers",
+  "reportStep",
+];
 
 export type MassAssignment = Findings & { readonly fields: number; readonly answers: number };
 

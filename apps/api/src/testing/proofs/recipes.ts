@@ -367,7 +367,7 @@ export const recipes: { readonly [id in OperationId]: Recipe } = {
     },
   },
   listTargets: { path: standing("load_balancer") },
-  createTarget: { path: newLoadBalancer, body: () => ({ label_selector: "role=web" }) },
+  createTarget: { path: newLoadBalancer, body: ({ standing: { server } }) => ({ server_id: server }) },
   updateTarget: { path: ownTarget, body: () => ({ drain: true }) },
   deleteTarget: {
     path: async ({ tenant, standing: { subnet } }) => {
@@ -585,7 +585,21 @@ export const recipes: { readonly [id in OperationId]: Recipe } = {
     body: () => ({ epoch: 1, seq: 1, phase: "observe" }),
   },
   reportInventory: { body: () => ({ agent_version: "0.0.0", agent_run: "00000000" }) },
-  reportLoadBalancers: { body: () => ({ agent_version: "0.0.0", reports: [] }) },
+  reportLoadBalancers: {
+    body: ({ standing: { load_balancer, server } }) => ({
+      agent_version: "0.0.0",
+      reports: [
+        {
+          load_balancer_id: load_balancer,
+          slot: 1,
+          server_id: server,
+          asked_after_ms: 0,
+          seen_after_ms: null,
+          status: null,
+        },
+      ],
+    }),
+  },
   reportHealth: {
     body: () => ({ agent_version: "0.0.0", hypervisor: { kind: "proxmox", reachable: true } }),
   },
