@@ -31,6 +31,7 @@ export async function fillEveryTable({ world, a, b }: TwoOrganisations): Promise
     await correctUsage(world.operator, tenant.id, tenant.owner);
     await addFirewallOfEveryKind(tenant, standing);
     await failGateway(tenant);
+    await addLoadBalancers(world.database.ownerUrl, tenant, standing);
     const keyed = await tenant.owner.post("/ssh-keys", tenant.sshKeyBody(), {
       "Idempotency-Key": randomUUID(),
     });
@@ -89,6 +90,48 @@ async function failGateway(tenant: TwoOrganisations["a"]["tenant"]): Promise<voi
   if (asked.status !== 202) throw new Error(`not attached: ${JSON.stringify(asked.body)}`);
   const error = { code: "edge_unreachable", message: "no", retryable: false };
   await runJob(tenant.region.agent, asked.body.job.id, { status: "failed", error }, ["NetworkApply"]);
+}
+
+/**
+ * One on two servers, of which the first could not be made and the region's agent has seen something, and one with a public
+ * address whose target is a server.
+ */
+async function addLoadBalancers(
+  ownerUrl: string,
+  tenant: TwoOrganisations["a"]["tenant"],
+  standing: TwoOrganisations["a"]["standing"],
+): Promise<void> {
+  const made = async (more: Readonly<Record<string, unknown>>) => {
+    const answer = await tenant.owner.post(
+      "/load-balancers",
+      tenant.loadBalancerBody(standing.subnet, { listeners: [{ protocol: "tcp", port: 80 }], ...more }),
+    );
+    if (answer.status !== 202) throw new Error(`no load balancer: ${JSON.stringify(answer.body)}`);
+    return answer.body;
+  };
+  await made({ public_ip: "auto", targets: [{ server_id: standing.server }] });
+  const { load_balancer, job } = await made({ ha: true });
+  const error = { code: "template_missing", message: "no", retryable: false };
+  await runJob(tenant.region.agent, job.id, { status: "failed", error });
+  const owner = new pg.Client({ connectionString: ownerUrl });
+  await owner.connect();
+  try {
+    await owner.query(
+      `insert into load_balancer_sight (load_balancer_id, slot, organisation_id, server_id, asked_at)
+       select load_balancer_id, slot, organisation_id, server_id, now() from load_balancer_machine
+        where load_balancer_id = $1`,
+      [load_balancer.id],
+    );
+    await owner.query(
+      `insert into load_balancer_traffic
+         (load_balancer_id, listener_id, hour, organisation_id, connections, requests, bytes_in, bytes_out)
+       select load_balancer_id, id, date_trunc('hour', now()), organisation_id, 1, 1, 1, 1 from listener
+        where load_balancer_id = $1`,
+      [load_balancer.id],
+    );
+  } finally {
+    await owner.end();
+  }
 }
 
 /** As scans of the region's agent would record it. */

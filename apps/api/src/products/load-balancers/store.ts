@@ -28,6 +28,8 @@ export type MachineOfLoadBalancer = {
   readonly answered_at_ms: number | null;
   readonly role: "active" | "standby" | null;
   readonly connections: number | null;
+  /** The open job that creates or destroys its server. */
+  readonly job_id: string | null;
 };
 
 export type LoadBalancerDetails = LoadBalancerRow & {
@@ -54,6 +56,9 @@ const machines = sql<MachineOfLoadBalancer[]>`coalesce((
            'is_gone', exists (select 1 from drift d where d.organisation_id = m.organisation_id
              and d.server_id = m.server_id and d.kind = 'missing' and d.sightings >= ${sql.lit(sightingsToReport)}),
            'since_ms', ${inMs(sql`m.since`)}, 'asked_at_ms', ${inMs(sql`seen.asked_at`)},
+           'job_id', case when s.status in ('creating', 'pending_deletion', 'deleting') then (
+             select j.id from job j where j.organisation_id = m.organisation_id and j.resource_id = m.server_id
+                and j.status in ('queued', 'running') order by j.created_at, j.id limit 1) end,
            'answered_at_ms', ${inMs(sql`seen.answered_at`)}, 'role', seen.role, 'connections', seen.connections)
          order by m.slot)
     from load_balancer_machine m
@@ -64,19 +69,13 @@ const machines = sql<MachineOfLoadBalancer[]>`coalesce((
       and seen.load_balancer_id = m.load_balancer_id and seen.slot = m.slot and seen.server_id = m.server_id
    where m.organisation_id = load_balancer.organisation_id and m.load_balancer_id = load_balancer.id), '[]'::json)`;
 
-// Its own before those that create or destroy its servers; of former ones only while it is being deleted, when they are all
-// that is left of it.
-const openJob = sql<string | null>`(
+// Its own; while it is being deleted also those of all its servers, of which former ones may be in no slot.
+const ownJob = sql<string | null>`(
   select j.id from job j
    where j.organisation_id = load_balancer.organisation_id and j.status in ('queued', 'running')
-     and j.resource_id = any (array(
-       select load_balancer.id union all
-       select s.id from load_balancer_machine m
-         join server s on s.organisation_id = m.organisation_id and s.id = m.server_id
-        where m.organisation_id = load_balancer.organisation_id and m.load_balancer_id = load_balancer.id
-          and s.status in ('creating', 'pending_deletion', 'deleting') union all
-       select s.id from server s where load_balancer.is_deleting and s.organisation_id = load_balancer.organisation_id
-          and s.managed_by_id = load_balancer.id and s.managed_by_type is not null and s.deleted_at is null))
+     and j.resource_id = any (load_balancer.id || case when load_balancer.is_deleting then array(
+         select s.id from server s where s.organisation_id = load_balancer.organisation_id
+            and s.managed_by_id = load_balancer.id and s.managed_by_type is not null and s.deleted_at is null) end)
    order by (j.resource_id = load_balancer.id) desc, j.created_at, j.id limit 1)`;
 
 const countOf = (table: "listener" | "load_balancer_target") => sql<number>`(
@@ -91,18 +90,25 @@ function loadBalancerDetails(db: Database | Tx, organisationId: string) {
       machines.as("machines"),
       countOf("listener").as("listener_count"),
       countOf("load_balancer_target").as("target_count"),
-      sql<string | null>`(select host(a.address) from address a
-        where a.organisation_id = load_balancer.organisation_id and a.load_balancer_id = load_balancer.id)`.as(
+      sql<string | null>`case when load_balancer.ha then (select host(a.address) from address a
+        where a.organisation_id = load_balancer.organisation_id and a.load_balancer_id = load_balancer.id) end`.as(
         "shared_address",
       ),
       sql<string | null>`(select host(i.address) from public_ip i
         where i.organisation_id = load_balancer.organisation_id and i.id = load_balancer.public_ip_id)`.as(
         "public_address",
       ),
-      openJob.as("job_id"),
+      ownJob.as("own_job_id"),
       sql<number>`(extract(epoch from clock_timestamp()) * 1000)::float8`.as("now_ms"),
     ])
     .where("load_balancer.organisation_id", "=", organisationId);
+}
+
+type ReadRow = Omit<LoadBalancerDetails, "job_id"> & { readonly own_job_id: string | null };
+
+/** Its own job before those of its machines. */
+function withJob({ own_job_id, ...row }: ReadRow): LoadBalancerDetails {
+  return { ...row, job_id: own_job_id ?? row.machines.find(({ job_id }) => job_id !== null)?.job_id ?? null };
 }
 
 export async function findLoadBalancer(
@@ -113,10 +119,10 @@ export async function findLoadBalancer(
   const row = await loadBalancerDetails(db, organisationId)
     .where("load_balancer.id", "=", id)
     .executeTakeFirst();
-  return row ?? null;
+  return row === undefined ? null : withJob(row);
 }
 
-export function listLoadBalancers(
+export async function listLoadBalancers(
   db: Database,
   organisationId: string,
   query: RequestQuery<"listLoadBalancers">,
@@ -130,7 +136,8 @@ export function listLoadBalancers(
   if (query.region !== undefined) rows = rows.where("load_balancer.region", "=", query.region);
   if (query.label_selector !== undefined)
     rows = rows.where(labelCondition(query.label_selector, "load_balancer.labels"));
-  return fetchPage(rows, inOrder("load-balancers", query, "load_balancer"));
+  const page = await fetchPage(rows, inOrder("load-balancers", query, "load_balancer"));
+  return { ...page, rows: page.rows.map(withJob) };
 }
 
 /** The load balancer as this transaction has written it. */
