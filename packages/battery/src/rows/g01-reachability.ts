@@ -36,8 +36,8 @@ export const row: Row = {
       patches: [
         {
           file: "packages/programs/src/servers/public-interface.ts",
-          find: "...payload.interfaces.map(({ address }, index) => ({ index, addresses: [address] })),",
-          replace: `...payload.interfaces.map(({ address }, index) => ({ index, addresses: [address, "0.0.0.0/1", "128.0.0.0/1"].slice(1) })),`,
+          find: "      addresses: [address, ...additional_addresses],",
+          replace: `addresses: [address, "0.0.0.0/1", "128.0.0.0/1"].slice(1),`,
         },
       ],
       expects: /: \S+ with the false source 10\.\S+ to its neighbour by \S+: came to/,
