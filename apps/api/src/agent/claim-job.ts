@@ -219,6 +219,7 @@ async function mayOpenSecrets(tx: Tx, region: string, claimed: string | null): P
 function hasSealedSecret(payload: ClaimedJob["payload"]): boolean {
   // Of a certificate's key only the agent in use may be the one that it is sealed to.
   if (payload.kind === "CertificateRequest") return true;
+  if (payload.kind === "LoadBalancerApply") return payload.certificates.length > 0;
   return "sealed_password" in payload && typeof payload.sealed_password === "string";
 }
 

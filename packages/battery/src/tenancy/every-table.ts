@@ -142,22 +142,6 @@ async function addLoadBalancers(
   }
 }
 
-/** As scans of the region's agent would record it. */
-async function noteDrift(ownerUrl: string, region: string, server: string): Promise<void> {
-  const owner = new pg.Client({ connectionString: ownerUrl });
-  await owner.connect();
-  try {
-    await owner.query(
-      `insert into drift (id, region, vmid, kind, organisation_id, server_id, message, sightings, pass, first_seen_at, last_seen_at)
-       select $1, v.region, v.vmid, 'missing', s.organisation_id, s.id, 'the VM is gone', 2, 1, now(), now()
-         from server s join region_vmid v on v.server_id = s.id where s.id = $2 and s.region = $3`,
-      [newId("drf"), server, region],
-    );
-  } finally {
-    await owner.end();
-  }
-}
-
 /** As a step of the certificate's order would have the domain serve it. */
 async function provenByRecord(ownerUrl: string, certificate: string, domain: string): Promise<void> {
   const owner = new pg.Client({ connectionString: ownerUrl });

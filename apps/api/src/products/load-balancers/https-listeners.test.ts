@@ -1,5 +1,5 @@
 import { createPrivateKey, X509Certificate } from "node:crypto";
-import { openSecret, type SealingKeyPair } from "@kule/sealed-secret/sealed-secret";
+import { makeSealingKeyPair, openSecret, type SealingKeyPair } from "@kule/sealed-secret/sealed-secret";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { must } from "../../testing/gateway-world.ts";
 import { LoadBalancerWorld } from "../../testing/load-balancer-world.ts";
@@ -67,6 +67,18 @@ describe("an https listener", { timeout: 60_000 }, () => {
     }
     const { used_by } = await must(world.owned.get(`/certificates/${one.id}`));
     expect(used_by).toEqual([{ load_balancer_id: id, listener_id: listener.id }]);
+  });
+
+  test("is brought by an agent that can open the keys alone", async () => {
+    const { id: certificateId } = await certificate(["opened.example"]);
+    const { job } = await must(https(certificateId));
+    const { agent } = world.servers;
+    expect(await agent.claim({ public_key: makeSealingKeyPair().publicKey })).toBeNull();
+    const waiting = await must(world.owned.get(`/jobs/${job.id}`));
+    expect(waiting).toMatchObject({ status: "queued", error: { code: "agent_key_pending" } });
+    await world.servers.owner.query("update job set run_at = now() where id = $1", [job.id]);
+    await world.settle();
+    expect((await must(world.owned.get(`/jobs/${job.id}`))).status).toBe("succeeded");
   });
 
   test("keeps its certificate from being deleted, until it has another one or is removed", async () => {
