@@ -4,6 +4,7 @@ import { type LoadBalancerLoopOptions, runLoadBalancerLoop } from "@kule/agent/l
 import { machineAsker } from "@kule/agent/load-balancer-machines";
 import { memoryLog } from "@kule/agent/testing/memory-log";
 import { StoppedClock } from "@kule/agent/testing/stopped-clock";
+import { silentAfterAsks } from "@kule/rules/load-balancers/machine-health";
 import { expect, test } from "vitest";
 import { LocalScene } from "../job-kinds/local-scene.ts";
 import { type Subject, vmidOf } from "../job-kinds/scene.ts";
@@ -63,7 +64,7 @@ test("the health of a load balancer is what its machines answer in the rounds of
     await scene.owner.query(
       "update load_balancer_sight set answered_at = answered_at - interval '2 minutes' where slot = 1",
     );
-    await round();
+    for (let missed = 0; missed < silentAfterAsks; missed += 1) await round();
     const [first, second] = await machines(subject);
     expect([first[0], ...second]).toEqual(["silent", "serving", "active"]);
     expect((await subject.api.get(`/load-balancers/${subject.loadBalancer}`)).body.status).toBe("degraded");

@@ -17,7 +17,7 @@ export const staying: ReadonlySet<string> = new Set(
   ptr public_ip purpose quantity reason recovery_code region response restricted_to reverse_name role scopes secret segment server_id sign_in slug
   algorithm allowed_cidrs certificate_ids cookie_name expected_codes healthy_threshold host idle_timeout_seconds
   interval_seconds path proxy_protocol timeout_seconds ttl_seconds unhealthy_threshold weight
-  createTarget/address createLoadBalancer/targets/*/address
+  createTarget/address createLoadBalancer/targets/-/address
   ssh_key_ids status subnet_id subnet_ids target_port tier type version when
   `
     .trim()
