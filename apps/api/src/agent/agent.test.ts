@@ -126,7 +126,7 @@ describe("claiming", () => {
 
   test("leaves kinds that the agent does not support to a newer one", async () => {
     await world.create();
-    expect(await world.agent.claim({ capabilities: ["ServerStop", "LoadBalancerApply"] })).toBeNull();
+    expect(await world.agent.claim({ capabilities: ["ServerStop", "ClusterApply"] })).toBeNull();
     expect(await world.agent.claim()).not.toBeNull();
   });
 
@@ -201,10 +201,10 @@ describe("a job whose payload cannot be rendered", () => {
     const server = await world.createRunning();
     await world.owner.query(
       `insert into job (id, organisation_id, region, kind, resource_type, resource_id, requested_by, request_id)
-       values ('job_of_tomorrow', $1, 'ist1', 'LoadBalancerApply', 'server', $2, '{}', 'req_1')`,
+       values ('job_of_tomorrow', $1, 'ist1', 'ClusterApply', 'server', $2, '{}', 'req_1')`,
       [world.organisation.id, server.id],
     );
-    expect(await world.agent.claim({ capabilities: ["LoadBalancerApply", "ServerStop"] })).toBeNull();
+    expect(await world.agent.claim({ capabilities: ["ClusterApply", "ServerStop"] })).toBeNull();
     const [row] = await world.rows("select status, attempt from job where id = 'job_of_tomorrow'");
     expect(row).toEqual({ status: "queued", attempt: 0 });
     await world.owner.query("delete from job where id = 'job_of_tomorrow'");

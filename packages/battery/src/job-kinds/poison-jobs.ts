@@ -63,7 +63,7 @@ export const POISONS: readonly Poison[] = [
       const id = `job_${randomUUID().replaceAll("-", "").slice(0, 26)}`;
       const { rowCount } = await scene.owner.query(
         `insert into job (id, organisation_id, region, kind, resource_type, resource_id, requested_by, request_id, run_at)
-         select $1, s.organisation_id, s.region, 'LoadBalancerApply', 'server', s.id,
+         select $1, s.organisation_id, s.region, 'ClusterApply', 'server', s.id,
                 '{"type":"system","id":null,"name":"test"}', 'req_1', clock_timestamp() - interval '1 hour'
            from server s where s.status = 'running'
             and not exists (select 1 from job j where j.resource_id = s.id and j.status in ('queued', 'running'))

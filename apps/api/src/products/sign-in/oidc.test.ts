@@ -613,8 +613,8 @@ describe("a provider that does not answer", () => {
       const answer = await nobody().post("/auth/oidc", flow);
       expect([answer.status, answer.body.code]).toEqual([503, "unavailable"]);
       expect(answer.body.detail).toContain("Soft ID does not answer");
-      expect((await nobody().post("/auth/login", ada)).status).toBe(422);
-      const { email, password } = ada;
+      const { email, password, identityId } = ada;
+      expect((await nobody().post("/auth/login", { email, password, identityId })).status).toBe(422);
       expect((await nobody().post("/auth/login", { email, password })).status).toBe(200);
       const fresh = await world.addReplica({ oidcProviders: [providerEntry(soft)] });
       const begun = await new ApiCaller(fresh.app, null).post("/auth/oidc/authorization", {

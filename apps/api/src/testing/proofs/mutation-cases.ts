@@ -62,6 +62,30 @@ const again: { readonly [id in OperationId]?: Make } = {
     path: { certificate_id: await tenant.addCertificate() },
     body: touched(count),
   }),
+  updateLoadBalancer: async ({ tenant, standing: { subnet } }, _all, count) => ({
+    path: { load_balancer_id: (await tenant.addLoadBalancer(subnet)).load_balancer },
+    body: touched(count),
+  }),
+  // A change that was made before would be none.
+  updateListener: async ({ tenant, standing: { subnet } }) => {
+    const { load_balancer, listener } = await tenant.addLoadBalancer(subnet);
+    return {
+      path: { load_balancer_id: load_balancer, listener_id: listener },
+      body: { idle_timeout_seconds: 61 },
+    };
+  },
+  updateTarget: async ({ tenant, standing: { subnet } }) => {
+    const { load_balancer, target } = await tenant.addLoadBalancer(subnet);
+    return { path: { load_balancer_id: load_balancer, target_id: target }, body: { drain: true } };
+  },
+  reportLoadBalancers: async ({ tenant, standing: { subnet } }) => {
+    const { load_balancer } = await tenant.addLoadBalancer(subnet);
+    const { body } = await tenant.owner.get(`/load-balancers/${load_balancer}`);
+    const { slot, server_id } = body.machines[0];
+    const report = { load_balancer_id: load_balancer, slot, server_id };
+    const silent = { asked_after_ms: 0, seen_after_ms: null, status: null };
+    return { path: {}, body: { agent_version: "0.0.0", reports: [{ ...report, ...silent }] } };
+  },
   updateNetwork: async ({ tenant }, _all, count) => ({
     path: { network_id: await tenant.addNetwork() },
     body: touched(count),
