@@ -113,6 +113,9 @@ async function provokeAll(
     const server = await tenant.addRunningServer({ subnet_id: standing.subnet });
     return tenant.owner.patch(`/servers/${server}`, { name: tenant.name() });
   });
+  await attempt("a new algorithm", () =>
+    all.a.tenant.owner.patch(`/load-balancers/${all.a.standing.load_balancer}`, { algorithm: "source_hash" }),
+  );
   await attempt("a console", async () => {
     const waiting = mutationCases().find(({ name }) => name === "claimConsole");
     const call = await waiting?.prepare(all.a, all);

@@ -279,6 +279,10 @@ const prefixes: Readonly<Record<string, IdPrefix>> = {
   range_id: "rng",
   public_ip_id: "ip",
   domain_id: "dom",
+  certificate_id: "cert",
+  load_balancer_id: "lb",
+  listener_id: "lsn",
+  target_id: "tgt",
   session_id: "con",
 };
 

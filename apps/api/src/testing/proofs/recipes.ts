@@ -75,6 +75,11 @@ const newDomain = async ({ tenant }: Side): Promise<PathIds> => ({
 const newLoadBalancer = async ({ tenant, standing: { subnet } }: Side): Promise<PathIds> => ({
   load_balancer_id: (await tenant.addLoadBalancer(subnet)).load_balancer,
 });
+const httpsListener = (certificate: string) => ({
+  protocol: "https",
+  port: 443,
+  certificate_ids: [certificate],
+});
 const ownListener = ({ standing: { load_balancer, listener } }: Side): PathIds => ({
   load_balancer_id: load_balancer,
   listener_id: listener,
@@ -371,7 +376,8 @@ export const recipes: { readonly [id in OperationId]: Recipe } = {
   getCertificateChallenges: { path: newManagedCertificate },
   listLoadBalancers: {},
   createLoadBalancer: {
-    body: ({ tenant, standing: { subnet } }) => tenant.loadBalancerBody(subnet),
+    body: ({ tenant, standing: { subnet, certificate } }) =>
+      tenant.loadBalancerBody(subnet, { listeners: [httpsListener(certificate)] }),
   },
   getLoadBalancer: { path: standing("load_balancer") },
   updateLoadBalancer: { path: standing("load_balancer"), body: () => ({ description: "touched" }) },
@@ -380,9 +386,15 @@ export const recipes: { readonly [id in OperationId]: Recipe } = {
   getLoadBalancerHealth: { path: standing("load_balancer") },
   getLoadBalancerMetrics: { path: standing("load_balancer") },
   listListeners: { path: standing("load_balancer") },
-  createListener: { path: newLoadBalancer, body: () => ({ protocol: "tcp", port: 5432 }) },
+  createListener: {
+    path: newLoadBalancer,
+    body: ({ standing: { certificate } }) => httpsListener(certificate),
+  },
   getListener: { path: ownListener },
-  updateListener: { path: ownListener, body: () => ({ idle_timeout_seconds: 61 }) },
+  updateListener: {
+    path: ownListener,
+    body: ({ standing: { certificate } }) => httpsListener(certificate),
+  },
   deleteListener: {
     path: async ({ tenant, standing: { subnet } }) => {
       const { load_balancer, listener } = await tenant.addLoadBalancer(subnet);
