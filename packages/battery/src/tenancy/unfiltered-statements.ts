@@ -9,6 +9,8 @@ export const unfilteredUses: { readonly [use: string]: string } = {
     "the check at commit looks at the one server whose rows changed",
   "select audit by ": "operators see the whole audit trail",
   "delete load_balancer_traffic by days, hour": "the clean-up is of no one organisation",
+  "select load_balancer_machine by region, server_id":
+    "an agent asks the machines of all organisations in its region",
   "delete invitation by expires_at": "the clean-up is of no one organisation",
   "select quota_count by ": "the clean-up is of no one organisation",
   "select invitation by id, organisation_id":
