@@ -238,7 +238,7 @@ function FirstTargets({ view, form, problems, servers }: CreatePageProps) {
         attributes={{ placeholder: "role=web,tier!=test" }}
       />
       {servers.length === 0 ? null : (
-        <fieldset class="field">
+        <fieldset class="field server-choice">
           <legend>{text.servers}</legend>
           <Problem name="server_ids" problems={problems.server_ids} />
           <div class="checks server-checks">
