@@ -3,7 +3,7 @@ import { attributesInForce, processAttributes } from "./htmx.ts";
 /**
  * Keeps what was typed into forms whose request did not succeed, until the person is back on the page: a session that
  * ends, or a page that fails, must not lose input. The copy is kept in this tab only, for one person and one hour.
- * Passwords, codes and confirmations of a deletion are not kept.
+ * Passwords, codes, private keys and confirmations of a deletion are not kept.
  */
 type Kept = {
   readonly person: string;
@@ -68,7 +68,7 @@ function fieldsOf(form: HTMLFormElement): KeptForm {
 
 const isSecret = (control: Element): boolean =>
   control.matches(
-    "[type=password], [type=file], [autocomplete=one-time-code], [data-confirm], [name=form_token], [name=idempotency_key]",
+    "[type=password], [type=file], [autocomplete=one-time-code], [data-confirm], [data-secret], [name=form_token], [name=idempotency_key]",
   );
 
 /** Read from the attribute: a control may have the name `action`. */

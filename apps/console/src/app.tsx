@@ -9,6 +9,7 @@ import { answerFailure, broken, notFound, tooLarge } from "./failures.tsx";
 import type { Log } from "./log.ts";
 import { accountRoutes } from "./products/account/routes.tsx";
 import { auditRoutes } from "./products/audit/routes.tsx";
+import { certificateRoutes } from "./products/certificates/routes.tsx";
 import { consoleRoutes } from "./products/consoles/routes.tsx";
 import { domainRoutes } from "./products/domains/routes.tsx";
 import { firewallRoutes } from "./products/firewalls/routes.tsx";
@@ -39,6 +40,9 @@ const maxFormBytes = 128 * 1024;
 /** A zone file of the API's longest, with its line ends and quotes encoded. Only for people who are signed in. */
 const maxZoneFileFormBytes = 3 * 1024 * 1024;
 const zoneFileForms = /^\/domains\/(new|[^/]+\/import(\/apply)?)$/;
+/** A certificate, a chain and a key of the API's longest. Only for people who are signed in. */
+const maxPemFormBytes = 1024 * 1024;
+const pemForms = /^\/certificates\/(new|[^/]+\/material)$/;
 
 /** The console as one request handler. */
 export function createConsole(services: ConsoleServices, log: Log): Hono<ConsoleEnv> {
@@ -100,12 +104,18 @@ export function createConsole(services: ConsoleServices, log: Log): Hono<Console
   app.use(readVisitor(services));
   const limitedTo = (maxSize: number) =>
     bodyLimit({ maxSize, onError: (context) => tooLarge(context as ConsoleContext) });
-  const [limit, zoneFileLimit] = [limitedTo(maxFormBytes), limitedTo(maxZoneFileFormBytes)];
-  app.use((context, next) =>
-    context.get("session") !== null && zoneFileForms.test(context.req.path)
-      ? zoneFileLimit(context, next)
-      : limit(context, next),
-  );
+  const limit = limitedTo(maxFormBytes);
+  const longForms = [
+    { paths: zoneFileForms, limit: limitedTo(maxZoneFileFormBytes) },
+    { paths: pemForms, limit: limitedTo(maxPemFormBytes) },
+  ];
+  app.use((context, next) => {
+    const long =
+      context.get("session") === null
+        ? undefined
+        : longForms.find(({ paths }) => paths.test(context.req.path));
+    return (long?.limit ?? limit)(context, next);
+  });
   app.use(guardRequest);
 
   app.get("/", (context) => context.redirect(firstPage(context.get("session")), 303));
@@ -131,6 +141,7 @@ export function createConsole(services: ConsoleServices, log: Log): Hono<Console
   app.route("/", loadBalancerRoutes());
   app.route("/", publicIpRoutes());
   app.route("/", domainRoutes());
+  app.route("/", certificateRoutes());
   app.route("/", ipPoolRoutes());
   app.route("/", jobRoutes(services));
   app.route("/", usageRoutes());

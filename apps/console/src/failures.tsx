@@ -93,6 +93,7 @@ const secretFields = new Set([
   "repeat_password",
   "code",
   "response",
+  "private_key",
 ]);
 
 function refused(context: ConsoleContext, problem: Problem) {

@@ -34,6 +34,7 @@ const places: { readonly [name: string]: (facts: Facts) => Place } = {
   loadBalancer: ({ loadBalancers }) => place("/load-balancers", loadBalancers.front, "/load-balancers"),
   firewall: ({ firewalls }) => place("/firewalls", firewalls.web, "/firewalls"),
   publicIp: ({ freeIpId }) => place("/public-ips", freeIpId, "/public-ips"),
+  certificate: ({ certificates }) => place("/certificates", certificates.uploaded, "/certificates"),
   domain: ({ domains }) => place("/domains", domains.shop, "/domains"),
   sshKey: ({ sshKeys }) => ({ ...place("/ssh-keys", sshKeys.laptop, "/ssh-keys"), page: "/ssh-keys" }),
 };
@@ -176,6 +177,10 @@ const makers: { readonly [name: string]: (facts: Facts) => Maker } = {
   },
   firewall: () => maker("/firewalls/new", "/firewalls", { name: "db", region: "ist1", start: "ssh" }),
   publicIp: () => maker("/public-ips/new", "/public-ips", { region: "ist1", version: "4" }),
+  certificate: () => {
+    const fields = { name: "made", type: "managed", region: "ist1", challenge: "http" };
+    return maker("/certificates/new", "/certificates", { ...fields, domain_names: "www.made.example" });
+  },
   domain: () => maker("/domains/new", "/domains", { name: "made.example" }),
   sshKey: () => maker("/ssh-keys/new", "/ssh-keys", { name: "desk", public_key: ed25519Line() }),
   server: ({ subnets }) => {

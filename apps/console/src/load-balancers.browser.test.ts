@@ -33,9 +33,9 @@ describe.skipIf(part.missing)("load balancers in a browser", { timeout: 120_000 
     await page.fill("#field-name", "front");
     await page.waitForSelector("#check-result .ready");
     // The fields of a certificate are those of https alone.
-    expect(await page.isVisible("#field-certificate_ids")).toBe(false);
+    expect(await page.isVisible("#listener-certificates")).toBe(false);
     await page.selectOption("#field-protocol", "https");
-    expect(await page.isVisible("#field-certificate_ids")).toBe(true);
+    expect(await page.isVisible("#listener-certificates")).toBe(true);
     await page.waitForSelector("#certificate_ids-problem");
     await page.selectOption("#field-protocol", "http");
     await page.fill("#field-target_port", "8080");
@@ -83,7 +83,7 @@ describe.skipIf(part.missing)("load balancers in a browser", { timeout: 120_000 
     await page.goto(`${world.url}/load-balancers/${made.body.load_balancer.id}`);
     await page.click("#listeners .panel-head a");
     await page.selectOption("#field-protocol", "tls_passthrough");
-    for (const hidden of ["#field-certificate_ids", "input[name=redirect_to_https]", "#field-path"])
+    for (const hidden of ["#listener-certificates", "input[name=redirect_to_https]", "#field-path"])
       expect(await page.isVisible(hidden), hidden).toBe(false);
     await page.selectOption("#field-protocol", "http");
     await page.selectOption("#field-check_protocol", "http");

@@ -24,6 +24,7 @@ const lists = [
   "/firewalls",
   "/public-ips",
   "/domains",
+  "/certificates",
   "/ssh-keys",
   "/jobs",
   "/usage",
@@ -42,6 +43,7 @@ const pagesOf: { readonly [shape: string]: number } = {
   "/servers/*": 6,
   "/jobs/*": 2,
   "/domains/*/delegation": 2,
+  "/certificates/*": 2,
 };
 
 /** Of longer lists: the rows have the same controls, and each costs the checks of its own. */
@@ -164,6 +166,8 @@ describe.skipIf(part.missing).each([
       `/load-balancers/${facts.loadBalancers.front}`,
       `/public-ips/${facts.publicIps["203.0.113.10"]}`,
       `/domains/${facts.domains.shop}`,
+      `/certificates/${facts.certificates.uploaded}`,
+      `/certificates/${facts.certificates.managed}`,
       `/domains/${facts.domains.waiting}/delegation`,
     ];
     for (const path of [...lists, ...details]) {
@@ -258,6 +262,7 @@ describe.skipIf(part.missing).each([
       ["gateways", "delete", facts.gateways],
       ["load-balancers", "apply", facts.loadBalancers],
       ["domains", "delete", facts.domains],
+      ["certificates", "delete", facts.certificates],
       ["firewalls", "apply", facts.firewalls],
       ["public-ips", "release", { ...facts.publicIps, free: facts.freeIpId }],
       ["ssh-keys", "delete", facts.sshKeys],

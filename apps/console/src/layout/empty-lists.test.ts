@@ -28,6 +28,7 @@ test.each([
   "/load-balancers",
   "/public-ips",
   "/domains",
+  "/certificates",
   "/ssh-keys",
   "/tokens",
 ])(

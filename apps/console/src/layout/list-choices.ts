@@ -55,6 +55,12 @@ const lists = {
     counts: rowCounts,
     columns: ["status", "delegation", "records", "dnssec", "created"],
   },
+  certificates: {
+    rows: 50,
+    counts: rowCounts,
+    columns: ["type", "names", "status", "days", "used_by", "region", "created"],
+    leftOut: ["region", "created"],
+  },
   ssh_keys: {
     rows: 50,
     counts: rowCounts,

@@ -18,6 +18,7 @@ const products = [
   "/firewalls",
   "/public-ips",
   "/domains",
+  "/certificates",
   "/ssh-keys",
   "/jobs",
   "/usage",

@@ -12,6 +12,7 @@ export type Product =
   | "firewalls"
   | "publicIps"
   | "domains"
+  | "certificates"
   | "sshKeys"
   | "jobs"
   | "usage";
@@ -34,6 +35,7 @@ const products: readonly { readonly id: Product; readonly path: string; readonly
   { id: "firewalls", path: "/firewalls", icon: "firewalls" },
   { id: "publicIps", path: "/public-ips", icon: "addresses" },
   { id: "domains", path: "/domains", icon: "domains" },
+  { id: "certificates", path: "/certificates", icon: "certificates" },
   { id: "sshKeys", path: "/ssh-keys", icon: "keys" },
   { id: "jobs", path: "/jobs", icon: "jobs" },
   { id: "usage", path: "/usage", icon: "usage" },

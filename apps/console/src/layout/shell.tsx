@@ -21,6 +21,7 @@ const partsOf: { readonly [section in Section]?: readonly PagePart[] } = {
   loadBalancers: ["networks", "usage"],
   firewalls: ["networks"],
   domains: ["domains"],
+  certificates: ["domains"],
   operator: ["operator"],
   usage: ["usage"],
   quotas: ["usage"],

@@ -125,8 +125,8 @@ export const loadBalancersEn = {
       targetPort: "Port of the targets",
       targetPortHint: "Left empty, the same port.",
       certificates: "Certificates",
-      certificatesHint:
-        "Their identifiers, at most 20. The one with the name that the client asks for is used.",
+      certificatesHint: "At most 20. The one with the name that the client asks for is used.",
+      noCertificates: "No certificate of the region can be used yet.",
       redirect: "Redirect to https",
       redirectHint: "Every request is answered with a redirect; nothing reaches the targets.",
       sticky: "Keep clients at their target",

@@ -17,6 +17,7 @@ export const searchEn = {
       loadBalancer: "Create a load balancer",
       publicIp: "Reserve a public IP",
       domain: "Add a domain",
+      certificate: "Add a certificate",
       sshKey: "Add an SSH key",
     },
     kinds: {
@@ -27,6 +28,7 @@ export const searchEn = {
       load_balancer: "Load balancer",
       public_ip: "Public IP",
       domain: "Domain",
+      certificate: "Certificate",
       ssh_key: "SSH key",
       job: "Job",
     },

@@ -112,6 +112,12 @@ export const selectionEn = {
           "They stay served until the removal buffer ends, and until then the deletion can be cancelled. Those that are not proven are deleted at once.",
       },
     },
+    certificates: {
+      count: (items: number) => `${items} ${items === 1 ? "certificate" : "certificates"}`,
+      acts: { delete: "Delete" },
+      titles: { delete: (certificates: string) => `Delete ${certificates}?` },
+      leads: { delete: "Their private keys are deleted with them. This cannot be undone." },
+    },
     sshKeys: {
       count: (items: number) => `${items} ${items === 1 ? "key" : "keys"}`,
       acts: { delete: "Delete" },

@@ -2,6 +2,7 @@ import type { Schemas } from "@kule/contract/schemas";
 import { accountEn } from "./en-account.ts";
 import { actionsEn } from "./en-actions.ts";
 import { auditEn } from "./en-audit.ts";
+import { certificatesEn } from "./en-certificates.ts";
 import { domainsEn } from "./en-domains.ts";
 import { gatewaysEn } from "./en-gateways.ts";
 import { identitiesEn } from "./en-identities.ts";
@@ -28,6 +29,7 @@ export const en = {
   ...domainsEn,
   ...gatewaysEn,
   ...loadBalancersEn,
+  ...certificatesEn,
   ...subnetsEn,
   ...membersEn,
   ...tokensEn,
@@ -51,6 +53,7 @@ export const en = {
     firewalls: "Firewalls",
     publicIps: "Public IPs",
     domains: "Domains",
+    certificates: "Certificates",
     sshKeys: "SSH keys",
     jobs: "Jobs",
     operator: "Operator",

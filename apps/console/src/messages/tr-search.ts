@@ -19,6 +19,7 @@ export const searchTr = {
       loadBalancer: "Yük dengeleyici oluştur",
       publicIp: "Genel IP ayır",
       domain: "Alan adı ekle",
+      certificate: "Sertifika ekle",
       sshKey: "SSH anahtarı ekle",
     },
     kinds: {
@@ -29,6 +30,7 @@ export const searchTr = {
       load_balancer: "Yük dengeleyici",
       public_ip: "Genel IP",
       domain: "Alan adı",
+      certificate: "Sertifika",
       ssh_key: "SSH anahtarı",
       job: "İş",
     },

@@ -114,6 +114,12 @@ export const selectionTr = {
           "Silinme süresi dolana kadar yayında kalırlar ve o zamana kadar vazgeçilebilir. Kanıtlanmamış olanlar hemen silinir.",
       },
     },
+    certificates: {
+      count: (items: number) => `${items} sertifika`,
+      acts: { delete: "Sil" },
+      titles: { delete: (certificates: string) => `${certificates} silinsin mi?` },
+      leads: { delete: "Özel anahtarları da silinir. Bu geri alınamaz." },
+    },
     sshKeys: {
       count: (items: number) => `${items} anahtar`,
       acts: { delete: "Sil" },

@@ -3,6 +3,7 @@ import type { en } from "./en.ts";
 import { accountTr } from "./tr-account.ts";
 import { actionsTr } from "./tr-actions.ts";
 import { auditTr } from "./tr-audit.ts";
+import { certificatesTr } from "./tr-certificates.ts";
 import { domainsTr } from "./tr-domains.ts";
 import { gatewaysTr } from "./tr-gateways.ts";
 import { identitiesTr } from "./tr-identities.ts";
@@ -45,6 +46,7 @@ export const tr = {
   ...domainsTr,
   ...gatewaysTr,
   ...loadBalancersTr,
+  ...certificatesTr,
   ...subnetsTr,
   ...membersTr,
   ...tokensTr,
@@ -68,6 +70,7 @@ export const tr = {
     firewalls: "Güvenlik duvarları",
     publicIps: "Genel IP'ler",
     domains: "Alan adları",
+    certificates: "Sertifikalar",
     sshKeys: "SSH anahtarları",
     jobs: "İşler",
     operator: "İşletmen",

@@ -1,3 +1,4 @@
+import { certificates } from "../products/certificates/resource.ts";
 import { domains } from "../products/domains/resource.ts";
 import { firewalls } from "../products/firewalls/resource.ts";
 import { gateways } from "../products/gateways/resource.ts";
@@ -17,6 +18,7 @@ export const tabbedResources: readonly Resource<AnyItem>[] = [
   loadBalancers,
   publicIps,
   domains,
+  certificates,
 ];
 
 /** Resources that the search finds. */

@@ -33,6 +33,7 @@ export type FoundKind =
   | "load_balancer"
   | "public_ip"
   | "domain"
+  | "certificate"
   | "ssh_key";
 
 /**

@@ -84,6 +84,7 @@ async function visitSelections(world: CompleteWorld, ada: Explorer): Promise<voi
     ["firewalls", ["apply"]],
     ["public-ips", ["release"]],
     ["domains", ["apply", "delete"]],
+    ["certificates", ["delete"]],
     ["ssh-keys", ["delete"]],
   ] as const) {
     const items = await world.real.list(`/${list}?limit=100`);

@@ -68,7 +68,7 @@ function ListenerForm(props: ListenerPageProps & { readonly page: string }) {
       novalidate
     >
       <FormSeal view={view} idempotencyKey={`${idempotencyKey}-listener`} />
-      <ListenerFields {...shown} />
+      <ListenerFields {...shown} certificates={props.certificates} region={balancer.region} />
       <div class="of-targets fields">
         <HealthCheckFields {...shown} />
       </div>

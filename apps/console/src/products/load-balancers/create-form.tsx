@@ -3,6 +3,7 @@ import { LabelsField, MoreFields } from "../../layout/more-fields.tsx";
 import { PageNotice } from "../../layout/page-notice.tsx";
 import { Banner, FormSeal } from "../../layout/parts.tsx";
 import { isBlocked } from "../servers/check-outcome-part.tsx";
+import { CertificateFields } from "./certificate-fields.tsx";
 import { CreateSummary } from "./create-summary-part.tsx";
 import { algorithms, networkOf } from "./create-values.ts";
 import { protocols } from "./listener-values.ts";
@@ -165,7 +166,7 @@ function AddressFields({ view, form, problems, networks, publicIps }: CreatePage
   );
 }
 
-function FirstListener({ view, form, problems }: CreatePageProps) {
+function FirstListener({ view, form, problems, networks, certificates }: CreatePageProps) {
   const text = view.messages.loadBalancers.listener;
   return (
     <fieldset class="choice">
@@ -204,15 +205,12 @@ function FirstListener({ view, form, problems }: CreatePageProps) {
         />
       </div>
       <div data-of="https">
-        <TextField
+        <CertificateFields
           view={view}
-          name="certificate_ids"
-          label={text.certificates}
           value={form.certificate_ids}
-          hint={text.certificatesHint}
+          certificates={certificates}
+          region={networkOf(form.subnet_id, networks)?.region}
           problems={problems}
-          mono
-          attributes={{ placeholder: "cert_…" }}
         />
       </div>
     </fieldset>

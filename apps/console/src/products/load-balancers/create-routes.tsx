@@ -1,4 +1,3 @@
-import type { ApiClient } from "@kule/contract/client";
 import type { Schemas } from "@kule/contract/schemas";
 import type { Hono } from "hono";
 import { attempt, conflictOf, type Problem, read, readAll } from "../../api.ts";
@@ -10,6 +9,7 @@ import { noProblems } from "../../layout/fields.tsx";
 import { postedKey } from "../../posted-form.ts";
 import { refusalOf } from "../../refused-form.ts";
 import { may } from "../../session.ts";
+import { readCertificates } from "./certificate-choices.ts";
 import { CreatePage } from "./create-page.tsx";
 import {
   type CreateForm,
@@ -22,7 +22,7 @@ import {
 } from "./create-values.ts";
 import type { CreatePageProps } from "./props.ts";
 
-type Choices = Pick<CreatePageProps, "catalog" | "networks" | "publicIps">;
+type Choices = Pick<CreatePageProps, "catalog" | "networks" | "publicIps" | "certificates">;
 
 /** `/load-balancers/new`: the form, its live check, and the creation. */
 export function createRoutes(routes: Hono<ConsoleEnv>): void {
@@ -54,15 +54,15 @@ export function createRoutes(routes: Hono<ConsoleEnv>): void {
       const { load_balancer } = outcome.data as Schemas["LoadBalancerAndJob"];
       return context.redirect(`/load-balancers/${load_balancer.id}?notice=created`, 303);
     }
-    const choices = await loadChoices(context.get("api"));
+    const choices = await loadChoices(context);
     return show(context, choices, form, { check: "refused", problem: conflictOf(outcome), isSent: true });
   });
 }
 
 async function showChecked(context: ConsoleContext, typed: CreateForm) {
-  const choices = await loadChoices(context.get("api"));
-  const { networks, publicIps, catalog } = choices;
-  const form = fitted(typed, { networks, publicIps, packages: catalog.packages });
+  const choices = await loadChoices(context);
+  const { networks, publicIps, certificates, catalog } = choices;
+  const form = fitted(typed, { networks, publicIps, certificates, packages: catalog.packages });
   const check = await dryRun(context, form);
   const isRefused = typeof check === "object" && "request_id" in check;
   return show(context, choices, form, {
@@ -88,13 +88,15 @@ async function dryRun(
   return outcome.kind === "away" ? "away" : conflictOf(outcome);
 }
 
-async function loadChoices(api: ApiClient): Promise<Choices> {
-  const [catalog, networks, publicIps] = await Promise.all([
+async function loadChoices(context: ConsoleContext): Promise<Choices> {
+  const api = context.get("api");
+  const [catalog, networks, publicIps, certificates] = await Promise.all([
     read(api.GET("/catalog")),
     readAll((page) => api.GET("/networks", { params: { query: page } })),
     readAll((page) => api.GET("/public-ips", { params: { query: page } })),
+    readCertificates(context),
   ]);
-  return { catalog, networks: networks.items, publicIps: publicIps.items };
+  return { catalog, networks: networks.items, publicIps: publicIps.items, certificates };
 }
 
 type Extra = {

@@ -8,16 +8,19 @@ const choices = {
   ],
   packages: [{ slug: "s" }, { slug: "m" }],
   publicIps: [{ id: "ip_ist", region: "ist1" }],
+  certificates: [{ id: "cert_ist", region: "ist1" }],
 };
 
 test("a fresh form has the first subnet for servers and the smallest package", () => {
   expect(fitted(freshCreateForm, choices)).toMatchObject({ subnet_id: "sub_app", package: "s" });
 });
 
-test("an address of another region than the subnet's is left out while a person chooses", () => {
-  const form = { ...freshCreateForm, public_ip: "ip_ist" };
-  expect(fitted({ ...form, subnet_id: "sub_app" }, choices).public_ip).toBe("");
-  expect(fitted({ ...form, subnet_id: "sub_data" }, choices).public_ip).toBe("ip_ist");
+test("an address or certificate of another region than the subnet's is left out while a person chooses", () => {
+  const form = { ...freshCreateForm, public_ip: "ip_ist", certificate_ids: "cert_ist" };
+  const elsewhere = fitted({ ...form, subnet_id: "sub_app" }, choices);
+  expect(elsewhere).toMatchObject({ public_ip: "", certificate_ids: "" });
+  const there = fitted({ ...form, subnet_id: "sub_data" }, choices);
+  expect(there).toMatchObject({ public_ip: "ip_ist", certificate_ids: "cert_ist" });
 });
 
 const form = {

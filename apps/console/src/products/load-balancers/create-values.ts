@@ -35,6 +35,8 @@ export function readCreateForm(fields: URLSearchParams): CreateForm {
   const values = Object.fromEntries(texts.map((name) => [name, (fields.get(name) ?? "").trim()]));
   return {
     ...(values as Record<(typeof texts)[number], string>),
+    // Each is a box.
+    certificate_ids: fields.getAll("certificate_ids").join(" "),
     ha: fields.has("ha"),
     serverIds: [...new Set(fields.getAll("server_ids").filter((id) => id !== ""))],
   };
@@ -49,8 +51,8 @@ export const freshCreateForm: CreateForm = {
 };
 
 /**
- * The form while a person chooses: an empty subnet or package becomes the first one, and servers and addresses of another
- * network or region are left out. Applied only before the form is sent: sent values are never changed.
+ * The form while a person chooses: an empty subnet or package becomes the first one, and addresses and certificates of
+ * another region are left out. Applied only before the form is sent: sent values are never changed.
  */
 export function fitted(
   form: CreateForm,
@@ -58,6 +60,7 @@ export function fitted(
     readonly networks: readonly Network[];
     readonly packages: readonly { readonly slug: string }[];
     readonly publicIps: readonly { readonly id: string; readonly region: string }[];
+    readonly certificates: readonly { readonly id: string; readonly region: string }[];
   },
 ): CreateForm {
   const subnets = choices.networks.flatMap(({ subnets }) => subnets);
@@ -73,6 +76,9 @@ export function fitted(
     subnet_id: subnet?.id ?? "",
     package: chosen?.slug ?? "",
     public_ip: isElsewhere ? "" : form.public_ip,
+    certificate_ids: typedList(form.certificate_ids)
+      .filter((id) => !choices.certificates.some((each) => each.id === id && each.region !== region))
+      .join(" "),
   };
 }
 

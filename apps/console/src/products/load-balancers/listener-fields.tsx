@@ -1,7 +1,9 @@
+import type { Schemas } from "@kule/contract/schemas";
 import type { Child } from "hono/jsx";
 import { type FieldProblems, Problem, SelectField, TextField } from "../../layout/fields.tsx";
 import { Icon } from "../../layout/icons.tsx";
 import type { View } from "../../layout/view.ts";
+import { CertificateFields } from "./certificate-fields.tsx";
 import {
   checkProtocols,
   type ListenerValues,
@@ -17,7 +19,10 @@ type Props = {
 };
 
 /** What of a listener everybody chooses. The stylesheet shows only the fields of the chosen protocol. */
-export function ListenerFields({ view, values, problems }: Props) {
+export function ListenerFields(
+  props: Props & { readonly certificates: readonly Schemas["Certificate"][]; readonly region: string },
+) {
+  const { view, values, problems, certificates, region } = props;
   const text = view.messages.loadBalancers.listener;
   return (
     <>
@@ -48,16 +53,12 @@ export function ListenerFields({ view, values, problems }: Props) {
         />
       </div>
       <div data-of="https">
-        <TextField
+        <CertificateFields
           view={view}
-          name="certificate_ids"
-          label={text.certificates}
           value={values.certificate_ids}
-          hint={text.certificatesHint}
+          certificates={certificates}
+          region={region}
           problems={problems}
-          mono
-          rows={2}
-          attributes={{ placeholder: "cert_…" }}
         />
       </div>
       <div data-of="http">

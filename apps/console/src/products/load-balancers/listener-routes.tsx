@@ -8,6 +8,7 @@ import type { PageBanner } from "../../page-banner.ts";
 import { postedValues } from "../../posted-form.ts";
 import type { RefusedForm } from "../../refused-form.ts";
 import { may } from "../../session.ts";
+import { readCertificates } from "./certificate-choices.ts";
 import { ListenerPage } from "./change-listener-page.tsx";
 import { listenerBody, listenerFieldOf, listenerFields } from "./listener-values.ts";
 import { balancerIds, balancerPage, changeOptions, readTab } from "./read-tab.ts";
@@ -26,7 +27,7 @@ export function listenerRoutes(routes: Hono<ConsoleEnv>): void {
   routes.get(`${one}/delete`, (context) => context.redirect(balancerPage(context), 303));
 
   routes.post(`${list}/new`, async (context) => {
-    const values = postedValues(context, listenerFields);
+    const values = postedListener(context);
     const outcome = await attempt(
       context.get("api").POST("/load-balancers/{load_balancer_id}/listeners", {
         params: changeOptions(context),
@@ -37,7 +38,7 @@ export function listenerRoutes(routes: Hono<ConsoleEnv>): void {
   });
 
   routes.post(one, async (context) => {
-    const values = postedValues(context, listenerFields);
+    const values = postedListener(context);
     const outcome = await attempt(
       context.get("api").PATCH("/load-balancers/{load_balancer_id}/listeners/{listener_id}", {
         params: listenerOptions(context),
@@ -63,6 +64,12 @@ export function listenerRoutes(routes: Hono<ConsoleEnv>): void {
   });
 }
 
+/** Of the certificates each is a box. */
+const postedListener = (context: ConsoleContext) => ({
+  ...postedValues(context, listenerFields),
+  certificate_ids: context.get("form").getAll("certificate_ids").join("\n"),
+});
+
 const listenerIds = (context: ConsoleContext) => ({
   ...balancerIds(context),
   listener_id: context.req.param("listener_id") ?? "",
@@ -82,8 +89,9 @@ async function show(
   const { session } = context.get("view");
   if (session !== null && !may(session, "load_balancer:write")) return forbidden(context, []);
   const isNew = context.req.param("listener_id") === undefined;
-  const [tab, listener] = await Promise.all([
+  const [tab, certificates, listener] = await Promise.all([
     readTab(context, banner, form),
+    readCertificates(context),
     isNew
       ? null
       : read(
@@ -92,5 +100,5 @@ async function show(
           }),
         ),
   ]);
-  return context.html(renderPage(<ListenerPage {...tab} listener={listener} />), status);
+  return context.html(renderPage(<ListenerPage {...tab} listener={listener} certificates={certificates} />), status);
 }

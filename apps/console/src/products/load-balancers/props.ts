@@ -25,6 +25,7 @@ export type CreatePageProps = {
   /** Of the network of the chosen subnet. */
   readonly servers: readonly Schemas["Server"][];
   readonly publicIps: readonly Schemas["PublicIp"][];
+  readonly certificates: readonly Schemas["Certificate"][];
   readonly form: CreateForm;
   readonly problems: FieldProblems;
   readonly banner: PageBanner;
@@ -57,6 +58,7 @@ export type OverviewProps = BalancerTabProps & {
 export type ListenerPageProps = BalancerTabProps & {
   /** Null: a new one. */
   readonly listener: Schemas["Listener"] | null;
+  readonly certificates: readonly Schemas["Certificate"][];
 };
 
 export type TargetPageProps = BalancerTabProps & {

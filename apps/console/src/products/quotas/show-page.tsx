@@ -22,6 +22,7 @@ const places: Readonly<Partial<Record<Quota["name"], string>>> = {
   gateways: "/gateways",
   load_balancers: "/load-balancers",
   domains: "/domains",
+  certificates: "/certificates",
   members: "/members",
 };
 

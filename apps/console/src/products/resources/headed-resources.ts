@@ -1,5 +1,6 @@
 import type { AnyItem } from "../../resources/resource.ts";
 import type { HeadedResource } from "../../resources/resource-page.tsx";
+import { headedCertificates } from "../certificates/head-part.tsx";
 import { headedDomains } from "../domains/head-part.tsx";
 import { headedFirewalls } from "../firewalls/head-part.tsx";
 import { headedGateways } from "../gateways/head-part.tsx";
@@ -17,4 +18,5 @@ export const headedResources: readonly HeadedResource<AnyItem>[] = [
   headedLoadBalancers,
   headedPublicIps,
   headedDomains,
+  headedCertificates,
 ];

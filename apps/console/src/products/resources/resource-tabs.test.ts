@@ -16,13 +16,14 @@ beforeEach(async () => {
 afterAll(() => world?.stop());
 
 const pages = () => {
-  const { servers, networks, firewalls, gateways, loadBalancers, domains } = world.facts;
+  const { servers, networks, firewalls, gateways, loadBalancers, domains, certificates } = world.facts;
   return [
     [`/servers/${servers["app-1"]}`, "Create a server", "Sunucu oluşturma"],
     [`/networks/${networks.shop}`, "Create a network", "Ağ oluşturma"],
     [`/firewalls/${firewalls.web}`, "Create a firewall", "Güvenlik duvarı oluşturma"],
     [`/domains/${domains.shop}`, "Add a domain", "Alan adı ekleme"],
     [`/gateways/${gateways.out}`, "Create a gateway", "Ağ geçidi oluşturma"],
+    [`/certificates/${certificates.uploaded}`, "Create a certificate", "Sertifika oluşturma"],
     [`/load-balancers/${loadBalancers.front}`, "Create a load balancer", "Yük dengeleyici oluşturma"],
   ] as const;
 };

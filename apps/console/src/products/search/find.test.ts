@@ -21,6 +21,7 @@ test("every list is searched for any text: names, labels, addresses", async () =
       .sort();
   };
   const lists = [
+    "certificates",
     "domains",
     "firewalls",
     "gateways",

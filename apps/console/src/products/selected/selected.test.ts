@@ -1,3 +1,4 @@
+import { madeUpload } from "@kule/api/testing/made-upload";
 import { ed25519Line } from "@kule/api/testing/ssh-key-lines";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { type PanelWorld, startPanelWorld } from "../../testing/panel-world.ts";
@@ -131,6 +132,19 @@ describe("of every product with a list", () => {
       // It is possible in every state.
       return { can: [await add("one"), await add("two")], cannot: [], why: "" };
     }
+    if (page === "/certificates") {
+      const add = async (name: string) =>
+        (
+          await made(page, {
+            ...{ name, type: "uploaded", region: "ist1" },
+            ...(await madeUpload([`${name}.example`])),
+          })
+        ).certificate.id;
+      const [one, two, used] = [await add("one"), await add("two"), await add("used")];
+      const listener = { protocol: "https", port: 443, target_port: 8080, certificate_ids: [used] };
+      await made("/load-balancers", { name: "front", subnet_id: subnets.app, listeners: [listener] });
+      return { can: [one, two], cannot: [used], why: "Listeners use it." };
+    }
     if (page === "/gateways") {
       const add = async (name: string, network_id: string, more = {}) =>
         (await made(page, { name, network_id, ...more })).gateway.id;
@@ -153,6 +167,7 @@ describe("of every product with a list", () => {
     ["/gateways", "delete", "Delete 2 gateways?", "DELETE"],
     ["/load-balancers", "delete", "Delete 2 load balancers?", "DELETE"],
     ["/domains", "delete", "Delete 2 domains?", "DELETE"],
+    ["/certificates", "delete", "Delete 2 certificates?", "DELETE"],
     ["/firewalls", "delete", "Delete 2 firewalls?", "DELETE"],
     ["/public-ips", "release", "Release 2 addresses?", "DELETE"],
   ] as const)(

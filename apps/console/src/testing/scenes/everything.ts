@@ -1,4 +1,5 @@
 import { randomBytes } from "node:crypto";
+import { madeUpload } from "@kule/api/testing/made-upload";
 import { ed25519Line } from "@kule/api/testing/ssh-key-lines";
 import { addDomain, serve } from "../domain-states.ts";
 import { addLoadBalancer, seeHealth } from "../load-balancer-states.ts";
@@ -9,7 +10,7 @@ import { sceneAfter } from "./scene.ts";
 
 /**
  * One of every resource and state with a page, so that every form and every link exists: a gateway with a port
- * forward, a load balancer that serves, a firewall, a reserved address, a free public address, a key, tokens, an open console and a running job of
+ * forward, a load balancer that serves, an uploaded and a managed certificate, a firewall, a reserved address, a free public address, a key, tokens, an open console and a running job of
  * `app-1`, a failed one of `app-2`, a served domain and one that is not proven, `app-3` in its removal, and a key of the agent that waits for approval.
  */
 export const everything = sceneAfter("everything", networks, async (api, { networks, subnets, servers }) => {
@@ -80,7 +81,32 @@ export const everything = sceneAfter("everything", networks, async (api, { netwo
   await done(acme.put(`/domains/${shop}/records/app/A`, { values: [`auto:${servers["app-1"]}`] }));
   await serve(api, shop);
   const waiting = await addDomain(api, "waiting.example", { description: "The new shop" });
+  const { certificate: uploaded } = await own("/certificates", {
+    name: "shop",
+    type: "uploaded",
+    region: "ist1",
+    ...(await madeUpload(["shop.example", "www.shop.example"], {
+      notAfter: new Date(Date.now() + 20 * 86_400_000),
+    })),
+  });
+  await done(
+    acme.post(`/load-balancers/${front}/listeners`, {
+      protocol: "https",
+      port: 443,
+      target_port: 8080,
+      certificate_ids: [uploaded.id],
+    }),
+  );
+  await agent.work();
+  const { certificate: managed } = await own("/certificates", {
+    name: "waiting",
+    type: "managed",
+    region: "ist1",
+    domain_names: ["shop.example", "*.waiting.example"],
+  });
+  await agent.fail(await agent.take("CertificateRequest"));
   return {
+    certificates: { uploaded: uploaded.id as string, managed: managed.id as string },
     domains: { shop, waiting },
     firewalls: { web: firewall.id as string },
     gateways: { out: gateway.id as string },

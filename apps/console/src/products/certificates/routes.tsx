@@ -1,0 +1,36 @@
+import { Hono } from "hono";
+import type { ConsoleContext, ConsoleEnv } from "../../console-context.ts";
+import { renderPage } from "../../layout/document.tsx";
+import { readList } from "../../resources/read-list.ts";
+import { selectedRoutes } from "../selected/routes.tsx";
+import { createRoutes } from "./create-routes.tsx";
+import { CertificatesPage } from "./list-page.tsx";
+import { materialRoutes } from "./material-routes.tsx";
+import { certificateNotice } from "./read-tab.ts";
+import { certificates } from "./resource.ts";
+import { selectedCertificates } from "./selected.tsx";
+import { showRoutes } from "./show-routes.tsx";
+
+export function certificateRoutes(): Hono<ConsoleEnv> {
+  const routes = new Hono<ConsoleEnv>();
+  routes.get("/certificates", showList);
+  createRoutes(routes);
+  routes.route("/", selectedRoutes(selectedCertificates));
+  materialRoutes(routes);
+  showRoutes(routes);
+  return routes;
+}
+
+async function showList(context: ConsoleContext) {
+  const { list, ...listing } = await readList(context, certificates);
+  return context.html(
+    renderPage(
+      <CertificatesPage
+        view={context.get("view")}
+        certificates={list}
+        {...listing}
+        banner={certificateNotice(context)}
+      />,
+    ),
+  );
+}
