@@ -198,6 +198,8 @@ test("a certificate that a listener uses leads to its load balancer, and is not 
   const path = await upload("shop");
   const balancer = await use(path);
   expect(await ada.page(path)).toMatch(new RegExp(`href="/load-balancers/${balancer}">\\s*front`));
+  const [{ listener_id }] = (await world.real.read(path)).used_by;
+  expect(await ada.page(path)).toContain(`href="/load-balancers/${balancer}/listeners/${listener_id}"`);
   expect(await ada.page(`${path}/settings`)).toContain("Listeners use it. Take it out of them first.");
   const refused = await ada.submit(`${path}/settings`, `${path}/delete`, { confirm_name: "shop" });
   expect(refused.status).toBe(409);

@@ -100,5 +100,8 @@ async function show(
           }),
         ),
   ]);
-  return context.html(renderPage(<ListenerPage {...tab} listener={listener} certificates={certificates} />), status);
+  return context.html(
+    renderPage(<ListenerPage {...tab} listener={listener} certificates={certificates} />),
+    status,
+  );
 }
