@@ -13,6 +13,8 @@ export function CreateCertificate({ view, form, regions, idempotencyKey }: Creat
   const text = messages.certificates;
   const problems = form?.problems ?? noProblems;
   const value = (name: string) => form?.values[name] ?? "";
+  // A region that does not answer can seal no key, which would have to be pasted again.
+  const firstRegion = (regions.find(({ status }) => status === "ok") ?? regions[0])?.slug ?? "";
   return (
     <form class="form wide-form certificate-form" method="post" action={createPath(certificates)}>
       <FormSeal view={view} idempotencyKey={idempotencyKey} />
@@ -29,7 +31,7 @@ export function CreateCertificate({ view, form, regions, idempotencyKey }: Creat
       <SelectField
         name="region"
         label={messages.common.region}
-        value={value("region")}
+        value={value("region") || firstRegion}
         options={regions.map(({ slug, name }) => ({ value: slug, label: name }))}
         hint={text.regionHint}
         problems={problems}

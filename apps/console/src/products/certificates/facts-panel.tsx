@@ -35,16 +35,8 @@ export function Facts({ view, certificate }: CertificateTabProps) {
         <Fact label={text.keyType} isMono>
           {key_type}
         </Fact>
-        {not_before === null ? null : (
-          <Fact label={text.notBefore}>
-            <When view={view} time={not_before} />
-          </Fact>
-        )}
-        {not_after === null ? null : (
-          <Fact label={text.notAfter}>
-            <When view={view} time={not_after} />
-          </Fact>
-        )}
+        <Fact label={text.notBefore}>{not_before === null ? null : format.dateTime(not_before)}</Fact>
+        <Fact label={text.notAfter}>{not_after === null ? null : format.dateTime(not_after)}</Fact>
         <Fact label={text.daysLeft}>
           <DaysLeft view={view} days={certificate.days_left} />
         </Fact>

@@ -44,13 +44,14 @@ function certificateColumns({
     names: {
       label: text.names,
       class: "mono anywhere",
+      // One element: on a phone the parts of a cell are columns.
       cell: ({ domain_names }) => (
-        <>
+        <span>
           {domain_names.slice(0, namesShown).join(", ")}
           {domain_names.length <= namesShown ? null : (
             <span class="hint"> {text.moreNames(format.number(domain_names.length - namesShown))}</span>
           )}
-        </>
+        </span>
       ),
     },
     status: {

@@ -1,3 +1,4 @@
+import { madeUpload } from "@kule/api/testing/made-upload";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { addLoadBalancer, seeHealth } from "../../testing/load-balancer-states.ts";
 import { type PanelWorld, startPanelWorld } from "../../testing/panel-world.ts";
@@ -193,6 +194,36 @@ test("a listener is added, edited and removed; an error stands at its field", as
   expect(removed.headers.get("location")).toBe(`${path}?notice=listenerRemoved`);
   expect(await world.real.list(`${path}/listeners`)).toHaveLength(1);
   expect((await ada.get(`${one}/delete`)).headers.get("location")).toBe(path);
+});
+
+test("a listener chooses among the certificates of its region that can be used, and keeps those that it has", async () => {
+  const { acme } = world.real;
+  const certificate = async (name: string) => {
+    const body = { name, type: "uploaded", region: "ist1", ...(await madeUpload([`${name}.example`])) };
+    return (await done(acme.post("/certificates", body))).certificate.id as string;
+  };
+  const [shop, blog] = [await certificate("shop"), await certificate("blog")];
+  const waiting = await done(
+    acme.post("/certificates", {
+      ...{ name: "waiting", type: "managed", region: "ist1", challenge: "http" },
+      domain_names: ["waiting.example"],
+    }),
+  );
+  const path = await createBalancer();
+  const add = `${path}/listeners/new`;
+  const offered = await ada.page(add);
+  expect(offered).toContain("shop · shop.example");
+  expect(offered).not.toContain(waiting.certificate.id);
+  const form = { ...newListener, protocol: "https", port: "443" };
+  const wrong = await ada.submit(add, add, { ...form, port: "22", certificate_ids: [shop, blog] });
+  const page = await wrong.text();
+  for (const id of [shop, blog]) expect(page).toMatch(new RegExp(`value="${id}"[^>]*checked`));
+  await ada.submit(add, add, { ...form, certificate_ids: [shop, blog] });
+  const listener = (await world.real.list(`${path}/listeners`)).find(({ port }) => port === 443);
+  expect(listener.certificate_ids).toEqual([shop, blog]);
+  expect(await ada.page(`${path}/listeners/${listener.id}`)).toMatch(
+    new RegExp(`value="${blog}"[^>]*checked`),
+  );
 });
 
 test("a target is added, weighted, drained and removed", async () => {
