@@ -33,7 +33,7 @@ export function MaterialPage({ view, certificate, form: sent, banner, idempotenc
           problems={form?.problems ?? noProblems}
           required
         />
-        <div class="form-acts">
+        <div class="material-acts">
           <ActionButton why={notAllowed(view, "certificate:update")} kind="primary">
             {text.material.replace}
           </ActionButton>

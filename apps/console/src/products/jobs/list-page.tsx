@@ -131,6 +131,8 @@ function jobColumns(view: View): Columns<"jobs", Job> {
     },
     requested_by: {
       label: text.requestedBy,
+      // It may name a job.
+      class: "breakable",
       cell: ({ requested_by }) => actorName(view, requested_by),
     },
     duration: { label: text.duration, class: "figures number", cell: (job) => jobDuration(view, job) ?? "–" },

@@ -73,7 +73,7 @@ function ListenerForm(props: ListenerPageProps & { readonly page: string }) {
         <HealthCheckFields {...shown} />
       </div>
       <MoreListenerFields {...shown} />
-      <div class="form-acts">
+      <div class="balancer-acts">
         <ActionButton why={why} kind="primary">
           {listener === null ? text.add : text.save}
         </ActionButton>

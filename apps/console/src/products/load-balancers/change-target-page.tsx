@@ -69,7 +69,7 @@ function TargetForm(props: TargetPageProps & { readonly page: string }) {
       <FormSeal view={view} idempotencyKey={`${idempotencyKey}-target`} />
       {target === null ? <TargetKindFields {...shown} servers={servers} /> : null}
       <TargetShareFields {...shown} />
-      <div class="form-acts">
+      <div class="balancer-acts">
         <ActionButton why={disabledReason(view, balancer, "change")} kind="primary">
           {target === null ? text.add : text.save}
         </ActionButton>

@@ -168,7 +168,7 @@ export function MoreListenerFields(props: Props) {
   const text = loadBalancers.listener;
   return (
     <Details id="more-listener" label={common.more} isOpen={isChanged(props, rare)}>
-      <div data-of="http https" class="fields">
+      <div data-of="http https" class="listener-part">
         <Check name="sticky" label={text.sticky} hint={text.stickyHint} values={values} problems={problems} />
         <div class="field-pair of-sticky">
           <TextField
