@@ -36,10 +36,13 @@ const againAfterSeconds = 600;
 /**
  * Replaces lost machines, makes those that are missing, brings the configuration to machines that answer again, and goes on
  * with deletions. Each load balancer has a transaction of its own; one for which a server cannot be made now, such as for
- * want of room, is tried again by the next pass.
+ * want of room, is tried again by the next pass. One that fails for a reason that nobody expects keeps no other from its turn.
+ *
+ * @throws the first such error, at the end of the pass
  */
 export async function keepLoadBalancers({ db, settings, log, hooks }: Keeping): Promise<Kept> {
   const kept = { replaced: 0, made: 0, applied: 0, ended: 0 };
+  const unexpected: unknown[] = [];
   let after = "";
   for (;;) {
     const page = await systemQuery(db, "the worker looks after the load balancers of all organisations")
@@ -57,14 +60,20 @@ export async function keepLoadBalancers({ db, settings, log, hooks }: Keeping): 
         });
         if (what !== null) kept[what] += 1;
       } catch (error) {
-        if (!(error instanceof Refusal)) throw error;
-        log.warn({ load_balancer: id, err: error }, "a load balancer's machine cannot be made now");
+        if (error instanceof Refusal)
+          log.warn({ load_balancer: id, err: error }, "a load balancer's machine cannot be made now");
+        else {
+          log.error({ load_balancer: id, err: error }, "a load balancer could not be looked after");
+          unexpected.push(error);
+        }
       }
     }
     const last = page.at(-1);
-    if (last === undefined || page.length < atOnce) return kept;
+    if (last === undefined || page.length < atOnce) break;
     after = last.id;
   }
+  if (unexpected.length > 0) throw unexpected[0];
+  return kept;
 }
 
 async function keepOne(

@@ -1,6 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { must } from "../../testing/gateway-world.ts";
 import { LoadBalancerWorld, wellStatus } from "../../testing/load-balancer-world.ts";
+import { serverHooks } from "../server-hooks.ts";
+import type { ServerHooks } from "../servers/index.ts";
+import { keepLoadBalancers } from "./index.ts";
 
 let world: LoadBalancerWorld;
 beforeAll(async () => {
@@ -53,6 +56,28 @@ describe("the machines of a load balancer", { timeout: 60_000 }, () => {
     );
     expect((await world.owned.get(`/servers/${lb.machines[1]?.server_id}`)).status).toBe(404);
     expect(await world.violations()).toEqual([]);
+  });
+
+  test("are replaced also when another load balancer's cannot be, for a reason that nobody expects", async () => {
+    const broken = await world.active({ ha: true });
+    const other = await world.active({ ha: true });
+    for (const lb of [broken, other]) {
+      await world.report({ ...machine(lb, 1), ...answers }, { ...machine(lb, 2), ...answers });
+      await world.loseVm(lb.machines[1]?.server_id ?? "");
+    }
+    const failing: ServerHooks = {
+      check: async (_request, { name }) => {
+        if (name?.startsWith(broken.name)) throw new Error("a defect");
+        return [];
+      },
+    };
+    const { deps } = world.servers.world.replica;
+    const pass = keepLoadBalancers({ ...deps, hooks: [failing, ...serverHooks] });
+    await expect(pass).rejects.toThrow("a defect");
+    expect((await world.get(broken.id)).machines).toEqual(broken.machines);
+    expect((await world.get(other.id)).machines[1]?.server_id).not.toBe(other.machines[1]?.server_id);
+    expect(await world.keep()).toMatchObject({ replaced: 1 });
+    await world.settle();
   });
 
   test("are not replaced while both are silent, nor while nobody asks", async () => {
