@@ -66,6 +66,9 @@ export const ownershipPairs: readonly OwnershipPair[] = [
   { child: "load_balancer_target", column: "server_id", parent: "server", region: true },
   { child: "load_balancer_sight", column: "server_id", parent: "server", region: false },
   { child: "load_balancer_traffic", column: "load_balancer_id", parent: "load_balancer", region: false },
+  { child: "listener_certificate", column: "load_balancer_id", parent: "load_balancer", region: true },
+  { child: "listener_certificate", column: "listener_id", parent: "listener", region: false },
+  { child: "listener_certificate", column: "certificate_id", parent: "certificate", region: true },
   {
     child: "record_set",
     column: "domain_id",

@@ -123,7 +123,26 @@ export const uniqueFacts: readonly UniqueFact[] = [
     columns: ["server_id"],
     where: "server_id is not null",
   },
+  { what: "slot", table: "load_balancer_machine", columns: ["load_balancer_id", "slot"] },
   { what: "port of a listener", table: "listener", columns: ["load_balancer_id", "port"] },
+  {
+    what: "target server",
+    table: "load_balancer_target",
+    columns: ["load_balancer_id", "server_id"],
+    where: "server_id is not null",
+  },
+  {
+    what: "target selector",
+    table: "load_balancer_target",
+    columns: ["load_balancer_id", "label_selector"],
+    where: "label_selector is not null",
+  },
+  {
+    what: "target address",
+    table: "load_balancer_target",
+    columns: ["load_balancer_id", "address"],
+    where: "address is not null",
+  },
   { what: "gateway", table: "gateway", columns: ["organisation_id", "region", "name"] },
   { what: "gateways of", table: "gateway", columns: ["network_id"] },
   {

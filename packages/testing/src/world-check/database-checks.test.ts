@@ -200,8 +200,8 @@ const planted: readonly Planted[] = [
   ],
   [
     "a region without numbers",
-    "insert into region (slug, name, vmid_first, vmid_last, vlan_first, vlan_last) values ('r3', 'R3', 100, 110, 100, 110)",
-    ["I4 r3 has 0 of 11 VMIDs, 0 outside", "I4 r3 has 0 of 11 VLANs, 0 outside"],
+    "insert into region (slug, name, vmid_first, vmid_last, vlan_first, vlan_last) values ('r4', 'R4', 100, 110, 100, 110)",
+    ["I4 r4 has 0 of 11 VMIDs, 0 outside", "I4 r4 has 0 of 11 VLANs, 0 outside"],
   ],
   [
     "a free VM number that is somebody's",
@@ -580,7 +580,7 @@ const planted: readonly Planted[] = [
     "a server that is started twice in usage",
     usage("server.started"),
     [
-      "I9 srv_run server.started after server.started, at 4",
+      "I9 srv_run server.started after server.started, at 8",
       "I9 srv_run is running with power on; usage has 1 disks, 2 runs, 0 purges",
       "I9 srv_run compute has a segment from T that ends at no time and not at T",
       "I9 srv_run compute has no segment from T",
@@ -590,7 +590,7 @@ const planted: readonly Planted[] = [
     "a server that stops before it starts in usage",
     usage("server.stopped", "srv_new"),
     [
-      "I9 srv_new server.stopped first, at 4",
+      "I9 srv_new server.stopped first, at 8",
       "I9 srv_new is creating with power unknown; usage has 0 disks, -1 runs, 0 purges",
     ],
   ],
@@ -638,7 +638,12 @@ const planted: readonly Planted[] = [
   [
     "a segment that is gone",
     "delete from usage_segment where kind = 'disk'",
-    ["I9 srv_run disk has no segment from T", "I11 usage_event seg_1_disk"],
+    [
+      "I9 srv_run disk has no segment from T",
+      "I9 srv_slot1 disk has no segment from T",
+      "I9 srv_web disk has no segment from T",
+      "I11 usage_event seg_1_disk",
+    ],
   ],
   ["a gap in usage", "delete from usage_event where id = 'use_3'", ["I9 org_b counts 4, has 3 up to 4"]],
   [
@@ -756,6 +761,36 @@ const planted: readonly Planted[] = [
     "a firewall of a server that is gone",
     "insert into firewall_attachment (id, organisation_id, region, firewall_id, server_id) values ('fwa_x', 'org_b', 'r1', 'fw_b', 'srv_gone')",
     ["I4 fwa_x of srv_gone"],
+  ],
+  [
+    "a machine that another product manages",
+    "update server set managed_by_type = 'cluster', managed_by_id = 'k8s_x' where id = 'srv_slot1'",
+    ["I4 lb_a has srv_slot1 in slot 1"],
+  ],
+  [
+    "a load balancer without one of its two machines",
+    "delete from load_balancer_machine where slot = 2",
+    ["I4 lb_a has 1 machines"],
+  ],
+  [
+    "a server of a load balancer that is gone",
+    "update load_balancer_machine set server_id = null where slot = 1; update server set managed_by_id = 'lb_none' where id = 'srv_slot1'; delete from load_balancer_sight",
+    ["I4 srv_slot1 of lb_none"],
+  ],
+  [
+    "two machines without a shared address",
+    "delete from address where load_balancer_id = 'lb_a'",
+    ["I4 lb_a shares nothing"],
+  ],
+  [
+    "a machine with a state that nobody wanted",
+    "update load_balancer_machine set observed_generation = 3 where slot = 1",
+    ["I4 lb_a in slot 1"],
+  ],
+  [
+    "a load balancer that nobody brings to its machines",
+    "update load_balancer set observed_generation = 0, failure = null, failure_job_id = null",
+    ["I5 lb_a"],
   ],
   [
     "a package that a server takes along to nowhere",
@@ -879,8 +914,8 @@ describe("in the database the check finds", () => {
 
   it.each(ownershipPairs)(
     "$child: $column of another organisation, and one that is not there",
-    async ({ child, column }) => {
-      const isChild = `${column} = (select min(${column}) from ${child})`;
+    async ({ child, column, where }) => {
+      const isChild = `${column} = (select min(${column}) from ${child}${where === undefined ? "" : ` c where ${where}`})`;
       const expected = expect.stringMatching(`^I11 ${child} `);
       await owner.query("savepoint whole");
       await owner.query(`update ${child} set organisation_id = 'org_c' where ${isChild}`);
@@ -998,6 +1033,10 @@ describe("the lists of the checks contain", () => {
       "idempotency_key organisation_id, subject, method, path, key",
       "invariant_report singleton",
       "kule_migration name",
+      "listener_certificate listener_id, certificate_id",
+      "load_balancer_machine organisation_id, load_balancer_id, slot",
+      "load_balancer_sight load_balancer_id, slot",
+      "load_balancer_traffic load_balancer_id, hour, listener_id",
       "password_reset user_id",
       "public_pointer address",
       "record_set organisation_id, domain_id, name, type",

@@ -3,7 +3,7 @@
  * with everything that belongs to them. No check finds anything in it.
  */
 export const quietWorld = `
-insert into organisation (id, slug, name, usage_seq) values ('org_a', 'a', 'A', 3), ('org_b', 'b', 'B', 4);
+insert into organisation (id, slug, name, usage_seq) values ('org_a', 'a', 'A', 7), ('org_b', 'b', 'B', 4);
 insert into app_user (id, email, name, password_hash) values ('usr_1', 'one@example.org', 'One', 'x');
 insert into user_totp (user_id, sealed_secret, confirmed_at) values ('usr_1', 'v1.x', now());
 insert into recovery_code (user_id, code_hash) values ('usr_1', 'one'), ('usr_1', 'two');
@@ -18,19 +18,22 @@ insert into ssh_key (id, organisation_id, name, public_key, fingerprint_sha256, 
   ('key_1', 'org_a', 'k', 'ssh-ed25519 AAAA', 'sha', 'md5', 'ed25519', 256, '');
 insert into region (slug, name, vmid_first, vmid_last, vlan_first, vlan_last, health_ok, health_at, status_since) values
   ('r1', 'R1', 100, 110, 100, 110, true, now(), now() - interval '1 day'),
-  ('r2', 'R2', 100, 110, 100, 110, true, now(), now() - interval '1 day');
-insert into region_vmid (region, vmid) select r, v from unnest(array['r1', 'r2']) r, generate_series(100, 110) v;
-insert into region_vlan (region, vlan) select r, v from unnest(array['r1', 'r2']) r, generate_series(100, 110) v;
+  ('r2', 'R2', 100, 110, 100, 110, true, now(), now() - interval '1 day'),
+  ('r3', 'R3', 100, 110, 100, 110, true, now(), now() - interval '1 day');
+insert into region_vmid (region, vmid) select r, v from unnest(array['r1', 'r2', 'r3']) r, generate_series(100, 110) v;
+insert into region_vlan (region, vlan) select r, v from unnest(array['r1', 'r2', 'r3']) r, generate_series(100, 110) v;
 insert into network (id, organisation_id, region, name, cidr, is_default) values
   ('net_a', 'org_a', 'r1', 'n', '10.0.0.0/16', true), ('net_b', 'org_b', 'r1', 'n', '10.0.0.0/16', false),
-  ('net_r2', 'org_a', 'r2', 'n', '10.0.0.0/16', false);
+  ('net_r2', 'org_a', 'r2', 'n', '10.0.0.0/16', false), ('net_r3', 'org_a', 'r3', 'n', '10.0.0.0/16', false);
 insert into subnet (id, organisation_id, network_id, region, name, tier, cidr, gateway_ip, lowest_free_hint) values
   ('sub_a', 'org_a', 'net_a', 'r1', 's', 'app', '10.0.1.0/24', '10.0.1.1', '10.0.1.4'),
   ('sub_b', 'org_b', 'net_b', 'r1', 's', 'app', '10.0.1.0/24', '10.0.1.1', '10.0.1.4'),
-  ('sub_r2', 'org_a', 'net_r2', 'r2', 's', 'app', '10.0.1.0/24', '10.0.1.1', '10.0.1.2');
+  ('sub_r2', 'org_a', 'net_r2', 'r2', 's', 'app', '10.0.1.0/24', '10.0.1.1', '10.0.1.2'),
+  ('sub_r3', 'org_a', 'net_r3', 'r3', 's', 'app', '10.0.1.0/24', '10.0.1.1', '10.0.1.4');
 update region_vlan set subnet_id = 'sub_a' where region = 'r1' and vlan = 100;
 update region_vlan set subnet_id = 'sub_b' where region = 'r1' and vlan = 101;
 update region_vlan set subnet_id = 'sub_r2' where region = 'r2' and vlan = 100;
+update region_vlan set subnet_id = 'sub_r3' where region = 'r3' and vlan = 100;
 insert into server (id, organisation_id, region, name, status, power_state, image, package, observed_generation, purge_at, restores_to, deleted_at) values
   ('srv_run', 'org_a', 'r1', 'run', 'running', 'on', 'debian-12', 's', 1, null, null, null),
   ('srv_new', 'org_a', 'r1', 'new', 'creating', 'unknown', 'debian-12', 's', 0, null, null, null),
@@ -116,6 +119,43 @@ insert into certificate_version (organisation_id, certificate_id, version, chain
   ('org_b', 'cert_b', 1, 'chain', 'sealed', 'key', 'R11', '02', 'ecdsa-p256', '{www.b.example}', now(), now() + interval '60 days', 'f2');
 insert into certificate_order (organisation_id, certificate_id, version, requested_by, request_id) values ('org_a', 'cert_a', 2, '{}', 'req_1');
 insert into domain_challenge (organisation_id, domain_id, certificate_id, name, value) values ('org_a', 'dom_a', 'cert_a', '_acme-challenge', 'x');
+insert into server (id, organisation_id, region, name, status, power_state, image, package, observed_generation, managed_by_type, managed_by_id, managed_by_name) values
+  ('srv_web', 'org_a', 'r3', 'web', 'running', 'on', 'debian-12', 's', 1, null, null, null),
+  ('srv_slot1', 'org_a', 'r3', 'front-1', 'running', 'on', 'kule-lb', 'lb-s', 1, 'load_balancer', 'lb_a', 'front');
+update region_vmid set state = 'used', server_id = 'srv_web' where region = 'r3' and vmid = 100;
+update region_vmid set state = 'used', server_id = 'srv_slot1' where region = 'r3' and vmid = 101;
+insert into nic (id, organisation_id, region, server_id, subnet_id, mac) values
+  ('nic_web', 'org_a', 'r3', 'srv_web', 'sub_r3', '0a:4b:75:03:00:64'), ('nic_slot1', 'org_a', 'r3', 'srv_slot1', 'sub_r3', '0a:4b:75:03:00:65');
+insert into ip_pool (id, region, name, version, gateway, prefix_length) values ('pool_3', 'r3', 'p', 4, '192.0.2.1', 29);
+insert into ip_pool_range (id, pool_id, first_address, last_address) values ('rng_3', 'pool_3', '192.0.2.2', '192.0.2.2');
+insert into public_ip (id, organisation_id, region, pool_id, version, address, server_id, held_by, is_applied) values
+  ('ip_lb', 'org_a', 'r3', 'pool_3', 4, '192.0.2.2', 'srv_slot1', 'srv_slot1', true);
+insert into public_address (address, pool_id, range_id, state, allocated_to, public_ip_id) values
+  ('192.0.2.2', 'pool_3', 'rng_3', 'used', 'org_a', 'ip_lb');
+insert into job (id, organisation_id, region, kind, resource_type, resource_id, status, epoch, attempt, last_seq, claim_id, finished_at, requested_by, request_id) values
+  ('job_lb', 'org_a', 'r3', 'LoadBalancerApply', 'load_balancer', 'lb_a', 'failed', 1, 1, 1, 'c4', now(), '{}', 'req_5');
+insert into load_balancer (id, organisation_id, region, network_id, subnet_id, name, package, ha, algorithm, vrid, public_ip_id,
+                           failure, failure_job_id, generation, wanted_generation, observed_generation) values
+  ('lb_a', 'org_a', 'r3', 'net_r3', 'sub_r3', 'front', 'lb-s', true, 'round_robin', 1, 'ip_lb', 'apply_failed', 'job_lb', 2, 2, 1);
+insert into address (subnet_id, address, organisation_id, state, nic_id, load_balancer_id) values
+  ('sub_r3', '10.0.1.2', 'org_a', 'used', 'nic_web', null), ('sub_r3', '10.0.1.3', 'org_a', 'used', 'nic_slot1', null),
+  ('sub_r3', '10.0.1.40', 'org_a', 'reserved', null, 'lb_a');
+insert into load_balancer_machine (load_balancer_id, slot, organisation_id, region, server_id, observed_generation) values
+  ('lb_a', 1, 'org_a', 'r3', 'srv_slot1', 1), ('lb_a', 2, 'org_a', 'r3', null, 0);
+insert into listener (id, organisation_id, load_balancer_id, protocol, port, target_port, redirect_to_https, proxy_protocol, idle_timeout_seconds, allowed_cidrs, health_check) values
+  ('lsn_a', 'org_a', 'lb_a', 'https', 443, 8080, false, 'none', 60, '{}', '{}');
+insert into certificate (id, organisation_id, region, name, type, domain_names, version, last_version, created_by) values
+  ('cert_lb', 'org_a', 'r3', 'front', 'uploaded', '{front.a.example}', 1, 1, '{}');
+insert into certificate_version (organisation_id, certificate_id, version, chain_pem, sealed_key, sealed_to, issuer, serial, key_type, names, not_before, not_after, fingerprint_sha256) values
+  ('org_a', 'cert_lb', 1, 'chain', 'sealed', 'key', 'R11', '03', 'ecdsa-p256', '{front.a.example}', now(), now() + interval '60 days', 'f3');
+insert into listener_certificate (listener_id, certificate_id, organisation_id, region, load_balancer_id, position) values
+  ('lsn_a', 'cert_lb', 'org_a', 'r3', 'lb_a', 0);
+insert into load_balancer_target (id, organisation_id, region, load_balancer_id, server_id, label_selector, address, weight, backup, drain) values
+  ('tgt_a', 'org_a', 'r3', 'lb_a', 'srv_web', null, null, 1, false, false), ('tgt_b', 'org_a', 'r3', 'lb_a', null, 'role=web', null, 1, false, false),
+  ('tgt_c', 'org_a', 'r3', 'lb_a', null, null, '10.0.1.9', 1, false, false);
+insert into load_balancer_sight (load_balancer_id, slot, organisation_id, server_id, asked_at) values ('lb_a', 1, 'org_a', 'srv_slot1', now());
+insert into load_balancer_traffic (load_balancer_id, listener_id, hour, organisation_id, connections, requests, bytes_in, bytes_out) values
+  ('lb_a', 'lsn_a', date_trunc('hour', now()), 'org_a', 1, 1, 1, 1);
 update network set status_job_id = 'job_stop' where id = 'net_b';
 insert into console_session (id, organisation_id, region, server_id, type, state, token_id, token_kind, subject, actor, on_behalf, request_id, ticket_expires_at, replica_id, claim_id) values
   ('con_1', 'org_a', 'r1', 'srv_run', 'serial', 'open', 'tok_1', 'organisation', 'tok_1', '{}', false, 'req_1', now(), 'rep_1', 'c9');
@@ -134,14 +174,19 @@ insert into audit (id, actor_type, action, resource, outcome, http_status, reque
   ('aud_2', 'user', 'job.retry', 'job_run', 'refused', 409, 'req_1'),
   ('aud_3', 'user', 'job.retry', 'job_run', 'succeeded', 202, 'req_1'),
   ('aud_4', 'agent', 'job.end', 'job_run', 'succeeded', 200, 'req_1'),
-  ('aud_5', 'agent', 'job.end', 'job_gone', 'succeeded', 200, 'req_2');
+  ('aud_5', 'agent', 'job.end', 'job_gone', 'succeeded', 200, 'req_2'),
+  ('aud_6', 'agent', 'job.end', 'job_lb', 'failed', 200, 'req_5');
 insert into usage_event (id, organisation_id, seq, kind, region, resource_type, resource_id, resource_name, quantity, job_id) values
   ('use_1', 'org_a', 1, 'disk.allocated', 'r1', 'server', 'srv_run', 'run', '{}', 'job_run'),
   ('use_2', 'org_a', 2, 'server.started', 'r1', 'server', 'srv_run', 'run', '{}', 'job_run'),
   ('use_3', 'org_b', 1, 'server.purge_scheduled', 'r1', 'server', 'srv_stop', 'stop', '{}', 'job_stop'),
   ('use_4', 'org_b', 2, 'server.purged', 'r1', 'server', 'srv_gone', 'gone', '{}', 'job_gone'),
   ('use_5', 'org_b', 3, 'public_ip.allocated', 'r1', 'public_ip', 'pip_gone', 'gone', '{}', null),
-  ('use_6', 'org_b', 4, 'public_ip.released', 'r1', 'public_ip', 'pip_gone', 'gone', '{}', null);
+  ('use_6', 'org_b', 4, 'public_ip.released', 'r1', 'public_ip', 'pip_gone', 'gone', '{}', null),
+  ('use_8', 'org_a', 4, 'disk.allocated', 'r3', 'server', 'srv_web', 'web', '{}', null),
+  ('use_9', 'org_a', 5, 'server.started', 'r3', 'server', 'srv_web', 'web', '{}', null),
+  ('use_10', 'org_a', 6, 'disk.allocated', 'r3', 'server', 'srv_slot1', 'front-1', '{}', null),
+  ('use_11', 'org_a', 7, 'server.started', 'r3', 'server', 'srv_slot1', 'front-1', '{}', null);
 insert into usage_event (id, organisation_id, seq, kind, region, resource_type, resource_id, resource_name, quantity,
                          source, corrects) values
   ('use_7', 'org_a', 3, 'usage.corrected', 'r1', 'server', 'srv_run', 'run', '{}', 'correction', 'seg_1_disk');

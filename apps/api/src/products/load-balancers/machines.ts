@@ -71,7 +71,11 @@ export async function makeMachine(
 }
 
 /** What all its servers begin with: names of servers have at most 63 characters. */
-const stemOf = (name: string): string => name.slice(0, 48).replace(/-+$/, "");
+function stemOf(name: string): string {
+  let end = Math.min(name.length, 48);
+  while (name[end - 1] === "-") end -= 1;
+  return name.slice(0, end);
+}
 export const machineName = (name: string, slot: number): string => `${stemOf(name)}-${slot}`;
 
 /** `<name>-1`; where a server of the organisation has that name, one that nobody has. */
