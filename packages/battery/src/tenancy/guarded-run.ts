@@ -1,6 +1,10 @@
 import { randomUUID } from "node:crypto";
 import { tenantGuard } from "@kule/api/platform/tenant-guard";
+import { certificateHooks } from "@kule/api/products/certificate-hooks";
+import { lookAfterCertificates } from "@kule/api/products/certificates/index";
 import { jobHandlers } from "@kule/api/products/job-handlers";
+import { followTargets, keepLoadBalancers } from "@kule/api/products/load-balancers/index";
+import { serverHooks } from "@kule/api/products/server-hooks";
 import { guardedShapes, openShapes } from "@kule/api/testing/proofs/guard-shapes";
 import { runIsolationMatrix } from "@kule/api/testing/proofs/isolation-matrix";
 import { actorsOf } from "@kule/api/testing/proofs/matrix-actors";
@@ -85,8 +89,19 @@ export async function everyQuery(all: TwoOrganisations, scale: Scale): Promise<r
   const key = { "Idempotency-Key": randomUUID() };
   for (const time of ["the first time", "again"])
     await succeed(tenant.owner.post("/ssh-keys", sameBody(tenant), key), `a key ${time}`);
+  await machineRound(all);
   await workerRound(all);
   return report.failures;
+}
+
+/** An agent that tells what it saw of a load balancer's machine, and asks for the next ones. */
+async function machineRound({ a: { tenant, standing } }: TwoOrganisations): Promise<void> {
+  const { body: loadBalancer } = await tenant.owner.get(`/load-balancers/${standing.load_balancer}`);
+  const { slot, server_id } = loadBalancer.machines[0];
+  const report = { load_balancer_id: standing.load_balancer, slot, server_id };
+  const silent = { asked_after_ms: 0, seen_after_ms: null, status: null };
+  const round = { agent_version: "0.0.0", after: null, reports: [{ ...report, ...silent }] };
+  await succeed(tenant.region.agent.post("/agent/load-balancers", round), "a round of machines");
 }
 
 const bodies = new WeakMap<object, object>();
@@ -116,6 +131,9 @@ async function workerRound({ world, a }: TwoOrganisations): Promise<void> {
   await expireLeases(deps, jobHandlers);
   if ((await sweepRemovalBuffers(deps)) < 1) throw new Error("no removal buffer ended");
   await endLostConsoles(deps.db);
+  await followTargets(deps.db, tenant.id, tenant.region.slug);
+  await keepLoadBalancers({ ...deps, hooks: serverHooks });
+  await lookAfterCertificates({ deps, ca: null, hooks: certificateHooks });
   await cleanUp(deps.db);
 }
 

@@ -11,6 +11,18 @@ export const unfilteredUses: { readonly [use: string]: string } = {
   "delete load_balancer_traffic by days, hour": "the clean-up is of no one organisation",
   "select load_balancer_machine by region, server_id":
     "an agent asks the machines of all organisations in its region",
+  "select load_balancer_machine by id, is_deleting, load_balancer_id, observed_generation, organisation_id, region, server_id, slot, state, status":
+    "an agent asks the machines of all organisations in its region",
+  "select load_balancer by id, is_deleting, load_balancer_id, observed_generation, organisation_id, region, server_id, slot, state, status":
+    "an agent asks the machines of all organisations in its region",
+  "select server by id, is_deleting, load_balancer_id, observed_generation, organisation_id, region, server_id, slot, state, status":
+    "an agent asks the machines of all organisations in its region",
+  "select load_balancer by id": "the worker looks after the load balancers of all",
+  "select certificate_order by step_at": "the worker looks after the certificates of all",
+  "select certificate_version by certificate_id, days, id, not_after, organisation_id, warned_days":
+    "the worker looks after the certificates of all",
+  "select certificate by certificate_id, days, id, not_after, organisation_id, warned_days":
+    "the worker looks after the certificates of all",
   "delete invitation by expires_at": "the clean-up is of no one organisation",
   "select quota_count by ": "the clean-up is of no one organisation",
   "select invitation by id, organisation_id":

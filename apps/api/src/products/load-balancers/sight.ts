@@ -214,8 +214,16 @@ export async function machinesToAsk(
   const [lastId, lastSlot] = readCursor(after);
   const rows = await systemQuery(db, "an agent asks the machines of its region")
     .selectFrom("load_balancer_machine as machine")
-    .innerJoin("load_balancer", "load_balancer.id", "machine.load_balancer_id")
-    .innerJoin("server", "server.id", "machine.server_id")
+    .innerJoin("load_balancer", (join) =>
+      join
+        .onRef("load_balancer.organisation_id", "=", "machine.organisation_id")
+        .onRef("load_balancer.id", "=", "machine.load_balancer_id"),
+    )
+    .innerJoin("server", (join) =>
+      join
+        .onRef("server.organisation_id", "=", "machine.organisation_id")
+        .onRef("server.id", "=", "machine.server_id"),
+    )
     .innerJoin("region_vmid", (join) =>
       join
         .onRef("region_vmid.server_id", "=", "server.id")
