@@ -107,7 +107,6 @@ const decisions: { readonly [id in OperationId]?: Decision } = {
   testFirewall: read,
   createLoadBalancer: { allowed: "a managed server is no target" },
   createTarget: { allowed: "a managed server is no target" },
-  reportLoadBalancers: agents,
   updateServer: {
     refused: [
       at(
