@@ -37,6 +37,8 @@ function globalLines({ generation }: LoadBalancerIntent, { maxConnections }: Mac
     // Changes of targets, and no requests: the journal of a small disk would be full of them.
     "    log stdout format raw daemon notice",
     `    maxconn ${maxConnections}`,
+    // A machine that allows fewer open files than so many connections need serves fewer of them, instead of none.
+    "    no strict-limits",
     "    hard-stop-after 10m",
     "    stats socket /run/kule-lb/admin.sock mode 600 level admin expose-fd listeners",
     "    server-state-file /run/kule-lb/server-state",

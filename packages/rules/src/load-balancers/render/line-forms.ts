@@ -28,6 +28,7 @@ const haproxy = form(
   "    log stdout format raw daemon notice",
   "    log global",
   `    maxconn ${number}`,
+  "    no strict-limits",
   "    hard-stop-after 10m",
   exact("    stats socket /run/kule-lb/admin.sock mode 600 level admin expose-fd listeners"),
   exact("    server-state-file /run/kule-lb/server-state"),

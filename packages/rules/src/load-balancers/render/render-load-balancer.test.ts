@@ -55,6 +55,7 @@ describe("the configuration of a load balancer", () => {
     for (const line of [
       "setenv KULE_GENERATION 7",
       "maxconn 20000",
+      "no strict-limits",
       "hard-stop-after 10m",
       "stats socket /run/kule-lb/admin.sock mode 600 level admin",
       "server-state-file /run/kule-lb/server-state",
