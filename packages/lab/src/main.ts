@@ -96,7 +96,10 @@ try {
   const operatorToken = { id: lab.operatorTokenId, secret: lab.operatorTokenSecret };
   const { url, fingerprint256, controlUrl } = lab;
   const edge = lab.edge === undefined ? {} : { edge: shown(lab.edge) };
-  const wires = withoutWires === undefined ? { wires: "on" } : { wires: "off", without_wires: withoutWires };
+  const wires =
+    withoutWires === undefined
+      ? { wires: "on", internet: lab.wires?.inInternet() }
+      : { wires: "off", without_wires: withoutWires };
   writeFileSync(
     `${file}.tmp`,
     `${JSON.stringify({ url, fingerprint256, controlUrl, token: `${token.id}=${token.secret}`, operatorToken: `${operatorToken.id}=${operatorToken.secret}`, ...wires, ...edge }, null, 2)}\n`,

@@ -11,6 +11,21 @@ export type Call = { readonly method: string; readonly status: number; readonly 
 
 export type StepResult = Step & { readonly calls: readonly Call[]; readonly output: string };
 
+/** The heading of a section whose commands need guests that really boot; it ends at the next heading of its level. */
+const realGuestSection = /^## [^\n]*\(`npm start -- --real-guests`\)\n.*?(?=^## )/ms;
+
+/** A page without what needs real guests. */
+export const withoutRealGuests = (markdown: string): string => markdown.replace(realGuestSection, "");
+
+/** The first block of a page, which the others lean on, and what needs real guests. */
+export function realGuestPart(markdown: string): string {
+  const [first] = /^```sh\n.*?^```$/ms.exec(markdown) ?? [];
+  const [section] = realGuestSection.exec(markdown) ?? [];
+  if (first === undefined || section === undefined)
+    throw new Error("the page has no section with real guests");
+  return `${first}\n\n${section}`;
+}
+
 /**
  * The steps of a page: the paragraphs of its sh blocks. `# 202` or `# 202 or 409` at the beginning of a step
  * is the expected status of its calls; a line that only calls a function defined earlier is a step of its
@@ -34,11 +49,11 @@ const isCall = (line: string) => /^[a-z]+$/.test(line) && line !== "fi" && line 
 
 /**
  * Runs the steps one after the other in one shell, as a person types them, and reports the answer of every
- * call. The shell continues after a refusal, and ends at a command that fails.
+ * call. The shell continues after a refusal, and ends at a command that fails, or after `timeoutMs`.
  */
 export async function runSteps(
   steps: readonly Step[],
-  where: { readonly directory: string; readonly home: string },
+  where: { readonly directory: string; readonly home: string; readonly timeoutMs?: number },
 ): Promise<{ readonly results: readonly StepResult[]; readonly code: number | null }> {
   const bin = join(where.directory, "bin");
   const log = join(where.directory, "calls.log");
@@ -56,6 +71,7 @@ export async function runSteps(
     cwd: where.directory,
     env: { PATH: [bin, path].join(delimiter), HOME: where.home },
     stdio: ["ignore", "pipe", "pipe"],
+    ...(where.timeoutMs === undefined ? {} : { timeout: where.timeoutMs }),
   });
   let output = "";
   for (const stream of [shell.stdout, shell.stderr])

@@ -38,7 +38,10 @@ const external = ["pg-native", "typescript", "cpu-features", "*.node"];
  */
 const separate: { readonly [app: string]: { readonly [specifier: string]: string } } = {
   "apps/api": { "@kule/contract/validate-response": "packages/contract/src/validate-response.ts" },
-  "packages/lab": { "@kule/lab/dns/dns-process": "packages/lab/src/dns/dns-process.ts" },
+  "packages/lab": {
+    "@kule/lab/dns/dns-process": "packages/lab/src/dns/dns-process.ts",
+    "@kule/lab/certificate-authority/ca-process": "packages/lab/src/certificate-authority/ca-process.ts",
+  },
 };
 
 /**

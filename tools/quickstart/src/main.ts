@@ -131,8 +131,11 @@ function describeResult(settings: Settings, stack: Stack, first: FirstServer): s
     stack.dns.without_powerdns === undefined
       ? `DNS        PowerDNS answers at ${stack.dns.address}; docs/products/domains.md adds a domain`
       : `DNS        a stand-in answers at ${stack.dns.address}: ${stack.dns.without_powerdns}; docs/products/domains.md adds a domain`,
+    stack.withoutCa === undefined
+      ? `CA         pebble issues certificates; its root is in ${shortPath(join(settings.home, "ca/root.pem"))}`
+      : `CA         none, so certificates can only be uploaded: ${stack.withoutCa}`,
     settings.realGuests
-      ? "Guests     servers with the image debian-12 are Linux systems that really boot; others are simulated"
+      ? "Guests     servers with the image debian-12, and load balancers, are Linux systems that really boot; others are simulated"
       : "Guests     simulated; `npm start -- --real-guests` boots real ones",
     `Tokens     ${file}`,
     `Logs       ${shortPath(join(settings.home, "logs"))}`,

@@ -1,11 +1,11 @@
 import { builtRoot, NoImage, rootFileSystem } from "@kule/guest-images/image-cache";
 import { probeRealGuests } from "@kule/lab/real-guests/probe-real-guests";
 
-/** The image whose servers really boot, also the name of the lab's template. */
-const IMAGE = "debian-12";
+/** The images whose servers really boot, also the names of the lab's templates. */
+const IMAGES = ["debian-12", "kule-lb"] as const;
 
 /**
- * The lab's setting for real guests. The image is made at the first use, which takes a minute or more.
+ * The lab's setting for real guests. The images are made at the first use, one after the other, which takes a few minutes.
  *
  * @throws NoImage where this machine cannot run them, ImageBuildFailed
  */
@@ -14,8 +14,12 @@ export async function realGuestSetting(
 ): Promise<Readonly<Record<string, string>>> {
   const reason = await probeRealGuests();
   if (reason !== undefined) throw new NoImage(`--real-guests: ${reason}.`);
-  if (builtRoot(IMAGE) === undefined) log(`making the image ${IMAGE}, once; it takes a minute or more`);
-  const root = await rootFileSystem(IMAGE, (step) => log(`${IMAGE}: ${step.slice(0, 100)}`));
-  log(`servers with the image ${IMAGE} really boot, from ${root}`);
-  return { KULE_LAB_REAL_GUESTS: JSON.stringify({ [IMAGE]: root }) };
+  const roots: [image: string, root: string][] = [];
+  for (const image of IMAGES) {
+    if (builtRoot(image) === undefined) log(`making the image ${image}, once; it takes a minute or more`);
+    const root = await rootFileSystem(image, (step) => log(`${image}: ${step.slice(0, 100)}`));
+    log(`servers with the image ${image} really boot, from ${root}`);
+    roots.push([image, root]);
+  }
+  return { KULE_LAB_REAL_GUESTS: JSON.stringify(Object.fromEntries(roots)) };
 }

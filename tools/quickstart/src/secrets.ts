@@ -19,6 +19,8 @@ export interface Secrets {
   dnsApiKey: string;
   /** Key of the API of the lab's registrar. */
   registrarKey: string;
+  /** In base64; encrypts the key of the account at the lab's CA. */
+  masterKey: string;
 }
 
 /** Reads the installation's own secrets, making them at the first start. */
@@ -34,6 +36,7 @@ export function loadSecrets(home: string): Secrets {
     auditKey: randomBytes(32).toString("hex"),
     dnsApiKey: randomBytes(24).toString("hex"),
     registrarKey: randomBytes(24).toString("hex"),
+    masterKey: randomBytes(32).toString("base64"),
     // Secrets of an earlier start stay; an installation of an older version lacks some.
     ...kept,
   };

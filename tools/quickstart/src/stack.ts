@@ -2,9 +2,17 @@ import { mkdirSync, rmSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { bundleApps } from "@kule/build/bundle-apps";
 import { migrate } from "@kule/database/migrate";
+import { probePebble } from "@kule/lab/certificate-authority/pebble-daemon";
 import { findFreePort, isPortBusy } from "@kule/postgres/free-port";
 import { type KeptDatabase, keepDatabase } from "./kept-database.ts";
 import { keptPort } from "./kept-port.ts";
+import {
+  controlPlaneCaEnv,
+  type LabCaAccess,
+  type LabCaDescription,
+  labCaEnv,
+  writeAcmeFile,
+} from "./lab-ca.ts";
 import {
   controlPlaneDnsEnv,
   type LabDnsAccess,
@@ -36,6 +44,8 @@ export interface Stack {
   /** Why servers of the lab cannot reach each other; undefined when they can. */
   withoutWires: string | undefined;
   dns: LabDnsDescription;
+  /** Why no certificates are issued; undefined when the lab's CA does. */
+  withoutCa: string | undefined;
   /** The providers of sign-ins, in addition to passwords. */
   providers: SignInProviders["providers"];
 }
@@ -99,6 +109,9 @@ export class StackRun {
     };
     rmSync(join(dnsDir, "dns.json"), { force: true });
     const dns = this.#run("dns", ["packages/lab/dist/dns-process.js"], labDnsEnv(dnsDir, dnsAccess));
+    const withoutCa = probePebble();
+    const caDir = join(home, "ca");
+    const ca = withoutCa === undefined ? await this.#runCa(caDir) : undefined;
     await migrate(database.ownerUrl, {
       apiPassword: secrets.apiDatabasePassword,
       workerPassword: secrets.workerDatabasePassword,
@@ -108,10 +121,13 @@ export class StackRun {
     const consoleUrl = `http://127.0.0.1:${consolePort}`;
     const dnsFile = join(home, "dns.yaml");
     const dnsEnv = controlPlaneDnsEnv(dnsFile, dnsAccess);
+    const acmeFile = join(home, "acme.yaml");
+    const caEnv = ca === undefined ? undefined : controlPlaneCaEnv(acmeFile, secrets.masterKey);
     const apiEnv = {
       ...signIns.env,
       ...mail.api,
       ...dnsEnv.api,
+      ...caEnv?.api,
       KULE_DATABASE_URL: roleUrl(database.ownerUrl, "kule_api", secrets.apiDatabasePassword),
       KULE_API_HOST: "127.0.0.1",
       KULE_API_PORT: String(apiPort),
@@ -138,11 +154,15 @@ export class StackRun {
     const labDescription = await this.#labDescription(lab, labDir);
     const dnsDescription = await this.#dnsDescription(dns, dnsDir);
     writeDnsFile(dnsFile, dnsDescription, dnsAccess);
+    const caDescription = ca === undefined ? undefined : await this.#caDescription(ca, caDir);
+    if (caDescription !== undefined) writeAcmeFile(acmeFile, caDescription);
     writeQuickstartFile(quickstartFile, seeded, {
       api_url: apiUrl,
       console_url: consoleUrl,
       lab_pve_url: labDescription.url,
       ...shownDns(dnsDescription, dnsAccess),
+      ...(caDescription === undefined ? {} : { ca_root: caDescription.root_certificate }),
+      ...(labDescription.internet === undefined ? {} : { internet: labDescription.internet.join(" ") }),
     });
     const api = this.#run("api", ["apps/api/dist/main.js", "serve"], apiEnv);
     const regionFile = join(home, "region.yaml");
@@ -156,6 +176,7 @@ export class StackRun {
       KULE_WORKER_DATABASE_URL: roleUrl(database.ownerUrl, "kule_worker", secrets.workerDatabasePassword),
       ...mail.worker,
       ...dnsEnv.worker,
+      ...caEnv?.worker,
       KULE_AUDIT_KEYS: `k1:${secrets.auditKey}`,
       ...(isDirect ? { ...regionEnv, KULE_DIRECT_REGIONS: regionFile } : {}),
     });
@@ -188,6 +209,7 @@ export class StackRun {
       labUrl: labDescription.url,
       withoutWires,
       dns: dnsDescription,
+      withoutCa,
       providers,
     };
   }
@@ -206,7 +228,7 @@ export class StackRun {
 
   async #stopInOrder(): Promise<void> {
     await this.#stopProcesses(["agent", "console", "worker"], 4_000);
-    await this.#stopProcesses(["api", "lab", "dns"], 3_000);
+    await this.#stopProcesses(["api", "lab", "dns", "ca"], 3_000);
     // It may just be starting, and would be left behind; the start has reported why it failed.
     const database = await this.#database?.catch(() => undefined);
     await database?.stop();
@@ -265,6 +287,28 @@ export class StackRun {
       return description !== undefined;
     });
     if (description === undefined) throw new Error("stopped while the lab's DNS started");
+    return description;
+  }
+
+  /** What is started again must be found where it was: the ACME file and the account at the CA name its address. */
+  async #runCa(dataDir: string): Promise<SupervisedProcess> {
+    mkdirSync(dataDir, { recursive: true, mode: 0o711 });
+    rmSync(join(dataDir, "ca.json"), { force: true });
+    const access: LabCaAccess = {
+      port: await keptPort(join(dataDir, "port.json"), "127.0.0.1"),
+      managementPort: await findFreePort(),
+      dnsPort: this.#settings.labDnsPort,
+    };
+    return this.#run("ca", ["packages/lab/dist/ca-process.js"], labCaEnv(dataDir, access));
+  }
+
+  async #caDescription(ca: SupervisedProcess, dataDir: string): Promise<LabCaDescription> {
+    let description: LabCaDescription | undefined;
+    await ca.untilReady(async () => {
+      description = readJsonFile<LabCaDescription>(join(dataDir, "ca.json"));
+      return description !== undefined;
+    });
+    if (description === undefined) throw new Error("stopped while the lab's CA started");
     return description;
   }
 

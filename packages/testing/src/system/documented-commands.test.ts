@@ -17,7 +17,7 @@ import { findFreePort } from "@kule/postgres/free-port";
 import { removePostgresData } from "@kule/postgres/launcher";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startProcess, type TestProcess, untilReady } from "../child-process.ts";
-import { runSteps, type StepResult, stepsOf, verdictOf } from "../documented-commands.ts";
+import { runSteps, type StepResult, stepsOf, verdictOf, withoutRealGuests } from "../documented-commands.ts";
 import { requirePart } from "../parts.ts";
 
 const root = resolve(import.meta.dirname, "../../../..");
@@ -53,9 +53,9 @@ test("no page with commands is left out", () => {
   expect(withCommands.sort()).toEqual([...known].sort());
 });
 
-/** The commands of a page, as far as they need a running installation. */
+/** The commands of a page, as far as they need a running installation; real guests are another test's. */
 const stepsOfPage = (path: string) =>
-  stepsOf(readFileSync(join(root, path), "utf8")).filter(
+  stepsOf(withoutRealGuests(readFileSync(join(root, path), "utf8"))).filter(
     ({ commands }) => !/^npm (start|test|run)/m.test(commands),
   );
 
