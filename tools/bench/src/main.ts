@@ -13,6 +13,7 @@ import { invariantRows } from "./row-invariants.ts";
 import { busyNeighbourRow, claimRows, notifyRow } from "./row-jobs.ts";
 import { kindRows } from "./row-kinds.ts";
 import { everyListRow } from "./row-lists.ts";
+import { loadBalancerRow } from "./row-load-balancer.ts";
 import { lockRows } from "./row-locks.ts";
 import { memoryAtRest, memoryUnderLoad } from "./row-memory.ts";
 import { quotaRow } from "./row-quotas.ts";
@@ -83,6 +84,7 @@ try {
     ["waking a waiting agent", () => notifyRow(installation, 60)],
     ["end to end", () => endToEndRows(installation, 30)],
     ["every kind of job", () => kindRows(installation, values.full ? 20 : 5)],
+    ["a load balancer", () => loadBalancerRow(seconds)],
     ["every list", () => everyListRow(installation, values.full ? 1_000_000 : 100_000, progress)],
     [
       "invariants",

@@ -10,7 +10,7 @@ import {
   sampleMachine,
   sampleTarget,
 } from "@kule/rules/load-balancers/testing/sample-intents";
-import { HttpLoad } from "@kule/testing/packets/http-load";
+import { HttpLoad, type LoadOrder } from "@kule/testing/packets/http-load";
 import { PacketMachine } from "@kule/testing/packets/packet-machine";
 import { RealLab, vm } from "@kule/testing/real-guests/real-lab";
 import { Failed } from "../errors.ts";
@@ -25,7 +25,7 @@ export type Slot = (typeof slots)[number];
 export const otherSlot = (slot: Slot): Slot => (slot === 1 ? 2 : 1);
 
 const vmids = { 1: 20_001, 2: 20_002 } as const;
-const addresses = { 1: "203.0.113.21", 2: "203.0.113.22" } as const;
+export const addresses = { 1: "203.0.113.21", 2: "203.0.113.22" } as const;
 const virtualAddress = "203.0.113.30";
 /** Of the targets: small programs on each of the two machines, so that there need be no more of them. */
 export const targetPort = 9000;
@@ -195,7 +195,7 @@ export class RealLoadBalancer {
   }
 
   /** Clients beyond the region that request a page of the load balancer. */
-  load(more: { readonly clients?: number; readonly timeoutMs?: number; readonly pauseMs?: number } = {}) {
+  load(more: Partial<LoadOrder> = {}) {
     const load = new HttpLoad(this.#internet, { host: virtualAddress, port: listenerPorts.page, ...more });
     this.#loads.push(load);
     return load;
@@ -216,10 +216,19 @@ export class RealLoadBalancer {
     };
   }
 
+  /** The words before a command that run it in the machine's network, outside of its guest. */
+  inMachine(slot: Slot): readonly string[] {
+    return this.#wires.inMachine(vmids[slot]);
+  }
+
   get #internet(): readonly string[] {
+    return this.#wires.inInternet();
+  }
+
+  get #wires() {
     const { wires } = this.lab.lab;
     if (wires === undefined) throw new Error("the lab has no wires");
-    return wires.inInternet();
+    return wires;
   }
 
   /** As a power cut: nothing in the guest hears of it. */
@@ -259,8 +268,6 @@ function bundleOf(slot: Slot, intent: LoadBalancerIntent): Bundle {
     slot,
     address: addresses[slot],
     peerAddress: addresses[otherSlot(slot)],
-    // As many as the file descriptors of a guest allow where the lab may not raise their limit.
-    maxConnections: 5_000,
   });
   return renderBundle(state);
 }
