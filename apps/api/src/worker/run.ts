@@ -13,7 +13,7 @@ import {
 } from "../products/certificates/index.ts";
 import { applyDomainsOfServer, type EndedDomain, endDomain } from "../products/domains/index.ts";
 import { jobHandlers } from "../products/job-handlers.ts";
-import { followTargets, keepLoadBalancers } from "../products/load-balancers/index.ts";
+import { followTargets, keepLoadBalancers, meterTraffic } from "../products/load-balancers/index.ts";
 import { applyUnseenNetworks } from "../products/networks/index.ts";
 import { serverHooks } from "../products/server-hooks.ts";
 import type { AuditKeys } from "./audit-seals/audit-keys.ts";
@@ -113,6 +113,7 @@ function recurringTasks({ invariantsEveryMinutes }: Settings): RecurringTask[] {
     { name: "compare_domains", everyMinutes: 1, maxAttempts: 1 },
     { name: "look_after_certificates", everyMinutes: 1, maxAttempts: 1 },
     { name: "keep_load_balancers", everyMinutes: 1, maxAttempts: 1 },
+    { name: "meter_load_balancers", everyMinutes: 5, maxAttempts: 1 },
     { name: "serve_pointers", everyMinutes: 10, maxAttempts: 25 },
     { name: "compare_pointers", everyMinutes: 60, maxAttempts: 1 },
     { name: "clean_up", everyMinutes: 10, maxAttempts: 25 },
@@ -166,6 +167,10 @@ function plainTasksOf(
     keep_load_balancers: async () => {
       const kept = await keepLoadBalancers({ ...deps, hooks: serverHooks });
       if (kept.replaced + kept.made > 0) deps.log.warn({ ...kept }, "made machines of load balancers anew");
+    },
+    meter_load_balancers: async () => {
+      const written = await meterTraffic(deps.db);
+      if (written > 0) deps.log.debug({ written }, "traffic of load balancers is in usage");
     },
     reap_leases: async () => {
       const reaped = await expireLeases(deps, jobHandlers);

@@ -29,6 +29,7 @@ export const listsEn = {
       reconcile: "seen in the region",
       correction: "corrected by an operator",
       request: "a request",
+      meter: "measured in the region",
     },
     kinds: {
       "server.started": "Server started",
@@ -40,6 +41,7 @@ export const listsEn = {
       "disk.released": "Disk removed",
       "public_ip.allocated": "Public IP reserved",
       "public_ip.released": "Public IP released",
+      "load_balancer.traffic": "Traffic of a load balancer",
       "usage.corrected": "Usage corrected",
     },
     empty: "No events",

@@ -673,6 +673,7 @@ export const en = {
     kinds: { compute: "Running", disk: "Disk", public_ip: "Public IP" },
     resource: "Resource",
     amount: "Amount",
+    requests: (count: string) => `${count} requests`,
     start: "From",
     end: "To",
     goesOn: "ongoing",

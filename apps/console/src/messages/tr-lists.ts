@@ -30,6 +30,7 @@ export const listsTr = {
       reconcile: "bölgede görüldü",
       correction: "bir işletmen düzeltti",
       request: "bir istek",
+      meter: "bölgede ölçüldü",
     },
     kinds: {
       "server.started": "Sunucu başladı",
@@ -41,6 +42,7 @@ export const listsTr = {
       "disk.released": "Disk kaldırıldı",
       "public_ip.allocated": "Genel IP alındı",
       "public_ip.released": "Genel IP bırakıldı",
+      "load_balancer.traffic": "Yük dengeleyici trafiği",
       "usage.corrected": "Kullanım düzeltildi",
     },
     empty: "Olay yok",

@@ -677,6 +677,7 @@ export const tr = {
     kinds: { compute: "Çalışma", disk: "Disk", public_ip: "Genel IP" },
     resource: "Kaynak",
     amount: "Miktar",
+    requests: (count: string) => `${count} istek`,
     start: "Başlangıç",
     end: "Bitiş",
     goesOn: "devam ediyor",

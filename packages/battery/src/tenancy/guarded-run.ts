@@ -3,7 +3,7 @@ import { tenantGuard } from "@kule/api/platform/tenant-guard";
 import { certificateHooks } from "@kule/api/products/certificate-hooks";
 import { lookAfterCertificates } from "@kule/api/products/certificates/index";
 import { jobHandlers } from "@kule/api/products/job-handlers";
-import { followTargets, keepLoadBalancers } from "@kule/api/products/load-balancers/index";
+import { followTargets, keepLoadBalancers, meterTraffic } from "@kule/api/products/load-balancers/index";
 import { serverHooks } from "@kule/api/products/server-hooks";
 import { guardedShapes, openShapes } from "@kule/api/testing/proofs/guard-shapes";
 import { runIsolationMatrix } from "@kule/api/testing/proofs/isolation-matrix";
@@ -133,6 +133,7 @@ async function workerRound({ world, a }: TwoOrganisations): Promise<void> {
   await endLostConsoles(deps.db);
   await followTargets(deps.db, tenant.id, tenant.region.slug);
   await keepLoadBalancers({ ...deps, hooks: serverHooks });
+  await meterTraffic(deps.db);
   await lookAfterCertificates({ deps, ca: null, hooks: certificateHooks });
   await cleanUp(deps.db);
 }

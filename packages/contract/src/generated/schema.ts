@@ -6874,7 +6874,7 @@ export interface components {
             next_cursor: components["schemas"]["NextCursor"];
         };
         /** @enum {string} */
-        UsageKind: "server.started" | "server.stopped" | "server.resized" | "server.purge_scheduled" | "server.purged" | "disk.allocated" | "disk.released" | "public_ip.allocated" | "public_ip.released" | "usage.corrected";
+        UsageKind: "server.started" | "server.stopped" | "server.resized" | "server.purge_scheduled" | "server.purged" | "disk.allocated" | "disk.released" | "public_ip.allocated" | "public_ip.released" | "load_balancer.traffic" | "usage.corrected";
         UsageCorrection: {
             /** @description The segment's id */
             segment: string;
@@ -6888,7 +6888,7 @@ export interface components {
         };
         UsageResource: {
             /** @enum {string} */
-            type: "server" | "public_ip";
+            type: "server" | "public_ip" | "load_balancer";
             id: string;
             /** @description As it was then */
             name: string;
@@ -6898,6 +6898,12 @@ export interface components {
             memory_mb?: number;
             disk_gb?: number;
             count?: number;
+            connections?: number;
+            requests?: number;
+            /** @description From clients */
+            bytes_in?: number;
+            /** @description To clients */
+            bytes_out?: number;
         };
         UsageEvent: {
             /** @example use_06ex2v3m8n4k6q1r5s7t9w0y2z */
@@ -6916,10 +6922,10 @@ export interface components {
             labels: components["schemas"]["Labels"];
             job_id: string | null;
             /**
-             * @description verify: the end of a job; reconcile: a change that was found in the region; request: a call that changes nothing in a region; correction: an operator corrected a segment
+             * @description verify: the end of a job; reconcile: a change that was found in the region; request: a call that changes nothing in a region; meter: what was measured in the region; correction: an operator corrected a segment
              * @enum {string}
              */
-            source: "verify" | "reconcile" | "request" | "correction";
+            source: "verify" | "reconcile" | "request" | "meter" | "correction";
             /** @description The segment that has this event's quantity from now on */
             corrects?: string;
             /** @description Why it was corrected */
@@ -17185,7 +17191,7 @@ export interface operations {
                 cursor?: components["parameters"]["Cursor"];
                 /** @description Only these kinds (repeat the parameter) */
                 kind?: components["schemas"]["UsageKind"][];
-                /** @description Only this resource; of a load balancer or a cluster the servers that it runs on */
+                /** @description Only this resource; of a load balancer or a cluster also the servers that it runs on */
                 resource?: string;
                 /** @description Only this region */
                 region?: components["parameters"]["RegionFilter"];
@@ -17233,7 +17239,7 @@ export interface operations {
                 cursor?: components["parameters"]["Cursor"];
                 /** @description Only these kinds (repeat the parameter) */
                 kind?: components["schemas"]["UsageSegmentKind"][];
-                /** @description Only this resource; of a load balancer or a cluster the servers that it runs on */
+                /** @description Only this resource; of a load balancer or a cluster also the servers that it runs on */
                 resource?: string;
                 /** @description Only this region */
                 region?: components["parameters"]["RegionFilter"];
@@ -17284,7 +17290,7 @@ export interface operations {
                  * @example label:team
                  */
                 group_by?: string;
-                /** @description Only this resource; of a load balancer or a cluster the servers that it runs on */
+                /** @description Only this resource; of a load balancer or a cluster also the servers that it runs on */
                 resource?: string;
                 /** @description Only this region */
                 region?: components["parameters"]["RegionFilter"];
@@ -17328,7 +17334,7 @@ export interface operations {
             query?: {
                 /** @description Segments, from when to when; or the events that they are computed from */
                 of?: "segments" | "events";
-                /** @description Only this resource; of a load balancer or a cluster the servers that it runs on */
+                /** @description Only this resource; of a load balancer or a cluster also the servers that it runs on */
                 resource?: string;
                 /** @description Only this region */
                 region?: components["parameters"]["RegionFilter"];
@@ -17372,7 +17378,7 @@ export interface operations {
             query?: {
                 /** @description Segments, from when to when; or the events that they are computed from */
                 of?: "segments" | "events";
-                /** @description Only this resource; of a load balancer or a cluster the servers that it runs on */
+                /** @description Only this resource; of a load balancer or a cluster also the servers that it runs on */
                 resource?: string;
                 /** @description Only this region */
                 region?: components["parameters"]["RegionFilter"];

@@ -601,8 +601,13 @@ export interface LoadBalancerTraffic {
   bytes_out: Int8;
   connections: Int8;
   hour: Timestamp;
+  is_metered: Generated<boolean>;
   listener_id: string;
   load_balancer_id: string;
+  metered_bytes_in: Generated<Int8>;
+  metered_bytes_out: Generated<Int8>;
+  metered_connections: Generated<Int8>;
+  metered_requests: Generated<Int8>;
   organisation_id: string;
   requests: Int8;
 }

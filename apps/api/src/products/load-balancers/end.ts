@@ -4,6 +4,7 @@ import { type JobRow, lockOpenJobs } from "../../platform/jobs.ts";
 import type { Settings } from "../../platform/settings.ts";
 import { lockPublicIp, releasePublicIp } from "../public-ips/index.ts";
 import { serversOf } from "./machines.ts";
+import { recordTraffic } from "./meter-traffic.ts";
 import type { LoadBalancerRow } from "./store.ts";
 
 type End = {
@@ -35,6 +36,7 @@ export async function endIfDone(tx: Tx, row: LoadBalancerRow, { settings, job }:
     .where("organisation_id", "=", organisationId)
     .where("load_balancer_id", "=", id)
     .execute();
+  await recordTraffic(tx, row, null);
   await tx
     .deleteFrom("load_balancer")
     .where("organisation_id", "=", organisationId)

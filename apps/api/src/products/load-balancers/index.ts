@@ -1,6 +1,7 @@
 /** What other products, the worker, the agents' calls and the lists of handlers may import of load balancers. */
 export { followTargets } from "./follow-targets.ts";
 export { keepLoadBalancers } from "./keep-load-balancers.ts";
+export { meterTraffic } from "./meter-traffic.ts";
 export { deleteOldTraffic } from "./metrics.ts";
 export { loadBalancersOfCertificates } from "./of-certificates.ts";
 export { loadBalancersOfNetworks } from "./of-networks.ts";

@@ -199,7 +199,8 @@ async function addTraffic(
        set connections = least(t.connections + excluded.connections, ${most}),
            requests = least(t.requests + excluded.requests, ${most}),
            bytes_in = least(t.bytes_in + excluded.bytes_in, ${most}),
-           bytes_out = least(t.bytes_out + excluded.bytes_out, ${most})
+           bytes_out = least(t.bytes_out + excluded.bytes_out, ${most}),
+           is_metered = false
      where t.organisation_id = ${organisation_id}`.execute(tx);
 }
 

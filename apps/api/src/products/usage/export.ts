@@ -44,6 +44,8 @@ const common = [
   "managed_by_id",
   "managed_by_name",
 ];
+/** What only events have, behind the others. */
+const measured = ["connections", "requests", "bytes_in", "bytes_out"] as const;
 
 export const csv: Format = {
   contentType: "text/csv; charset=utf-8; header=present",
@@ -54,6 +56,7 @@ export const csv: Format = {
         ? ["id", "kind", "start", "end"]
         : ["id", "seq", "kind", "at", "source", "job_id"]),
       ...common,
+      ...(of === "events" ? measured : []),
     ]),
   line: (item) =>
     csvLine([
@@ -73,6 +76,7 @@ export const csv: Format = {
       item.managed_by?.type ?? null,
       item.managed_by?.id ?? null,
       item.managed_by?.name ?? null,
+      ...("seq" in item ? measured.map((name) => item.quantity[name] ?? null) : []),
     ]),
 };
 

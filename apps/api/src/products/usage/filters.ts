@@ -20,8 +20,13 @@ export function usageCondition(
 ): RawBuilder<boolean> {
   const column = (name: string) => sql.ref(`${table}.${name}`);
   const conditions: RawBuilder<unknown>[] = [sql`true`];
-  if (resource !== undefined)
-    conditions.push(sql`${column(isOwnerId(resource) ? "managed_by_id" : "resource_id")} = ${resource}`);
+  if (resource !== undefined) {
+    const itself = sql`${column("resource_id")} = ${resource}`;
+    const servers = sql`${column("managed_by_id")} = ${resource}`;
+    // An owner has events of its own beside those of its servers, and no segments.
+    if (!isOwnerId(resource)) conditions.push(itself);
+    else conditions.push(table === "usage_segment" ? servers : sql`(${servers} or ${itself})`);
+  }
   if (region !== undefined) conditions.push(sql`${column("region")} = ${region}`);
   if (kind !== undefined) conditions.push(sql`${column("kind")} = any (${[...kind]}::text[])`);
   if (label_selector !== undefined) conditions.push(labelCondition(label_selector, `${table}.labels`));

@@ -16,6 +16,7 @@ const EVENT_KINDS: { readonly [kind in Schemas["UsageKind"]]: true } = {
   "disk.released": true,
   "public_ip.allocated": true,
   "public_ip.released": true,
+  "load_balancer.traffic": true,
   "usage.corrected": true,
 };
 const SEGMENT_KINDS: { readonly [kind in Schemas["UsageSegmentKind"]]: true } = {

@@ -45,6 +45,7 @@ export const systemQueries: readonly string[] = [
   "products/jobs/operator-jobs.ts: operators see the jobs of all organisations",
   "products/jobs/stuck-jobs.ts: operators see what needs somebody to look",
   "products/load-balancers/keep-load-balancers.ts: the worker looks after the load balancers of all organisations",
+  "products/load-balancers/meter-traffic.ts: the worker measures the load balancers of all organisations",
   "products/load-balancers/metrics.ts: the clean-up is of no one organisation",
   "products/load-balancers/sight.ts: an agent asks the machines of its region",
   "products/members/invitation-store.ts: an invitation's secret says itself which organisation it is of",

@@ -15,7 +15,11 @@ type Event = Schemas["UsageEvent"];
 type Props = UsageListProps<Schemas["UsageKind"]> & { readonly events: Schemas["UsageList"] };
 
 /** The list filtered by the same labels. */
-const listOf = { server: "/servers", public_ip: "/public-ips" } as const;
+const listOf = {
+  server: "/servers",
+  public_ip: "/public-ips",
+  load_balancer: "/load-balancers",
+} as const;
 
 /** The events from which segments are derived: each start and end of a resource's use, and its cause. */
 export function EventsPage(props: Props) {

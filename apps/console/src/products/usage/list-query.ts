@@ -16,6 +16,7 @@ export const eventKinds = [
   "disk.released",
   "public_ip.allocated",
   "public_ip.released",
+  "load_balancer.traffic",
   "usage.corrected",
 ] as const satisfies readonly Schemas["UsageKind"][];
 

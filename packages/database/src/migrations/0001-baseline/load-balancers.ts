@@ -193,10 +193,19 @@ create table load_balancer_traffic (
   requests bigint not null check (requests >= 0),
   bytes_in bigint not null check (bytes_in >= 0),
   bytes_out bigint not null check (bytes_out >= 0),
+  -- How much of it usage has, and whether that is all.
+  is_metered boolean not null default false,
+  metered_connections bigint not null default 0,
+  metered_requests bigint not null default 0,
+  metered_bytes_in bigint not null default 0,
+  metered_bytes_out bigint not null default 0,
+  check (metered_connections <= connections and metered_requests <= requests
+         and metered_bytes_in <= bytes_in and metered_bytes_out <= bytes_out),
   primary key (load_balancer_id, hour, listener_id),
   foreign key (organisation_id, load_balancer_id) references load_balancer (organisation_id, id) on delete cascade
 );
 create index load_balancer_traffic_old on load_balancer_traffic (hour);
+create index load_balancer_traffic_due on load_balancer_traffic (hour, load_balancer_id) where not is_metered;
 grant select, insert, update, delete on load_balancer_traffic to kule_api;
 ${isolateTenants("load_balancer_traffic")}
 

@@ -20,9 +20,9 @@ create table usage_event (
   quantity jsonb not null,
   labels jsonb not null default '{}',
   job_id text,
-  -- The source of an event: the end of a job, a scan of the inventory, a request that changes nothing in a region, or an
-  -- operator who corrects an error that a region caused.
-  source text not null default 'verify' check (source in ('verify', 'reconcile', 'request', 'correction')),
+  -- The source of an event: the end of a job, a scan of the inventory, a request that changes nothing in a region, what
+  -- was measured in a region, or an operator who corrects an error that a region caused.
+  source text not null default 'verify' check (source in ('verify', 'reconcile', 'request', 'meter', 'correction')),
   -- A failed job may be retried, and both ends may have usage to count: a server that was switched off twice, a disk that
   -- grew in two steps. Unique is the event of a kind for each claim of a job.
   epoch integer not null default 0,

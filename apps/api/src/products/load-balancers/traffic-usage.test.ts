@@ -1,0 +1,109 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { must } from "../../testing/gateway-world.ts";
+import { LoadBalancerWorld, listenerStatus, wellStatus } from "../../testing/load-balancer-world.ts";
+import { meterTraffic } from "./meter-traffic.ts";
+
+let world: LoadBalancerWorld;
+beforeAll(async () => {
+  world = await LoadBalancerWorld.open();
+});
+afterAll(() => world?.close());
+
+/** A load balancer whose machine can be reported with a counter. */
+async function counting() {
+  const lb = await world.active({
+    labels: { team: "shop" },
+    listeners: [{ protocol: "http", port: 80 }],
+    targets: [{ address: "10.20.0.200" }],
+  });
+  const [listener] = (await must(world.owned.get(`/load-balancers/${lb.id}/listeners`))).items;
+  const machine = { load_balancer_id: lb.id, slot: 1 as const, server_id: lb.machines[0]?.server_id ?? "" };
+  return {
+    lb,
+    /** The machine says that it has carried so many requests in all. */
+    carry: (requests_total: number) =>
+      world.report({
+        ...machine,
+        seen_after_ms: 0,
+        status: { ...wellStatus, listeners: [listenerStatus(listener.id, { requests_total })] },
+      }),
+    /** As if all that was counted had been carried so many hours ago. */
+    hoursPass: (hours: number) =>
+      world.servers.owner.query(
+        "update load_balancer_traffic set hour = hour - make_interval(hours => $2) where load_balancer_id = $1",
+        [lb.id, hours],
+      ),
+    events: async () =>
+      (await must(world.owned.get(`/usage?resource=${lb.id}&kind=load_balancer.traffic`))).items,
+  };
+}
+
+const meter = () => meterTraffic(world.servers.world.replica.deps.db);
+const requestsOf = (events: readonly { quantity: { requests: number } }[]) =>
+  events.map(({ quantity }) => quantity.requests);
+
+describe("the traffic of a load balancer in usage", { timeout: 60_000 }, () => {
+  test("is one event when its hour is over, with what was carried, and none again", async () => {
+    const { lb, carry, hoursPass, events } = await counting();
+    await carry(100);
+    await meter();
+    expect(await events()).toEqual([]);
+    await hoursPass(2);
+    await meter();
+    await meter();
+    expect(await events()).toMatchObject([
+      {
+        kind: "load_balancer.traffic",
+        source: "meter",
+        job_id: null,
+        resource: { type: "load_balancer", id: lb.id, name: lb.name },
+        package: lb.package,
+        labels: { team: "shop" },
+        quantity: { requests: 100, connections: expect.any(Number), bytes_in: 1_000, bytes_out: 90_000 },
+      },
+    ]);
+    expect(await world.violations()).toEqual([]);
+  });
+
+  test("has what is told later in the next event, and nothing twice", async () => {
+    const { carry, hoursPass, events } = await counting();
+    await carry(100);
+    await hoursPass(2);
+    await meter();
+    // Two hours later the same hour has more, and so has the next one.
+    await hoursPass(-2);
+    await carry(140);
+    await hoursPass(2);
+    await meter();
+    await meter();
+    expect(requestsOf(await events())).toEqual([100, 40]);
+  });
+
+  test("is counted once by passes at the same time", async () => {
+    const { carry, hoursPass, events } = await counting();
+    await carry(70);
+    await hoursPass(3);
+    await Promise.all([meter(), meter(), meter(), meter()]);
+    expect(requestsOf(await events())).toEqual([70]);
+  });
+
+  test("ends with the rest when the load balancer is deleted", async () => {
+    const { lb, carry, events } = await counting();
+    await carry(33);
+    await must(world.owned.delete(`/load-balancers/${lb.id}`));
+    await world.settle();
+    expect((await world.owned.get(`/load-balancers/${lb.id}`)).status).toBe(404);
+    expect(requestsOf(await events())).toEqual([33]);
+    await meter();
+    expect(requestsOf(await events())).toEqual([33]);
+    expect(await world.violations()).toEqual([]);
+  });
+
+  test("has no event where nothing was carried", async () => {
+    const { lb, carry, events } = await counting();
+    await carry(0);
+    await must(world.owned.delete(`/load-balancers/${lb.id}`));
+    await world.settle();
+    expect(requestsOf(await events()).filter((requests) => requests > 0)).toEqual([]);
+  });
+});
