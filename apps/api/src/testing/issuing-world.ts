@@ -10,9 +10,9 @@ import { readAcmeFile } from "@kule/region-config/acme-file";
 import { type SealingKeyPair, sealSecret } from "@kule/sealed-secret/sealed-secret";
 import { withCrashPoints } from "../platform/crash-points.ts";
 import type { Deps } from "../platform/deps.ts";
+import { certificateHooks } from "../products/certificate-hooks.ts";
 import {
   type CertificateAuthority,
-  type CertificateHooks,
   lookAfterCertificates,
   stepOrder,
 } from "../products/certificates/index.ts";
@@ -39,8 +39,6 @@ export class IssuingWorld {
   readonly ca: CertificateAuthority;
   readonly masterKey: string;
   readonly acmePath: string;
-  /** Certificates that were brought to where they are used. */
-  readonly deployed: { readonly id: string; readonly version: number }[] = [];
   readonly #folder: string;
   #named = 0;
 
@@ -107,10 +105,6 @@ export class IssuingWorld {
     });
   }
 
-  get hooks(): readonly CertificateHooks[] {
-    return [{ changed: async (_tx, { id, version }) => void this.deployed.push({ id, version }) }];
-  }
-
   /** POST /certificates, as it is answered. */
   create(domainNames: readonly string[], more: object = {}) {
     this.#named += 1;
@@ -154,7 +148,7 @@ export class IssuingWorld {
   ): Promise<string> {
     await this.served.rows("update certificate_order set step_at = now() where certificate_id = $1", [id]);
     await withCrashPoints(crash, "worker.step_certificate_order", () =>
-      stepOrder({ deps: this.deps, ca, hooks: this.hooks }, this.organisation.id, id),
+      stepOrder({ deps: this.deps, ca, hooks: certificateHooks }, this.organisation.id, id),
     );
     return this.stateOf(id);
   }
@@ -168,7 +162,7 @@ export class IssuingWorld {
 
   /** What the worker does every minute. */
   lookAfter(ca: CertificateAuthority | null = this.ca) {
-    return lookAfterCertificates({ deps: this.deps, ca, hooks: this.hooks });
+    return lookAfterCertificates({ deps: this.deps, ca, hooks: certificateHooks });
   }
 
   async close(): Promise<void> {

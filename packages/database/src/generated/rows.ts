@@ -170,8 +170,6 @@ export interface CertificateOrder {
   csr: Buffer | null;
   order_url: string | null;
   organisation_id: string;
-  request_id: string;
-  requested_by: Json;
   sealed_key: string | null;
   sealed_to: string | null;
   state: Generated<string>;

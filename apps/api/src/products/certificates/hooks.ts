@@ -3,7 +3,7 @@ import type { Database, Tx } from "../../platform/database.ts";
 
 export type CertificateUse = Schemas["CertificateUse"];
 
-/** On whose behalf the material is replaced. */
+/** On whose behalf a certificate is requested. */
 export type Requester = { readonly requestedBy: Schemas["Actor"]; readonly requestId: string };
 
 /**
@@ -22,12 +22,6 @@ export type CertificateHooks = {
     organisationId: string,
     certificateIds: readonly string[],
   ): Promise<ReadonlyMap<string, readonly CertificateUse[]>>;
-  /** Its material is another one: queues what brings that to where it is used. Its row is locked. */
-  changed?(
-    tx: Tx,
-    certificate: { readonly id: string; readonly organisation_id: string; readonly version: number },
-    by: Requester,
-  ): Promise<void>;
   /** Those of the names for which the product answers a CA over HTTP on port 80 (RFC 8555 8.3), in that region. */
   answersOverHttp?(
     db: Database | Tx,

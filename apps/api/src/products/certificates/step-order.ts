@@ -84,7 +84,7 @@ export async function stepOrder(
   await inStep(db, taken, async (tx, locked, order) => {
     if (next.to === "failed") return failAttempt(tx, locked, order, next.failure);
     clearWait(tx, locked);
-    if (next.to === "issued") return finishOrder(tx, locked, order, next.facts, hooks);
+    if (next.to === "issued") return finishOrder(tx, locked, order, next.facts);
     if (next.to === "requesting") return askAnew(tx, locked, order);
     const answers =
       next.answers === undefined

@@ -106,9 +106,6 @@ create table certificate_order (
   step_at timestamptz not null default clock_timestamp(),
   -- Counts the takings: only who has the present one writes.
   step integer not null default 0,
-  -- In whose name, and under which request.
-  requested_by jsonb not null,
-  request_id text not null,
   primary key (organisation_id, certificate_id),
   constraint certificate_order_certificate_key foreign key (organisation_id, certificate_id)
     references certificate (organisation_id, id) on delete cascade,
