@@ -322,6 +322,26 @@ describe.skipIf(pebblePart.missing)("a managed certificate", { timeout: 240_000 
     expect(after.serial).not.toBe(before.serial);
   });
 
+  test("is planned by the CA's own wish, also when another one's material cannot be read", async () => {
+    const [broken, other] = [await issue([newName()]), await issue([newName()])];
+    await world.served.rows("update certificate_version set chain_pem = 'no PEM' where certificate_id = $1", [
+      broken,
+    ]);
+    // The broken one has its turn before the other one.
+    for (const [id, askedAt] of [
+      [broken, "-infinity"],
+      [other, "2020-01-01"],
+    ])
+      await world.served.rows("update certificate set window_asked_at = $2 where id = $1", [id, askedAt]);
+    await world.lookAfter();
+    const again = await world.served.rows(
+      "select id from certificate where id = any($1) and window_asked_at > now()",
+      [[broken, other]],
+    );
+    expect(again).toHaveLength(2);
+    await world.owner.delete(`/certificates/${broken}`);
+  });
+
   test("is not taken from a region that asks for other names", async () => {
     const id = await begin([newName()]);
     const { csrDer } = makeCertificateRequest([`elsewhere.${domain.name}`]);
