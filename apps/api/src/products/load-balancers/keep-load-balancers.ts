@@ -10,7 +10,7 @@ import { applyAgain, bySystem } from "./apply.ts";
 import { destroyServers } from "./delete-load-balancer.ts";
 import { endIfDone } from "./end.ts";
 import { isAddressFree, type MachineWork, makeMachine, replaceMachine } from "./machines.ts";
-import { type LoadBalancerDetails, lockLoadBalancer, writtenLoadBalancer } from "./store.ts";
+import { type LoadBalancerDetails, loadBalancersToKeep, lockLoadBalancer } from "./store.ts";
 import { noteReplacement } from "./system-audit.ts";
 import { roundsOf, sightsOf } from "./view.ts";
 
@@ -35,8 +35,9 @@ const againAfterSeconds = 600;
 
 /**
  * Replaces lost machines, makes those that are missing, brings the configuration to machines that answer again, and goes on
- * with deletions. Each load balancer has a transaction of its own; one for which a server cannot be made now, such as for
- * want of room, is tried again by the next pass. One that fails for a reason that nobody expects keeps no other from its turn.
+ * with deletions. Only what has something to do is locked, in a transaction of its own; one for which a server cannot be made
+ * now, such as for want of room, is tried again by the next pass. One that fails for a reason that nobody expects keeps no other
+ * from its turn.
  *
  * @throws the first such error, at the end of the pass
  */
@@ -52,7 +53,9 @@ export async function keepLoadBalancers({ db, settings, log, hooks }: Keeping): 
       .orderBy("id")
       .limit(atOnce)
       .execute();
-    for (const { id, organisation_id } of page) {
+    for (const row of await seenOf(db, page)) {
+      if (!hasWork(row)) continue;
+      const { id, organisation_id } = row;
       try {
         const what = await inTransaction(db, async (tx) => {
           actAs(tx, organisation_id);
@@ -83,7 +86,8 @@ async function keepOne(
   { settings, hooks }: Pick<Keeping, "settings" | "hooks">,
 ): Promise<What | null> {
   if ((await lockLoadBalancer(tx, organisationId, id)) === null) return null;
-  const row = await writtenLoadBalancer(tx, organisationId, id);
+  const [row] = await loadBalancersToKeep(tx, organisationId, [id]);
+  if (row === undefined) return null;
   if (row.is_deleting) {
     await destroyServers(tx, row, { by: bySystem("load balancer deletion"), settings }, againAfterSeconds);
     return (await endIfDone(tx, row, { settings, job: null })) ? "ended" : null;
@@ -94,6 +98,26 @@ async function keepOne(
   if (slot !== null) return (await replace(tx, row, slot, work)) ? "replaced" : null;
   return (await bringToThoseBehind(tx, row)) ? "applied" : null;
 }
+
+/** As they are now, without a lock. */
+async function seenOf(
+  db: Database,
+  page: readonly { readonly id: string; readonly organisation_id: string }[],
+): Promise<LoadBalancerDetails[]> {
+  const seen: LoadBalancerDetails[] = [];
+  for (const [organisationId, rows] of Map.groupBy(page, ({ organisation_id }) => organisation_id)) {
+    const ids = rows.map(({ id }) => id);
+    seen.push(...(await loadBalancersToKeep(db, organisationId, ids)));
+  }
+  return seen;
+}
+
+/** Whether anything of what `keepOne` does could be due. */
+const hasWork = (row: LoadBalancerDetails): boolean =>
+  row.is_deleting ||
+  row.machines.some(({ server_id }) => server_id === null) ||
+  decideReplacement(sightsOf(row), row.ha, roundsOf(row)) !== null ||
+  isBehind(row);
 
 /** A slot without a server: the former one is gone, or has let go of the address that the next one needs. */
 async function makeMissing(tx: Tx, row: LoadBalancerDetails, work: MachineWork): Promise<boolean> {
@@ -113,9 +137,9 @@ async function replace(tx: Tx, row: LoadBalancerDetails, slot: 1 | 2, work: Mach
 }
 
 /** The last job has passed over a silent machine, which answers again. */
-async function bringToThoseBehind(tx: Tx, row: LoadBalancerDetails): Promise<boolean> {
+function isBehind(row: LoadBalancerDetails): boolean {
   if (row.failure !== null || row.job_id !== null) return false;
-  const behind = row.machines.some(
+  return row.machines.some(
     ({ is_created, observed_generation, answered_at_ms, asked_at_ms }) =>
       is_created &&
       observed_generation < row.wanted_generation &&
@@ -124,5 +148,8 @@ async function bringToThoseBehind(tx: Tx, row: LoadBalancerDetails): Promise<boo
       // The last time that it was asked.
       answered_at_ms >= asked_at_ms,
   );
-  return behind && (await applyAgain(tx, row, bySystem("a machine answers again"))) !== null;
+}
+
+async function bringToThoseBehind(tx: Tx, row: LoadBalancerDetails): Promise<boolean> {
+  return isBehind(row) && (await applyAgain(tx, row, bySystem("a machine answers again"))) !== null;
 }
