@@ -14145,6 +14145,8 @@ export interface operations {
                 name?: components["parameters"]["NameFilter"];
                 /** @description Where the name or a label (`key=value`) holds this, in small letters or capitals; of servers also a private address, of networks the address range */
                 q?: components["parameters"]["Search"];
+                /** @description Only this region */
+                region?: components["parameters"]["RegionFilter"];
                 /**
                  * @description Comma-separated terms: `k=v`, `k!=v`, `k in (a,b)`, `k notin (a,b)`, `k`, `!k`
                  * @example role=web,tier!=test

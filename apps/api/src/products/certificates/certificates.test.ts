@@ -42,6 +42,21 @@ const sealedKeyOf = async (id: string) =>
 const middleOf = (pem: string) => pem.split("\n")[1]?.slice(10, 50) ?? "";
 
 describe("an uploaded certificate", () => {
+  test("is listed with the others of its region", async () => {
+    const { agent } = await world.world.addRegion("elsewhere");
+    await reportSealingKey(agent);
+    const here = (await create(["here.example"])).body.certificate;
+    const there = (await create(["there.example"], { region: "elsewhere" })).body.certificate;
+    const idsIn = async (region: string) =>
+      (await world.owned.get(`/certificates?limit=200&region=${region}`)).body.items.map(
+        (each: { id: string }) => each.id,
+      );
+    expect(await idsIn("elsewhere")).toEqual([there.id]);
+    expect(await idsIn(world.region)).toContain(here.id);
+    expect(await idsIn(world.region)).not.toContain(there.id);
+    expect(await idsIn("nowhere")).toEqual([]);
+  });
+
   test("is stored with what is in it, and read back without its key", async () => {
     const upload = await madeUpload(["shop.example", "*.shop.example"]);
     const created = await create([], { ...upload, labels: { team: "web" } });

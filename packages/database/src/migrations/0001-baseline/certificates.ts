@@ -52,6 +52,7 @@ create table certificate (
 create index certificate_renewal_due on certificate (renew_at) where renew_at is not null;
 create index certificate_window_due on certificate (window_asked_at nulls first) where renew_at is not null;
 create index certificate_list on certificate (organisation_id, created_at desc, id desc);
+create index certificate_list_by_region on certificate (organisation_id, region, created_at desc, id desc);
 grant select, insert, update, delete on certificate to kule_api;
 ${isolateTenants("certificate")}
 
