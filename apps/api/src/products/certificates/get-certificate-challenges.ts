@@ -48,9 +48,11 @@ export async function getCertificateChallenges(
         : {
             url: token === null ? null : `http://${bare}${CHALLENGE_PATH}${token}`,
             content: isAnswered ? challengeText(token, thumbprint) : null,
+            leads_to: [],
           },
       ready: proof.problem === null,
-      problem: proof.problem,
+      problem: proof.problem?.message ?? null,
+      problem_code: proof.problem?.code ?? null,
       ca_status: asked === undefined ? null : caStatus(asked.status),
       ca_text:
         error !== null && (error.domain_name === bare || error.domain_name === name) ? error.ca_text : null,

@@ -1,4 +1,5 @@
 import { type DnsProof, dnsProofOf } from "@kule/rules/certificates/dns-proof";
+import type { ProofProblem } from "@kule/rules/certificates/proof-problem";
 import type { Database, Tx } from "../../platform/database.ts";
 import { readProvingDomains } from "../domains/index.ts";
 import type { CertificateHooks } from "./hooks.ts";
@@ -36,7 +37,7 @@ async function httpProblems(
   db: Database | Tx,
   { organisation_id, region, domain_names }: Managed,
   hooks: readonly CertificateHooks[],
-): Promise<ReadonlyMap<string, string>> {
+): Promise<ReadonlyMap<string, ProofProblem>> {
   const answered = new Set<string>();
   for (const { answersOverHttp } of hooks)
     for (const name of (await answersOverHttp?.(db, organisation_id, region, domain_names)) ?? [])
@@ -46,7 +47,10 @@ async function httpProblems(
       .filter((name) => !answered.has(name))
       .map((name) => [
         name,
-        `No load balancer of region ${region} has an http listener on port 80 that answers for ${name}`,
+        {
+          code: "no_load_balancer",
+          message: `No load balancer of region ${region} has an http listener on port 80 that answers for ${name}`,
+        },
       ]),
   );
 }

@@ -139,7 +139,7 @@ async function begin(
   if (unready !== undefined)
     return failed({
       code: "names_not_ready",
-      message: unready.problem ?? "",
+      message: unready.problem?.message ?? "",
       domainName: unready.name,
       state: "ready",
     });
