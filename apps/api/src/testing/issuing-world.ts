@@ -18,7 +18,7 @@ import {
 } from "../products/certificates/index.ts";
 import { openCertificateAuthority } from "../worker/certificate-authority.ts";
 import type { ApiCaller } from "./api-caller.ts";
-import type { TestOrganisation } from "./api-world.ts";
+import type { Replica, TestOrganisation } from "./api-world.ts";
 import { reportSealingKey } from "./made-upload.ts";
 import { ServedDomainWorld } from "./served-domain-world.ts";
 import { TestAgent } from "./test-agent.ts";
@@ -34,6 +34,8 @@ export class IssuingWorld {
   /** At a replica that knows the CA. */
   readonly owner: ApiCaller;
   readonly deps: Deps;
+  /** That replica. */
+  readonly app: Replica["app"];
   readonly agent: TestAgent;
   readonly agentKey: SealingKeyPair;
   readonly ca: CertificateAuthority;
@@ -48,6 +50,7 @@ export class IssuingWorld {
     organisation: TestOrganisation;
     owner: ApiCaller;
     deps: Deps;
+    app: Replica["app"];
     agent: TestAgent;
     agentKey: SealingKeyPair;
     ca: CertificateAuthority;
@@ -60,6 +63,7 @@ export class IssuingWorld {
     this.organisation = parts.organisation;
     this.owner = parts.owner;
     this.deps = parts.deps;
+    this.app = parts.app;
     this.agent = parts.agent;
     this.agentKey = parts.agentKey;
     this.ca = parts.ca;
@@ -96,6 +100,7 @@ export class IssuingWorld {
       organisation,
       owner: organisation.owner.at(app),
       deps,
+      app,
       agent: new TestAgent(region.agent),
       agentKey: await reportSealingKey(region.agent),
       ca: openCertificateAuthority(acme, { KULE_MASTER_KEY: masterKey }),

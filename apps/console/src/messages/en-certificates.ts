@@ -28,7 +28,7 @@ export const certificatesEn = {
     challengeHint: "A name with a star needs the DNS.",
     challenges: {
       dns: "DNS: a record in a domain that Kule serves",
-      http: "HTTP: load balancers do not answer it yet",
+      http: "HTTP: a load balancer answers on port 80",
     } satisfies Record<Schemas["CertificateChallengeKind"], string>,
     status: {
       pending: "pending",
@@ -114,7 +114,7 @@ export const certificatesEn = {
       dnsLead:
         "Kule writes these records into your domains while the CA is asked, and removes them then. You create nothing, as long as nothing below stands in the way.",
       httpLead: (region: string) =>
-        `Load balancers of region ${region} do not answer a CA yet, so this certificate is not issued. Create one that is proven by DNS.`,
+        `For each name, create an A record with the public address of a load balancer of region ${region} that has an http listener on port 80, and no AAAA record. The load balancer answers the CA by itself.`,
       domain: "Domain",
       domainLink: "the domain in which Kule writes it",
       recordName: "Name",

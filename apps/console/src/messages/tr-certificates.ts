@@ -26,7 +26,7 @@ export const certificatesTr = {
     challengeHint: "Yıldızlı bir ad için DNS gerekir.",
     challenges: {
       dns: "DNS: Kule’nin sunduğu alan adında bir kayıt",
-      http: "HTTP: yük dengeleyiciler henüz yanıtlamaz",
+      http: "HTTP: 80 numaralı portta bir yük dengeleyici yanıt verir",
     },
     status: {
       pending: "bekliyor",
@@ -112,7 +112,7 @@ export const certificatesTr = {
       dnsLead:
         "Sertifika makamına sorulurken Kule bu kayıtları alan adlarınıza yazar, sonra kaldırır. Aşağıda bir engel görünmedikçe sizin bir şey oluşturmanız gerekmez.",
       httpLead: (region: string) =>
-        `${region} bölgesinin yük dengeleyicileri sertifika makamına henüz yanıt vermez, bu yüzden bu sertifika düzenlenmez. DNS ile kanıtlanan bir sertifika oluşturun.`,
+        `Her ad için, ${region} bölgesinde 80 numaralı portta http dinleyicisi olan bir yük dengeleyicinin genel adresiyle bir A kaydı oluşturun; AAAA kaydı olmasın. Makama yük dengeleyici kendisi yanıt verir.`,
       domain: "Alan adı",
       domainLink: "Kule’nin yazdığı alan adı",
       recordName: "Ad",

@@ -2339,8 +2339,8 @@ export interface paths {
          *
          *     `managed`: Kule has it issued by the installation's CA and renews it. Its private key is made in the region. With
          *     `challenge: dns` each name lies in a proven domain of the organisation, and Kule writes the records that prove it; with
-         *     `challenge: http` a load balancer of the region is to answer the CA on port 80 of each name, which load balancers do not do
-         *     yet: use `dns`. `GET …/challenges` says what is missing.
+         *     `challenge: http` a load balancer of the region answers the CA on port 80 of each name. `GET …/challenges` says what is
+         *     missing.
          *
          *     Load balancers of that region can use the certificate.
          */

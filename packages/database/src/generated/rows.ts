@@ -31,6 +31,7 @@ export interface AcmeAccount {
   created_at: Generated<Timestamp>;
   directory_url: string;
   encrypted_key: string;
+  in_use_since: Generated<Timestamp>;
   thumbprint: string;
 }
 
@@ -529,6 +530,8 @@ export interface ListenerCertificate {
 }
 
 export interface LoadBalancer {
+  acme_generation: Generated<number>;
+  acme_thumbprint: string | null;
   algorithm: string;
   created_at: Generated<Timestamp>;
   description: Generated<string>;

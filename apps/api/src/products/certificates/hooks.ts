@@ -1,4 +1,5 @@
 import type { Schemas } from "@kule/contract/schemas";
+import type { AnsweringBalancer } from "@kule/rules/certificates/http-proof";
 import type { Database, Tx } from "../../platform/database.ts";
 
 export type CertificateUse = Schemas["CertificateUse"];
@@ -22,13 +23,15 @@ export type CertificateHooks = {
     organisationId: string,
     certificateIds: readonly string[],
   ): Promise<ReadonlyMap<string, readonly CertificateUse[]>>;
-  /** Those of the names for which the product answers a CA over HTTP on port 80 (RFC 8555 8.3), in that region. */
+  /**
+   * What of the organisation answers a CA over HTTP on port 80 (RFC 8555 8.3): one of the region, or all that have one of the
+   * addresses, in whatever region.
+   */
   answersOverHttp?(
-    db: Database | Tx,
+    db: Database,
     organisationId: string,
-    region: string,
-    names: readonly string[],
-  ): Promise<readonly string[]>;
+    where: { readonly region: string } | { readonly addresses: readonly string[] },
+  ): Promise<readonly AnsweringBalancer[]>;
 };
 
 /** Of all products together. */

@@ -8,7 +8,7 @@ import type { Deps } from "../../platform/deps.ts";
 import { actAs } from "../../platform/mutation.ts";
 import { inTransaction } from "../../platform/transaction.ts";
 import { bySystem } from "../domains/index.ts";
-import type { CertificateAuthority } from "./acme-account.ts";
+import { type CertificateAuthority, useAccountKey } from "./acme-account.ts";
 import { noteSystemChange } from "./finish-order.ts";
 import type { CertificateHooks } from "./hooks.ts";
 import { materialOf } from "./material-store.ts";
@@ -33,7 +33,7 @@ export type LookedAfter = {
 
 type Found = { readonly id: string; readonly organisation_id: string };
 type Own = {
-  readonly deps: Pick<Deps, "db" | "log">;
+  readonly deps: Pick<Deps, "db" | "dns" | "log">;
   readonly ca: CertificateAuthority | null;
   readonly hooks: readonly CertificateHooks[];
 };
@@ -44,6 +44,7 @@ const allOf = (db: Database) =>
 /** What is due for certificates: renewals, steps of orders that were lost, the CA's own plans, warnings before their end. */
 export async function lookAfterCertificates(own: Own): Promise<LookedAfter> {
   const { db } = own.deps;
+  if (own.ca !== null) await useAccountKey(db, own.ca);
   const due = own.ca === null ? [] : [...(await dueRenewals(db)), ...(await withoutKey(db))];
   let renewed = 0;
   for (const found of due) if (await renew(db, found)) renewed += 1;

@@ -7,6 +7,7 @@ import { labelCondition } from "../../platform/label-filter.ts";
 import { fetchPage, inOrder, type Page } from "../../platform/pagination.ts";
 import { searchCondition } from "../../platform/search-condition.ts";
 import { sightingsToReport } from "../inventory/index.ts";
+import { wantedThumbprint } from "./challenge-answer.ts";
 
 export type LoadBalancerRow = Selectable<LoadBalancer>;
 
@@ -145,13 +146,19 @@ export async function listLoadBalancers(
   return { ...page, rows: page.rows.map(withJob) };
 }
 
+export type KeptLoadBalancer = LoadBalancerDetails & {
+  /** What it is to answer a CA with now. */
+  readonly wanted_thumbprint: string | null;
+};
+
 /** Those that the worker looks after, in the order of their ids. */
 export async function loadBalancersToKeep(
   db: Database | Tx,
   organisationId: string,
   ids: readonly string[],
-): Promise<LoadBalancerDetails[]> {
+): Promise<KeptLoadBalancer[]> {
   const rows = await loadBalancerDetails(db, organisationId)
+    .select(wantedThumbprint.as("wanted_thumbprint"))
     .where("load_balancer.id", "in", [...ids])
     .orderBy("load_balancer.id")
     .execute();
@@ -199,6 +206,8 @@ type Changes = Partial<
 > & {
   readonly labels?: string;
   readonly observed_generation?: number;
+  readonly acme_thumbprint?: RawBuilder<string | null>;
+  readonly acme_generation?: number;
 };
 
 /** Changes the row and no generation. */

@@ -156,6 +156,8 @@ create table acme_account (
   account_url text,
   -- What answers over HTTP contain.
   thumbprint text not null,
+  -- The one that was taken into use last is the installation's: load balancers answer with its thumbprint.
+  in_use_since timestamptz not null default clock_timestamp(),
   created_at timestamptz not null default clock_timestamp()
 );
 grant select, insert, update on acme_account to kule_api;
