@@ -3,7 +3,7 @@ import { type Answer, decode } from "dns-packet";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { checkZone } from "./check-zone.ts";
 import { powerDnsProvider } from "./powerdns.ts";
-import { findDelegation, type ResolveSettings, readTxt } from "./resolve.ts";
+import { findDelegation, type ResolveSettings, readAddresses, readTxt } from "./resolve.ts";
 import { API_KEY, type RunningDns, startStandIn } from "./testing/dns-servers.ts";
 import {
   often,
@@ -69,14 +69,21 @@ describe("names in a tree of name servers", () => {
       "alias.kid.test. CNAME": ["one.kid.test."],
       "one.kid.test. CNAME": ["_token.other.test."],
       "round.kid.test. CNAME": ["round.other.test."],
+      "www.kid.test. A": ["192.0.2.7"],
+      "www.kid.test. AAAA": ["2001:db8::7"],
+      "shop.kid.test. CNAME": ["front.other.test."],
     });
     await serve(OTHER, "other.test", {
       "ns.other.test. A": [KID_LATE],
       "_token.other.test. TXT": ['"token-behind-aliases"'],
       "round.other.test. CNAME": ["round.kid.test."],
+      "front.other.test. A": ["192.0.2.8", "192.0.2.9"],
     });
     // The copy of a second server, which has not the newest records.
-    await serve(KID_LATE, "kid.test", { "_kule.kid.test. TXT": ['"token-old"'] });
+    await serve(KID_LATE, "kid.test", {
+      "_kule.kid.test. TXT": ['"token-old"'],
+      "www.kid.test. A": ["192.0.2.6"],
+    });
   });
   afterAll(async () => {
     await Promise.all(running.map((each) => each.close()));
@@ -147,6 +154,21 @@ describe("names in a tree of name servers", () => {
 
   test("a name without TXT is answered with none, which differs from no answer", async () => {
     expect(await readTxt("nothing.kid.test", roots)).toMatchObject({ outcome: "answered", values: [] });
+  });
+
+  test("a name leads to all addresses that any of the zone's servers has", async () => {
+    const answer = await readAddresses("WWW.Kid.Test", roots);
+    expect(answer).toMatchObject({ outcome: "answered", ipv6: ["2001:db8::7"] });
+    expect(answer.outcome === "answered" && answer.ipv4.toSorted()).toEqual(["192.0.2.6", "192.0.2.7"]);
+    expect(await readAddresses("nobody.test", roots)).toEqual({ outcome: "answered", ipv4: [], ipv6: [] });
+    expect(await readAddresses("a.lame.test", roots)).toMatchObject({ reason: "lame" });
+  });
+
+  test("an alias leads to the addresses of another zone's name, and one that goes round to none", async () => {
+    const answer = await readAddresses("shop.kid.test", roots);
+    expect(answer.outcome === "answered" && answer.ipv4.toSorted()).toEqual(["192.0.2.8", "192.0.2.9"]);
+    // Each name is asked once: behind a round there is nothing.
+    expect(await readAddresses("round.kid.test", roots)).toMatchObject({ outcome: "answered", ipv4: [] });
   });
 
   test("servers that do not know the zone, are silent or have no address are told apart", async () => {
@@ -301,6 +323,8 @@ describe("a hostile tree", () => {
     });
     expect(await readTxt("www.example.com", settings)).toMatchObject({ reason: "too-many-aliases" });
     expect(server.questions()).toBeLessThan(20);
+    expect(await readAddresses("www.example.com", settings)).toMatchObject({ reason: "too-many-aliases" });
+    expect(server.questions()).toBeLessThan(40);
   });
 
   test("an alias to a name that cannot be asked is given up", async () => {

@@ -1,5 +1,5 @@
 // What ownership and checks need to know of a name, asked of the servers that decide: what its parent says of its name
-// servers, and its TXT records at its own. Nothing is cached, since the question is what is so now.
+// servers, and its TXT records and addresses at its own. Nothing is cached, since the question is what is so now.
 
 import { type Answered, askNameServer, type DnsRecord } from "./ask-name-server.ts";
 import { absoluteName, isAskableName, isWithin, parentName } from "./dns-name.ts";
@@ -72,6 +72,15 @@ export type TxtAnswer =
     }
   | Unresolved;
 
+export type AddressesAnswer =
+  | {
+      readonly outcome: "answered";
+      /** What any server has behind all aliases, each once; at most 20 of each family. */
+      readonly ipv4: readonly string[];
+      readonly ipv6: readonly string[];
+    }
+  | Unresolved;
+
 export interface ReadTxtOptions {
   /**
    * `refuse`: a name that is an alias (CNAME, or below a DNAME) is not followed. What an alias leads to may be somebody
@@ -88,6 +97,7 @@ const MAX_TRIES_IN_A_ZONE = 6;
 const MAX_NESTED_LOOKUPS = 3;
 const MAX_ALIASES = 8;
 const MAX_TXT_VALUES = 100;
+const MAX_ADDRESSES_TOLD = 20;
 const MAX_NAME_SERVERS_TOLD = 20;
 
 /** The NS of `name` as the servers of its parent zone say it. Never throws; ends within the deadline. */
@@ -148,6 +158,49 @@ export async function readTxt(
     asked = target;
   }
   return { outcome: "unresolved", reason: "too-many-aliases", zone: zoneName };
+}
+
+/**
+ * The addresses that `name` leads to at the authoritative servers, along CNAMEs. Every server of each zone is asked, and what any
+ * says counts: whoever looks next may ask any of them, and one forged answer does not hide what the others say. Never throws;
+ * ends within the deadline.
+ */
+export async function readAddresses(name: string, settings: ResolveSettings): Promise<AddressesAnswer> {
+  const session = openSession(settings);
+  const ipv4 = await addressesBehind(session, absoluteName(name), "A");
+  if ("outcome" in ipv4) return ipv4;
+  const ipv6 = await addressesBehind(session, absoluteName(name), "AAAA");
+  if ("outcome" in ipv6) return ipv6;
+  // Some servers may not have been asked.
+  if (session.exhausted() !== null) return unresolved(session, ".", "no-answer");
+  return { outcome: "answered", ipv4, ipv6 };
+}
+
+async function addressesBehind(
+  session: Session,
+  first: string,
+  type: "A" | "AAAA",
+): Promise<string[] | Unresolved> {
+  const names = new Set([first]);
+  const addresses = new Set<string>();
+  let zone = ".";
+  // Servers that do not agree may each have another alias: a set grows while it is gone through.
+  for (const name of names) {
+    if (names.size > MAX_ALIASES + 1) return { outcome: "unresolved", reason: "too-many-aliases", zone };
+    if (!isAskableName(name)) return { outcome: "unresolved", reason: "bad-name", zone };
+    const from = await firstZone(session, name);
+    if ("outcome" in from) return from;
+    const found = await descend(session, from, name, type, 0, false);
+    if (found.outcome === "unresolved") return found;
+    zone = found.zone.name;
+    for (const { answer } of await askAll(session, found, name, type)) {
+      if (answer === null) continue;
+      const target = aliasTarget(answer, name, zone);
+      if (target !== null) names.add(target);
+      else for (const address of recordsOf(answer, name, type)) addresses.add(address);
+    }
+  }
+  return [...addresses].slice(0, MAX_ADDRESSES_TOLD);
 }
 
 /** A zone and where to ask about it. */
@@ -359,12 +412,23 @@ function aliasTarget(answer: Answered, name: string, zone: string): string | nul
   return at === name ? null : at;
 }
 
-/** Every server of the zone is asked: one that has not the newest copy must not hide a record that was just made. */
-async function readFromAll(session: Session, found: Found, name: string): Promise<TxtAnswer> {
-  const valuesOf = (answer: Answered): string[] =>
-    answer.answers
-      .filter((each) => each.type === "TXT" && each.name === name)
-      .map((each) => txtValue(each.content));
+const recordsOf = ({ answers }: Answered, name: string, type: QuestionType): string[] =>
+  answers.filter((each) => each.type === type && each.name === name).map((each) => each.content);
+
+type ServersAnswer = {
+  readonly name: string;
+  readonly address: string;
+  /** Null when it gave none with authority. */
+  readonly answer: Answered | null;
+};
+
+/** The answers of all servers of the zone, each asked at the first of its addresses that may be asked. */
+async function askAll(
+  session: Session,
+  found: Found,
+  name: string,
+  type: QuestionType,
+): Promise<ServersAnswer[]> {
   const isStart = found.zone.name === "." && session.settings.start.kind === "roots";
   const servers = found.zone.servers.flatMap(({ name: server, addresses }) => {
     const address = addresses.includes(found.address)
@@ -372,14 +436,21 @@ async function readFromAll(session: Session, found: Found, name: string): Promis
       : addresses.find((each) => isStart || session.mayAsk(each));
     return address === undefined ? [] : [{ name: server, address }];
   });
-  const answers = await Promise.all(
+  return Promise.all(
     servers.map(async (server) => {
       const answer =
-        server.address === found.address ? found.answer : await session.ask(server.address, name, "TXT");
+        server.address === found.address ? found.answer : await session.ask(server.address, name, type);
       return { ...server, answer: answer?.authoritative === true ? answer : null };
     }),
   );
-  const values = new Set(answers.flatMap(({ answer }) => (answer === null ? [] : valuesOf(answer))));
+}
+
+/** Every server of the zone is asked: one that has not the newest copy must not hide a record that was just made. */
+async function readFromAll(session: Session, found: Found, name: string): Promise<TxtAnswer> {
+  const answers = await askAll(session, found, name, "TXT");
+  const values = new Set(
+    answers.flatMap(({ answer }) => (answer === null ? [] : recordsOf(answer, name, "TXT").map(txtValue))),
+  );
   return {
     outcome: "answered",
     zone: found.zone.name,

@@ -79,6 +79,13 @@ const rootServers = [
   "202.12.27.33",
 ];
 
+/** How the Internet is asked where no file says it. */
+export const ofTheInternet: Resolving = {
+  start: { kind: "roots", addresses: rootServers },
+  port: 53,
+  allowPrivate: false,
+};
+
 /**
  * Reads the file that KULE_DNS_FILE names, without the provider's key.
  *
@@ -164,7 +171,12 @@ function installationOf(document: DnsDocument, reading: Reading): DnsFile {
 }
 
 function resolvingOf({ resolving }: DnsDocument, reading: Reading): Resolving {
-  const { roots, resolvers, port = 53, allow_private: allowPrivate = false } = resolving ?? {};
+  const {
+    roots,
+    resolvers,
+    port = ofTheInternet.port,
+    allow_private: allowPrivate = ofTheInternet.allowPrivate,
+  } = resolving ?? {};
   if (roots !== undefined && resolvers !== undefined)
     reading.find(
       ["resolving", "resolvers"],
@@ -175,7 +187,7 @@ function resolvingOf({ resolving }: DnsDocument, reading: Reading): Resolving {
   checkAddresses(resolvers ?? [], ["resolving", "resolvers"], reading);
   const start =
     resolvers === undefined
-      ? { kind: "roots" as const, addresses: roots ?? rootServers }
+      ? { kind: "roots" as const, addresses: roots ?? ofTheInternet.start.addresses }
       : { kind: "resolvers" as const, addresses: resolvers };
   return { start, port, allowPrivate };
 }

@@ -1,5 +1,10 @@
 import type { ResolveSettings } from "@kule/dns/resolve";
-import type { DnsFile, NameServerPattern } from "@kule/region-config/dns-file";
+import {
+  type DnsFile,
+  type NameServerPattern,
+  ofTheInternet,
+  type Resolving,
+} from "@kule/region-config/dns-file";
 
 /** The installation's DNS as operations use it. The provider and its key are the worker's alone. */
 export type DnsInstallation = {
@@ -12,10 +17,13 @@ export type DnsInstallation = {
 
 /** What the file of the installation's DNS says, for the processes that work with it. */
 export function dnsInstallation({ nameServers, resolving, reverseZones }: DnsFile): DnsInstallation {
-  const { start, port, allowPrivate } = resolving;
-  return {
-    nameServers,
-    resolving: { start, port, ...(allowPrivate ? { mayAsk: () => true } : {}) },
-    reverseZones,
-  };
+  return { nameServers, resolving: settingsOf(resolving), reverseZones };
+}
+
+/** How names of the Internet are asked for, also by an installation that serves no domains. */
+export const resolvingOf = (dns: DnsInstallation | null): ResolveSettings =>
+  dns?.resolving ?? settingsOf(ofTheInternet);
+
+function settingsOf({ start, port, allowPrivate }: Resolving): ResolveSettings {
+  return { start, port, ...(allowPrivate ? { mayAsk: () => true } : {}) };
 }

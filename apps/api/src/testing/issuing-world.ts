@@ -10,15 +10,15 @@ import { readAcmeFile } from "@kule/region-config/acme-file";
 import { type SealingKeyPair, sealSecret } from "@kule/sealed-secret/sealed-secret";
 import { withCrashPoints } from "../platform/crash-points.ts";
 import type { Deps } from "../platform/deps.ts";
+import { certificateHooks } from "../products/certificate-hooks.ts";
 import {
   type CertificateAuthority,
-  type CertificateHooks,
   lookAfterCertificates,
   stepOrder,
 } from "../products/certificates/index.ts";
 import { openCertificateAuthority } from "../worker/certificate-authority.ts";
 import type { ApiCaller } from "./api-caller.ts";
-import type { TestOrganisation } from "./api-world.ts";
+import type { Replica, TestOrganisation } from "./api-world.ts";
 import { reportSealingKey } from "./made-upload.ts";
 import { ServedDomainWorld } from "./served-domain-world.ts";
 import { TestAgent } from "./test-agent.ts";
@@ -34,13 +34,13 @@ export class IssuingWorld {
   /** At a replica that knows the CA. */
   readonly owner: ApiCaller;
   readonly deps: Deps;
+  /** That replica. */
+  readonly app: Replica["app"];
   readonly agent: TestAgent;
   readonly agentKey: SealingKeyPair;
   readonly ca: CertificateAuthority;
   readonly masterKey: string;
   readonly acmePath: string;
-  /** Certificates that were brought to where they are used. */
-  readonly deployed: { readonly id: string; readonly version: number }[] = [];
   readonly #folder: string;
   #named = 0;
 
@@ -50,6 +50,7 @@ export class IssuingWorld {
     organisation: TestOrganisation;
     owner: ApiCaller;
     deps: Deps;
+    app: Replica["app"];
     agent: TestAgent;
     agentKey: SealingKeyPair;
     ca: CertificateAuthority;
@@ -62,6 +63,7 @@ export class IssuingWorld {
     this.organisation = parts.organisation;
     this.owner = parts.owner;
     this.deps = parts.deps;
+    this.app = parts.app;
     this.agent = parts.agent;
     this.agentKey = parts.agentKey;
     this.ca = parts.ca;
@@ -98,6 +100,7 @@ export class IssuingWorld {
       organisation,
       owner: organisation.owner.at(app),
       deps,
+      app,
       agent: new TestAgent(region.agent),
       agentKey: await reportSealingKey(region.agent),
       ca: openCertificateAuthority(acme, { KULE_MASTER_KEY: masterKey }),
@@ -105,10 +108,6 @@ export class IssuingWorld {
       acmePath,
       folder,
     });
-  }
-
-  get hooks(): readonly CertificateHooks[] {
-    return [{ changed: async (_tx, { id, version }) => void this.deployed.push({ id, version }) }];
   }
 
   /** POST /certificates, as it is answered. */
@@ -154,7 +153,7 @@ export class IssuingWorld {
   ): Promise<string> {
     await this.served.rows("update certificate_order set step_at = now() where certificate_id = $1", [id]);
     await withCrashPoints(crash, "worker.step_certificate_order", () =>
-      stepOrder({ deps: this.deps, ca, hooks: this.hooks }, this.organisation.id, id),
+      stepOrder({ deps: this.deps, ca, hooks: certificateHooks }, this.organisation.id, id),
     );
     return this.stateOf(id);
   }
@@ -168,7 +167,7 @@ export class IssuingWorld {
 
   /** What the worker does every minute. */
   lookAfter(ca: CertificateAuthority | null = this.ca) {
-    return lookAfterCertificates({ deps: this.deps, ca, hooks: this.hooks });
+    return lookAfterCertificates({ deps: this.deps, ca, hooks: certificateHooks });
   }
 
   async close(): Promise<void> {

@@ -1,5 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { ApiCaller } from "@kule/api/testing/api-caller";
+import { madeUpload } from "@kule/api/testing/made-upload";
 import { ed25519Line } from "@kule/api/testing/ssh-key-lines";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { type PanelWorld, startPanelWorld } from "../testing/panel-world.ts";
@@ -18,7 +19,8 @@ let first: { readonly [page: string]: string };
 let other: { readonly [page: string]: string };
 beforeAll(async () => {
   world = await startPanelWorld(everything);
-  const { networks, gateways, firewalls, loadBalancers, freeIpId, sshKeys, domains } = world.facts;
+  const { networks, gateways, firewalls, loadBalancers, freeIpId, sshKeys, domains, certificates } =
+    world.facts;
   first = {
     "/networks": networks.shop ?? "",
     "/firewalls": firewalls.web,
@@ -27,6 +29,7 @@ beforeAll(async () => {
     "/ssh-keys": sshKeys.laptop,
     "/public-ips": freeIpId,
     "/domains": domains.shop,
+    "/certificates": certificates.uploaded,
   };
   for (const [page, id] of Object.entries(first))
     await done(world.real.acme.patch(`${page}/${id}`, { labels: { role: "first" } }));
@@ -65,8 +68,11 @@ async function addZebras({ facts, real }: World): Promise<typeof other> {
   );
   const key = await done(acme.post("/ssh-keys", { name: "zebra", public_key: ed25519Line() }));
   const { domain } = await done(acme.post("/domains", { name: "zebra.example" }));
+  const material = await madeUpload(["zebra.example"]);
+  const { certificate } = await done(acme.post("/certificates", { ...there, type: "uploaded", ...material }));
   return {
     "/domains": domain.id,
+    "/certificates": certificate.id,
     "/networks": network.id,
     "/firewalls": firewall.id,
     "/gateways": gateway.id,
@@ -79,17 +85,22 @@ async function addZebras({ facts, real }: World): Promise<typeof other> {
 const firstOf = (page: string) => `id="${first[page]}"`;
 const otherOf = (page: string) => `id="${other[page]}"`;
 
-describe.each(["/networks", "/firewalls", "/gateways", "/load-balancers", "/ssh-keys", "/domains"])(
-  "%s",
-  (page) => {
-    test("is filtered by a part of a name, as typed", async () => {
-      const html = await ada.page(`${page}?q=ebr`);
-      expect(html).toContain(otherOf(page));
-      expect(html).not.toContain(firstOf(page));
-      expect(html).toContain('value="ebr"');
-    });
-  },
-);
+describe.each([
+  "/networks",
+  "/firewalls",
+  "/gateways",
+  "/load-balancers",
+  "/ssh-keys",
+  "/domains",
+  "/certificates",
+])("%s", (page) => {
+  test("is filtered by a part of a name, as typed", async () => {
+    const html = await ada.page(`${page}?q=ebr`);
+    expect(html).toContain(otherOf(page));
+    expect(html).not.toContain(firstOf(page));
+    expect(html).toContain('value="ebr"');
+  });
+});
 
 test("addresses are filtered by a part of them", async () => {
   const html = await ada.page("/public-ips?q=203.0.114.9");
@@ -97,14 +108,17 @@ test("addresses are filtered by a part of them", async () => {
   expect(html).not.toContain(firstOf("/public-ips"));
 });
 
-describe.each(["/networks", "/firewalls", "/gateways", "/load-balancers", "/public-ips"])("%s", (page) => {
-  test("is filtered by region", async () => {
-    const html = await ada.page(`${page}?region=ank1`);
-    expect(html).toContain(otherOf(page));
-    expect(html).not.toContain(firstOf(page));
-    expect(html).toMatch(/value="ank1" selected/);
-  });
-});
+describe.each(["/networks", "/firewalls", "/gateways", "/load-balancers", "/public-ips", "/certificates"])(
+  "%s",
+  (page) => {
+    test("is filtered by region", async () => {
+      const html = await ada.page(`${page}?region=ank1`);
+      expect(html).toContain(otherOf(page));
+      expect(html).not.toContain(firstOf(page));
+      expect(html).toMatch(/value="ank1" selected/);
+    });
+  },
+);
 
 describe.each([
   "/networks",
@@ -114,6 +128,7 @@ describe.each([
   "/ssh-keys",
   "/public-ips",
   "/domains",
+  "/certificates",
 ])("%s", (page) => {
   test("is filtered by labels, and explains an invalid selector", async () => {
     const html = await ada.page(`${page}?labels=role%3Dfirst`);
@@ -139,6 +154,7 @@ describe.each([
   ["/load-balancers", "name"],
   ["/ssh-keys", "name"],
   ["/domains", "name"],
+  ["/certificates", "name"],
   ["/public-ips", "address"],
 ])("%s", (page, key) => {
   test(`is sorted by ${key}, either way, and says so`, async () => {

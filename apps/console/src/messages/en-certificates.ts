@@ -28,7 +28,7 @@ export const certificatesEn = {
     challengeHint: "A name with a star needs the DNS.",
     challenges: {
       dns: "DNS: a record in a domain that Kule serves",
-      http: "HTTP: load balancers do not answer it yet",
+      http: "HTTP: a load balancer answers on port 80",
     } satisfies Record<Schemas["CertificateChallengeKind"], string>,
     status: {
       pending: "pending",
@@ -114,7 +114,7 @@ export const certificatesEn = {
       dnsLead:
         "Kule writes these records into your domains while the CA is asked, and removes them then. You create nothing, as long as nothing below stands in the way.",
       httpLead: (region: string) =>
-        `Load balancers of region ${region} do not answer a CA yet, so this certificate is not issued. Create one that is proven by DNS.`,
+        `For each name, create an A record with the public address of a load balancer of region ${region} that has an http listener on port 80, and no AAAA record. The load balancer answers the CA by itself.`,
       domain: "Domain",
       domainLink: "the domain in which Kule writes it",
       recordName: "Name",
@@ -123,6 +123,25 @@ export const certificatesEn = {
       url: "Address",
       content: "Answer",
       later: "known while the CA is asked",
+      leadsTo: "Leads to",
+      loadBalancer: "a load balancer of yours",
+      elsewhere: "elsewhere",
+      /** English shows the API's own words. */
+      problems: {
+        domain_missing: "No domain of this organisation contains the name.",
+        domain_not_proven: "Its domain is not proven.",
+        domain_leaving: "Its domain is being deleted.",
+        domain_elsewhere: "The Internet does not find its domain at Kule's name servers.",
+        record_is_alias: "A CNAME is where the record has to be.",
+        record_delegated: "The name is delegated to other name servers.",
+        caa_forbids: "A CAA record does not allow the CA.",
+        no_load_balancer: "No load balancer of the region answers on port 80 at a public address.",
+        name_unresolved: "The name servers of the name do not answer.",
+        name_without_address: "The name has no A record.",
+        name_leads_elsewhere: "The name leads elsewhere.",
+        name_has_ipv6_address: "The name has an AAAA record, and load balancers have no IPv6 address.",
+        answer_not_in_force: "The load balancer does not have the configuration yet.",
+      } satisfies Record<Schemas["CertificateProofProblem"], string>,
       states: {
         problem: "not possible yet",
         ready: "ready",

@@ -26,7 +26,7 @@ export const certificatesTr = {
     challengeHint: "Yıldızlı bir ad için DNS gerekir.",
     challenges: {
       dns: "DNS: Kule’nin sunduğu alan adında bir kayıt",
-      http: "HTTP: yük dengeleyiciler henüz yanıtlamaz",
+      http: "HTTP: 80 numaralı portta bir yük dengeleyici yanıt verir",
     },
     status: {
       pending: "bekliyor",
@@ -112,7 +112,7 @@ export const certificatesTr = {
       dnsLead:
         "Sertifika makamına sorulurken Kule bu kayıtları alan adlarınıza yazar, sonra kaldırır. Aşağıda bir engel görünmedikçe sizin bir şey oluşturmanız gerekmez.",
       httpLead: (region: string) =>
-        `${region} bölgesinin yük dengeleyicileri sertifika makamına henüz yanıt vermez, bu yüzden bu sertifika düzenlenmez. DNS ile kanıtlanan bir sertifika oluşturun.`,
+        `Her ad için, ${region} bölgesinde 80 numaralı portta http dinleyicisi olan bir yük dengeleyicinin genel adresiyle bir A kaydı oluşturun; AAAA kaydı olmasın. Makama yük dengeleyici kendisi yanıt verir.`,
       domain: "Alan adı",
       domainLink: "Kule’nin yazdığı alan adı",
       recordName: "Ad",
@@ -121,6 +121,31 @@ export const certificatesTr = {
       url: "Adres",
       content: "Yanıt",
       later: "makama sorulurken belli olur",
+      leadsTo: "Çıktığı yer",
+      loadBalancer: "sizin bir yük dengeleyiciniz",
+      elsewhere: "başka bir yer",
+      problems: {
+        domain_missing: "Bu ad, kuruluşun hiçbir alan adının içinde değil. Alan adını ekleyin.",
+        domain_not_proven: "Alan adı kanıtlanmamış. Önce onu kanıtlayın.",
+        domain_leaving: "Alan adı siliniyor. Silinmesini iptal edin.",
+        domain_elsewhere:
+          "İnternet, alan adını Kule’nin ad sunucularında bulmuyor. Ad sunucularını kayıt kuruluşunda girin.",
+        record_is_alias: "Kaydın yerinde bir CNAME var; yanında başka kayıt olamaz. CNAME kaydını silin.",
+        record_delegated:
+          "Bu adın yetkisi başka ad sunucularına devredilmiş. Adı orada kanıtlayın ya da NS kaydını silin.",
+        caa_forbids: "Bir CAA kaydı sertifika makamına izin vermiyor. Makamı CAA kaydına ekleyin.",
+        no_load_balancer:
+          "Bölgede, 80 numaralı portta http dinleyicisi ve genel adresi olan bir yük dengeleyici yok. Bir tane oluşturun ve adı ona yöneltin.",
+        name_unresolved: "Adın ad sunucuları nereye çıktığını söylemiyor. Yetki devrini denetleyin.",
+        name_without_address:
+          "Adın A kaydı yok. Bölgedeki bir yük dengeleyicinin genel adresiyle bir A kaydı oluşturun.",
+        name_leads_elsewhere:
+          "Ad başka bir yere çıkıyor. Yalnızca, 80 numaralı portta http dinleyicisi olan kendi yük dengeleyicilerinize, en az biri bu bölgede olmak üzere, çıkmalı.",
+        name_has_ipv6_address:
+          "Adın bir IPv6 adresi var; makam önce oraya sorar, yük dengeleyicilerin ise IPv6 adresi yoktur. AAAA kaydını silin.",
+        answer_not_in_force:
+          "Adın çıktığı yük dengeleyici, makama yanıt verdiği yapılandırmayı henüz almadı. Kendiliğinden alır.",
+      },
       states: {
         problem: "henüz olmaz",
         ready: "hazır",

@@ -15,7 +15,6 @@ const excused: { readonly [column: string]: string } = {
   "audit_seal.organisation_id": "outlives the row that it is about",
   "audit_seal_start.key_id": "names a key that the database never sees",
   "audit_seal_head.key_id": "names a key that the database never sees",
-  "certificate_order.request_id": "names a request, no row",
   "console_session.agent_token_id": "an agent's token, of the region",
   "console_session.claim_id": "made by the agent for its own call",
   "console_session.replica_id": "a process that is gone goes, and the session is ended",

@@ -2339,8 +2339,8 @@ export interface paths {
          *
          *     `managed`: Kule has it issued by the installation's CA and renews it. Its private key is made in the region. With
          *     `challenge: dns` each name lies in a proven domain of the organisation, and Kule writes the records that prove it; with
-         *     `challenge: http` a load balancer of the region is to answer the CA on port 80 of each name, which load balancers do not do
-         *     yet: use `dns`. `GET …/challenges` says what is missing.
+         *     `challenge: http` a load balancer of the region answers the CA on port 80 of each name. `GET …/challenges` says what is
+         *     missing.
          *
          *     Load balancers of that region can use the certificate.
          */
@@ -6045,11 +6045,19 @@ export interface components {
                 /** @description What the CA asks for; null before it has */
                 url: string | null;
                 content: string | null;
+                /** @description The addresses that the Internet's name servers have of the name now. None also when they do not answer, or were not asked because no load balancer of the region could answer the CA */
+                leads_to: {
+                    /** @example 192.0.2.10 */
+                    address: string;
+                    /** @description The organisation's load balancer that has the address and an http listener on port 80; null: it leads elsewhere */
+                    load_balancer_id: string | null;
+                }[];
             } | null;
             /** @description Whether nothing stands in the way that Kule can see */
             ready: boolean;
             /** @description What stands in the way, and what to do */
             problem: string | null;
+            problem_code: components["schemas"]["CertificateProofProblem"] | null;
             /**
              * @description Of the present attempt
              * @enum {string|null}
@@ -6058,6 +6066,8 @@ export interface components {
             /** @description What the CA said of the name in the last attempt */
             ca_text: string | null;
         };
+        /** @enum {string} */
+        CertificateProofProblem: "domain_missing" | "domain_not_proven" | "domain_leaving" | "domain_elsewhere" | "record_is_alias" | "record_delegated" | "caa_forbids" | "no_load_balancer" | "name_unresolved" | "name_without_address" | "name_leads_elsewhere" | "name_has_ipv6_address" | "answer_not_in_force";
         CertificateChallengeList: {
             items: components["schemas"]["CertificateChallenge"][];
         };
@@ -14151,6 +14161,8 @@ export interface operations {
                 name?: components["parameters"]["NameFilter"];
                 /** @description Where the name or a label (`key=value`) holds this, in small letters or capitals; of servers also a private address, of networks the address range */
                 q?: components["parameters"]["Search"];
+                /** @description Only this region */
+                region?: components["parameters"]["RegionFilter"];
                 /**
                  * @description Comma-separated terms: `k=v`, `k!=v`, `k in (a,b)`, `k notin (a,b)`, `k`, `!k`
                  * @example role=web,tier!=test

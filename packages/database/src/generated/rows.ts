@@ -31,6 +31,7 @@ export interface AcmeAccount {
   created_at: Generated<Timestamp>;
   directory_url: string;
   encrypted_key: string;
+  in_use_since: Generated<Timestamp>;
   thumbprint: string;
 }
 
@@ -170,8 +171,6 @@ export interface CertificateOrder {
   csr: Buffer | null;
   order_url: string | null;
   organisation_id: string;
-  request_id: string;
-  requested_by: Json;
   sealed_key: string | null;
   sealed_to: string | null;
   state: Generated<string>;
@@ -531,6 +530,8 @@ export interface ListenerCertificate {
 }
 
 export interface LoadBalancer {
+  acme_generation: Generated<number>;
+  acme_thumbprint: string | null;
   algorithm: string;
   created_at: Generated<Timestamp>;
   description: Generated<string>;

@@ -1,4 +1,5 @@
 import { relativeName } from "../domains/record-name.ts";
+import type { ProofProblem, ProofProblemCode } from "./proof-problem.ts";
 
 /** A domain of the organisation, as far as it decides whether a name in it can be proven. */
 export type ProvingDomain = {
@@ -23,8 +24,10 @@ export type DnsProof = {
   /** Of the TXT record; relative to the domain, null without one. */
   readonly recordName: string | null;
   /** What stands in the way and what to do; null: nothing that can be seen. */
-  readonly problem: string | null;
+  readonly problem: ProofProblem | null;
 };
+
+const problem = (code: ProofProblemCode, message: string): ProofProblem => ({ code, message });
 
 /** The record is at the name without the star, for both. */
 export const challengeName = (name: string): string =>
@@ -56,7 +59,10 @@ export function dnsProofOf(
       name,
       domainId: null,
       recordName: null,
-      problem: `No domain of this organisation contains ${name}. Add it: POST /domains`,
+      problem: problem(
+        "domain_missing",
+        `No domain of this organisation contains ${name}. Add it: POST /domains`,
+      ),
     };
   const recordName = relativeName(`${challengeName(name)}.`, domain.name);
   return {
@@ -65,7 +71,7 @@ export function dnsProofOf(
     recordName,
     problem:
       recordName === null
-        ? `${name} does not lie in ${domain.name}`
+        ? problem("domain_missing", `${name} does not lie in ${domain.name}`)
         : problemOf(name, recordName, domain, caIdentities),
   };
 }
@@ -75,19 +81,35 @@ function problemOf(
   recordName: string,
   domain: ProvingDomain,
   caIdentities: readonly string[],
-): string | null {
-  if (!domain.isVerified) return `${domain.name} is not proven. Prove it: POST /domains/${domain.id}/verify`;
+): ProofProblem | null {
+  if (!domain.isVerified)
+    return problem(
+      "domain_not_proven",
+      `${domain.name} is not proven. Prove it: POST /domains/${domain.id}/verify`,
+    );
   if (domain.isLeaving)
-    return `${domain.name} is being deleted. Cancel that: POST /domains/${domain.id}/cancel-deletion`;
+    return problem(
+      "domain_leaving",
+      `${domain.name} is being deleted. Cancel that: POST /domains/${domain.id}/cancel-deletion`,
+    );
   if (domain.delegation === "none" || domain.delegation === "elsewhere")
-    return `The Internet does not find ${domain.name} at Kule's name servers. Enter the domain's name_servers where it is registered`;
+    return problem(
+      "domain_elsewhere",
+      `The Internet does not find ${domain.name} at Kule's name servers. Enter the domain's name_servers where it is registered`,
+    );
   const at = (label: string, type: string) =>
     domain.recordSets.find((set) => set.name === label && set.type === type);
   if (at(recordName, "CNAME") !== undefined)
-    return `${recordName} in ${domain.name} is a CNAME, beside which no other record can be. Delete it: DELETE /domains/${domain.id}/records/${recordName}/CNAME`;
+    return problem(
+      "record_is_alias",
+      `${recordName} in ${domain.name} is a CNAME, beside which no other record can be. Delete it: DELETE /domains/${domain.id}/records/${recordName}/CNAME`,
+    );
   const delegated = parentsOf(recordName).find((label) => at(label, "NS") !== undefined);
   if (delegated !== undefined)
-    return `${delegated} in ${domain.name} is delegated to other name servers. Prove ${name} there, or delete its NS record set`;
+    return problem(
+      "record_delegated",
+      `${delegated} in ${domain.name} is delegated to other name servers. Prove ${name} there, or delete its NS record set`,
+    );
   return caaProblem(name, domain, caIdentities);
 }
 
@@ -99,7 +121,11 @@ function parentsOf(relative: string): string[] {
 }
 
 /** The nearest CAA record set decides (RFC 8659); above the domain others have it, and the CA looks for itself. */
-function caaProblem(name: string, domain: ProvingDomain, caIdentities: readonly string[]): string | null {
+function caaProblem(
+  name: string,
+  domain: ProvingDomain,
+  caIdentities: readonly string[],
+): ProofProblem | null {
   if (caIdentities.length === 0) return null;
   const isWildcard = name.startsWith("*.");
   const relative = relativeName(`${isWildcard ? name.slice(2) : name}.`, domain.name) ?? "@";
@@ -117,5 +143,8 @@ function caaProblem(name: string, domain: ProvingDomain, caIdentities: readonly 
   // A set with neither tag restricts nothing.
   if (allowed.length === 0 || allowed.some((issuer) => caIdentities.includes(issuer))) return null;
   const tag = isWildcard && wild.length > 0 ? "issuewild" : "issue";
-  return `A CAA record at ${nearest.name} in ${domain.name} does not allow the CA. Add a value 0 ${tag} "${caIdentities[0]}"`;
+  return problem(
+    "caa_forbids",
+    `A CAA record at ${nearest.name} in ${domain.name} does not allow the CA. Add a value 0 ${tag} "${caIdentities[0]}"`,
+  );
 }

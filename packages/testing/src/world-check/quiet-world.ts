@@ -117,7 +117,7 @@ insert into certificate (id, organisation_id, region, name, type, domain_names, 
 insert into certificate_version (organisation_id, certificate_id, version, chain_pem, sealed_key, sealed_to, issuer, serial, key_type, names, not_before, not_after, fingerprint_sha256) values
   ('org_a', 'cert_a', 1, 'chain', 'sealed', 'key', 'R11', '01', 'ecdsa-p256', '{www.a.example}', now(), now() + interval '60 days', 'f1'),
   ('org_b', 'cert_b', 1, 'chain', 'sealed', 'key', 'R11', '02', 'ecdsa-p256', '{www.b.example}', now(), now() + interval '60 days', 'f2');
-insert into certificate_order (organisation_id, certificate_id, version, requested_by, request_id) values ('org_a', 'cert_a', 2, '{}', 'req_1');
+insert into certificate_order (organisation_id, certificate_id, version) values ('org_a', 'cert_a', 2);
 insert into domain_challenge (organisation_id, domain_id, certificate_id, name, value) values ('org_a', 'dom_a', 'cert_a', '_acme-challenge', 'x');
 insert into server (id, organisation_id, region, name, status, power_state, image, package, observed_generation, managed_by_type, managed_by_id, managed_by_name) values
   ('srv_web', 'org_a', 'r3', 'web', 'running', 'on', 'debian-12', 's', 1, null, null, null),

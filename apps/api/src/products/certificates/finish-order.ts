@@ -1,11 +1,9 @@
 import type { CertificateFacts } from "@kule/certificates/certificate-facts";
-import type { Schemas } from "@kule/contract/schemas";
 import type { SystemAuditAction } from "@kule/contract/system-audit";
 import { renewalTime } from "@kule/rules/certificates/renewal";
 import type { Tx } from "../../platform/database.ts";
 import { newId } from "../../platform/ids.ts";
 import { sendAhead } from "../../platform/transaction.ts";
-import type { CertificateHooks } from "./hooks.ts";
 import { useMaterial } from "./material-store.ts";
 import { type OrderRow, removeChallenges } from "./order-store.ts";
 import type { CertificateRow } from "./store.ts";
@@ -16,7 +14,6 @@ export async function finishOrder(
   certificate: CertificateRow,
   order: OrderRow,
   facts: CertificateFacts,
-  hooks: readonly CertificateHooks[],
 ): Promise<void> {
   const { id, organisation_id } = certificate;
   const { sealed_key: sealedKey, sealed_to: sealedTo, version } = order;
@@ -45,8 +42,6 @@ export async function finishOrder(
     .where("organisation_id", "=", organisation_id)
     .where("id", "=", id)
     .execute();
-  const by = { requestedBy: order.requested_by as Schemas["Actor"], requestId: order.request_id };
-  for (const { changed } of hooks) await changed?.(tx, { id, organisation_id, version }, by);
   noteSystemChange(tx, certificate, "certificate.issue", {
     version,
     fingerprint_sha256: facts.fingerprintSha256,

@@ -9,6 +9,9 @@ import { answersOf, findOrder } from "./order-store.ts";
 import { proofsOf } from "./preflight.ts";
 import type { CertificateDetails } from "./store.ts";
 
+/** Somebody waits for the answer. */
+const longestLookMs = 10_000;
+
 /** How each name is proven, what stands in the way now, and what the CA has said of it. */
 export async function getCertificateChallenges(
   { db, organisationId, deps }: ApiRequest<"getCertificateChallenges">,
@@ -18,7 +21,7 @@ export async function getCertificateChallenges(
   if (certificate.type !== "managed") return reply(200, { items: [] });
   const { acme } = deps.settings;
   const [proofs, order, thumbprint] = await Promise.all([
-    proofsOf(db, certificate, hooks),
+    proofsOf({ db, dns: deps.dns, hooks, withinMs: longestLookMs }, certificate),
     findOrder(db, organisationId, certificate.id),
     acme === null ? null : acmeThumbprint(db, acme.file.directoryUrl),
   ]);
@@ -48,9 +51,14 @@ export async function getCertificateChallenges(
         : {
             url: token === null ? null : `http://${bare}${CHALLENGE_PATH}${token}`,
             content: isAnswered ? challengeText(token, thumbprint) : null,
+            leads_to: proof.leadsTo.map(({ address, loadBalancerId }) => ({
+              address,
+              load_balancer_id: loadBalancerId,
+            })),
           },
       ready: proof.problem === null,
-      problem: proof.problem,
+      problem: proof.problem?.message ?? null,
+      problem_code: proof.problem?.code ?? null,
       ca_status: asked === undefined ? null : caStatus(asked.status),
       ca_text:
         error !== null && (error.domain_name === bare || error.domain_name === name) ? error.ca_text : null,

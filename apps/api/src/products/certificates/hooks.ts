@@ -1,9 +1,10 @@
 import type { Schemas } from "@kule/contract/schemas";
+import type { AnsweringBalancer } from "@kule/rules/certificates/http-proof";
 import type { Database, Tx } from "../../platform/database.ts";
 
 export type CertificateUse = Schemas["CertificateUse"];
 
-/** On whose behalf the material is replaced. */
+/** On whose behalf a certificate is requested. */
 export type Requester = { readonly requestedBy: Schemas["Actor"]; readonly requestId: string };
 
 /**
@@ -22,19 +23,15 @@ export type CertificateHooks = {
     organisationId: string,
     certificateIds: readonly string[],
   ): Promise<ReadonlyMap<string, readonly CertificateUse[]>>;
-  /** Its material is another one: queues what brings that to where it is used. Its row is locked. */
-  changed?(
-    tx: Tx,
-    certificate: { readonly id: string; readonly organisation_id: string; readonly version: number },
-    by: Requester,
-  ): Promise<void>;
-  /** Those of the names for which the product answers a CA over HTTP on port 80 (RFC 8555 8.3), in that region. */
+  /**
+   * What of the organisation answers a CA over HTTP on port 80 (RFC 8555 8.3): one of the region, or all that have one of the
+   * addresses, in whatever region.
+   */
   answersOverHttp?(
-    db: Database | Tx,
+    db: Database,
     organisationId: string,
-    region: string,
-    names: readonly string[],
-  ): Promise<readonly string[]>;
+    where: { readonly region: string } | { readonly addresses: readonly string[] },
+  ): Promise<readonly AnsweringBalancer[]>;
 };
 
 /** Of all products together. */

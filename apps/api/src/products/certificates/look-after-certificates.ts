@@ -8,7 +8,7 @@ import type { Deps } from "../../platform/deps.ts";
 import { actAs } from "../../platform/mutation.ts";
 import { inTransaction } from "../../platform/transaction.ts";
 import { bySystem } from "../domains/index.ts";
-import type { CertificateAuthority } from "./acme-account.ts";
+import { type CertificateAuthority, useAccountKey } from "./acme-account.ts";
 import { noteSystemChange } from "./finish-order.ts";
 import type { CertificateHooks } from "./hooks.ts";
 import { materialOf } from "./material-store.ts";
@@ -18,6 +18,8 @@ import { findCertificate, lockCertificate } from "./store.ts";
 
 /** How many of each one run looks after; the next one continues. */
 const mostAtOnce = 50;
+/** Of one pass. What fails for one certificate in a way that nobody expects may fail for all. */
+const mostErrorsLogged = 5;
 
 export type LookedAfter = {
   /** Whose renewal has begun. */
@@ -31,7 +33,7 @@ export type LookedAfter = {
 
 type Found = { readonly id: string; readonly organisation_id: string };
 type Own = {
-  readonly deps: Pick<Deps, "db" | "log">;
+  readonly deps: Pick<Deps, "db" | "dns" | "log">;
   readonly ca: CertificateAuthority | null;
   readonly hooks: readonly CertificateHooks[];
 };
@@ -42,6 +44,7 @@ const allOf = (db: Database) =>
 /** What is due for certificates: renewals, steps of orders that were lost, the CA's own plans, warnings before their end. */
 export async function lookAfterCertificates(own: Own): Promise<LookedAfter> {
   const { db } = own.deps;
+  if (own.ca !== null) await useAccountKey(db, own.ca);
   const due = own.ca === null ? [] : [...(await dueRenewals(db)), ...(await withoutKey(db))];
   let renewed = 0;
   for (const found of due) if (await renew(db, found)) renewed += 1;
@@ -108,7 +111,10 @@ async function renew(db: Database, { id, organisation_id }: Found): Promise<bool
   });
 }
 
-/** Asks the CA when it wants certificates to be renewed (ARI), each when it has said. */
+/**
+ * Asks the CA when it wants certificates to be renewed (ARI), each when it has said. One for which that fails, for whatever
+ * reason, keeps no other from its turn, in this pass or in the next.
+ */
 async function askForWindows({ deps: { db, log } }: Own, ca: CertificateAuthority): Promise<number> {
   const due = await allOf(db)
     .selectFrom("certificate")
@@ -118,37 +124,19 @@ async function askForWindows({ deps: { db, log } }: Own, ca: CertificateAuthorit
     .orderBy(sql`window_asked_at nulls first`)
     .limit(mostAtOnce)
     .execute();
-  for (const { id, organisation_id } of due) {
-    const certificate = await findCertificate(db, organisation_id, id);
-    const [material] = await materialOf(db, organisation_id, [id]);
-    if (certificate === null || material === undefined) continue;
+  let unexpected = 0;
+  for (const found of due) {
     try {
-      const info = await readRenewalInfo(ca.client, material.chain_pem, AbortSignal.timeout(30_000));
-      const window =
-        info === null ? null : { startMs: info.windowStart.getTime(), endMs: info.windowEnd.getTime() };
-      const lifetime = {
-        notBeforeMs: certificate.not_before?.getTime() ?? 0,
-        notAfterMs: certificate.not_after?.getTime() ?? 0,
-      };
-      await db
-        .updateTable("certificate")
-        .set({
-          window_start: info?.windowStart ?? null,
-          window_end: info?.windowEnd ?? null,
-          // By the CA's own wish; without ARI it may have it one day.
-          window_asked_at: sql<Date>`clock_timestamp() + make_interval(secs => ${
-            info === null ? 86_400 : (info.lookAgainAt.getTime() - ca.client.now().getTime()) / 1_000
-          })`,
-          renew_at: new Date(renewalTime(lifetime, window, certificate.renewal_share)),
-        })
-        .where("organisation_id", "=", organisation_id)
-        .where("id", "=", id)
-        .where("version", "=", material.version)
-        .execute();
+      await askForWindow(db, ca, found);
     } catch (error) {
-      if (!(error instanceof AcmeUnavailable || error instanceof AcmeRefused || error instanceof AcmeGone))
-        throw error;
-      log.warn({ err: error, certificate: id }, "the CA does not say when to renew a certificate");
+      const { id, organisation_id } = found;
+      if (error instanceof AcmeUnavailable || error instanceof AcmeRefused || error instanceof AcmeGone)
+        log.warn({ err: error, certificate: id }, "the CA does not say when to renew a certificate");
+      else {
+        unexpected += 1;
+        if (unexpected <= mostErrorsLogged)
+          log.error({ err: error, certificate: id }, "the CA could not be asked when to renew a certificate");
+      }
       await db
         .updateTable("certificate")
         .set({ window_asked_at: sql<Date>`clock_timestamp() + interval '1 hour'` })
@@ -157,7 +145,41 @@ async function askForWindows({ deps: { db, log } }: Own, ca: CertificateAuthorit
         .execute();
     }
   }
+  if (unexpected > mostErrorsLogged)
+    log.error({ certificates: unexpected }, "the CA could not be asked when to renew some certificates");
   return due.length;
+}
+
+async function askForWindow(
+  db: Database,
+  ca: CertificateAuthority,
+  { id, organisation_id }: Found,
+): Promise<void> {
+  const certificate = await findCertificate(db, organisation_id, id);
+  const [material] = await materialOf(db, organisation_id, [id]);
+  if (certificate === null || material === undefined) return;
+  const info = await readRenewalInfo(ca.client, material.chain_pem, AbortSignal.timeout(30_000));
+  const window =
+    info === null ? null : { startMs: info.windowStart.getTime(), endMs: info.windowEnd.getTime() };
+  const lifetime = {
+    notBeforeMs: certificate.not_before?.getTime() ?? 0,
+    notAfterMs: certificate.not_after?.getTime() ?? 0,
+  };
+  await db
+    .updateTable("certificate")
+    .set({
+      window_start: info?.windowStart ?? null,
+      window_end: info?.windowEnd ?? null,
+      // By the CA's own wish; without ARI it may have it one day.
+      window_asked_at: sql<Date>`clock_timestamp() + make_interval(secs => ${
+        info === null ? 86_400 : (info.lookAgainAt.getTime() - ca.client.now().getTime()) / 1_000
+      })`,
+      renew_at: new Date(renewalTime(lifetime, window, certificate.renewal_share)),
+    })
+    .where("organisation_id", "=", organisation_id)
+    .where("id", "=", id)
+    .where("version", "=", material.version)
+    .execute();
 }
 
 /** Notes that certificates are about to expire, each number of days once. */

@@ -44,8 +44,6 @@ export async function beginAttempt(tx: Tx, certificate: Owned, by: Requester): P
       certificate_id: certificate.id,
       version,
       step_at: sql<Date>`clock_timestamp() + ${longestRequest}`,
-      requested_by: JSON.stringify(by.requestedBy),
-      request_id: by.requestId,
     })
     .execute();
   return requestKey(tx, certificate, by);

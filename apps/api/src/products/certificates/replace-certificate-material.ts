@@ -34,7 +34,7 @@ export async function replaceCertificateMaterial(
   found: CertificateRow,
   hooks: readonly CertificateHooks[],
 ): Promise<Outcome> {
-  const { body, organisationId, caller } = request;
+  const { body, organisationId } = request;
   const certificate = await lockCertificate(tx, organisationId, found.id);
   if (certificate === null) throw new NotFound();
   request.checkGeneration(certificate);
@@ -44,9 +44,6 @@ export async function replaceCertificateMaterial(
   const version = await giveVersion(tx, certificate);
   const material = sealUpload(body, certificate.id, version, agentKey);
   await useMaterial(tx, certificate, material, material.facts.names);
-  const by = { requestedBy: caller.actor, requestId: request.id };
-  for (const { changed } of hooks)
-    await changed?.(tx, { id: certificate.id, organisation_id: organisationId, version }, by);
   const row = await writtenCertificate(tx, organisationId, certificate.id);
   const uses = await usesOf(hooks, tx, organisationId, [row.id]);
   return {

@@ -9,7 +9,7 @@ import { CannotDecrypt } from "@kule/certificates/master-key";
 import { codeOfRefusal } from "@kule/rules/certificates/attempt-errors";
 import type { Deps } from "../../platform/deps.ts";
 import { areServed, bySystem, type ChallengeRecord, setChallengeRecords } from "../domains/index.ts";
-import { acmeAccount, type CertificateAuthority, noteAccountUrl } from "./acme-account.ts";
+import { acmeAccount, type CertificateAuthority, noteAccountUrl, useAccountKey } from "./acme-account.ts";
 import { finishOrder } from "./finish-order.ts";
 import type { CertificateHooks } from "./hooks.ts";
 import { materialOf } from "./material-store.ts";
@@ -27,7 +27,7 @@ import {
   requestKey,
   takeStep,
 } from "./order-store.ts";
-import { proofsOf } from "./preflight.ts";
+import { dnsProofsOf, firstProblem, proofsOf } from "./preflight.ts";
 import {
   type CertificateDetails,
   type CertificateRow,
@@ -39,12 +39,16 @@ import {
 /** Shorter than the time for which a step is taken. */
 const longestStepMs = 120_000;
 const betweenLooksMs = 3_000;
+/** At load balancers that get their configuration: each look asks name servers that are nobody's. */
+const betweenPreflightsMs = 15_000;
+/** For asking where the names lead. */
+const longestPreflightMs = 60_000;
 /** For the name servers, and for the CA. */
 const longestPublishingMs = 30 * 60_000;
 const longestOrderMs = 60 * 60_000;
 
 type Stepping = {
-  readonly deps: Pick<Deps, "db" | "log">;
+  readonly deps: Pick<Deps, "db" | "dns" | "log">;
   readonly ca: CertificateAuthority | null;
   readonly hooks: readonly CertificateHooks[];
 };
@@ -84,7 +88,7 @@ export async function stepOrder(
   await inStep(db, taken, async (tx, locked, order) => {
     if (next.to === "failed") return failAttempt(tx, locked, order, next.failure);
     clearWait(tx, locked);
-    if (next.to === "issued") return finishOrder(tx, locked, order, next.facts, hooks);
+    if (next.to === "issued") return finishOrder(tx, locked, order, next.facts);
     if (next.to === "requesting") return askAnew(tx, locked, order);
     const answers =
       next.answers === undefined
@@ -124,25 +128,21 @@ const failed = (failure: AttemptFailure): Next => ({ to: "failed", failure });
 
 /** Places the order, once every name can be proven as far as Kule can see. */
 async function begin(
-  { deps: { db }, hooks }: Stepping,
+  stepping: Stepping,
   ca: CertificateAuthority,
   certificate: CertificateDetails,
   order: OrderRow,
   signal: AbortSignal,
 ): Promise<Next> {
+  const { db } = stepping.deps;
   // The region's key is another one since: what was sealed to the one before nobody could open.
   if (order.sealed_to !== (await findAgentKey(db, certificate.region)))
     return { to: "requesting", delayMs: 0 };
+  // What load balancers answer with has to be known before they can have it.
+  if (certificate.challenge === "http") await useAccountKey(db, ca);
   const { caaIdentities } = await ca.client.directory(signal);
-  const proofs = await proofsOf(db, certificate, hooks, caaIdentities);
-  const unready = proofs.find(({ problem }) => problem !== null);
-  if (unready !== undefined)
-    return failed({
-      code: "names_not_ready",
-      message: unready.problem ?? "",
-      domainName: unready.name,
-      state: "ready",
-    });
+  const unready = await preflight(stepping, certificate, order, caaIdentities);
+  if (unready !== null) return unready;
   const account = await acmeAccount(db, ca, signal);
   const replaces = await replacedIdentifier(db, certificate);
   const placed = await createOrder(ca.client, account, { names: certificate.domain_names, replaces }, signal);
@@ -159,6 +159,30 @@ async function begin(
     });
   }
   return { to: "ordered", delayMs: 0, orderUrl: placed.url, answers: { authorizations, served: [] } };
+}
+
+/**
+ * What the order leads to while a name cannot be proven; null when all can. For load balancers that do not have their configuration
+ * yet it waits, as for name servers.
+ */
+async function preflight(
+  { deps: { db, dns }, hooks }: Stepping,
+  certificate: CertificateDetails,
+  order: OrderRow,
+  caaIdentities: readonly string[] = [],
+): Promise<Next | null> {
+  const looking = { db, dns, hooks, withinMs: longestPreflightMs };
+  const found = firstProblem(await proofsOf(looking, certificate, caaIdentities));
+  if (found === null) return null;
+  const { name, problem, passes } = found;
+  if (passes && ageOf(certificate, order) <= longestPublishingMs)
+    return { to: order.state as OrderState, delayMs: betweenPreflightsMs };
+  return failed({
+    code: "names_not_ready",
+    message: problem.message,
+    domainName: name,
+    state: "ready",
+  });
 }
 
 const typeOf = ({ challenge }: Pick<CertificateRow, "challenge">): ChallengeType =>
@@ -186,7 +210,7 @@ async function publish(
     .select("thumbprint")
     .where("directory_url", "=", directoryUrl)
     .executeTakeFirstOrThrow();
-  const proofs = await proofsOf(tx, certificate, []);
+  const proofs = await dnsProofsOf(tx, certificate);
   const records = answers.authorizations.flatMap((each): ChallengeRecord[] => {
     if (each.status === "valid" || each.token === "") return [];
     const proof = proofs.find(({ name }) => name.replace(/^\*\./, "") === each.name);
@@ -201,13 +225,17 @@ async function publish(
 
 /** Tells the CA to look, once the name servers answer. */
 async function answer(
-  { deps: { db } }: Stepping,
+  stepping: Stepping,
   ca: CertificateAuthority,
   certificate: CertificateDetails,
   order: OrderRow,
   signal: AbortSignal,
 ): Promise<Next> {
+  const { db } = stepping.deps;
   const { authorizations, served } = answersOf(order);
+  // A name may lead elsewhere since the order was placed, where another organisation's load balancer would answer.
+  const unready = certificate.challenge === "http" ? await preflight(stepping, certificate, order) : null;
+  if (unready !== null) return unready;
   if (!(await areServed(db, order.organisation_id, served)))
     return ageOf(certificate, order) > longestPublishingMs
       ? failed({ code: "names_not_proven_in_time", state: "ready" })

@@ -118,6 +118,7 @@ export function listCertificates(
         also: [sql`position(lower(${query.q}::text) in array_to_string(certificate.domain_names, ' ')) > 0`],
       }),
     );
+  if (query.region !== undefined) rows = rows.where("certificate.region", "=", query.region);
   if (query.label_selector !== undefined)
     rows = rows.where(labelCondition(query.label_selector, "certificate.labels"));
   return fetchPage(rows, inOrder("certificates", query, "certificate"));

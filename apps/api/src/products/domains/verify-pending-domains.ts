@@ -5,7 +5,7 @@ import type { DnsInstallation } from "../../platform/dns-installation.ts";
 import { actAs } from "../../platform/mutation.ts";
 import { inTransaction } from "../../platform/transaction.ts";
 import { bySystem } from "./apply.ts";
-import { inTurns } from "./in-turns.ts";
+import { inTurns } from "../../platform/in-turns.ts";
 import { lookForProof } from "./look-for-proof.ts";
 import { noteNotProven, proveDomain } from "./prove-domain.ts";
 import type { DomainRow } from "./store.ts";

@@ -4,6 +4,7 @@ import type { Tx } from "../../platform/database.ts";
 import { newId } from "../../platform/ids.ts";
 import { type JobRow, lockOpenJobs, queueJob } from "../../platform/jobs.ts";
 import type { Requester } from "../networks/index.ts";
+import { wantedSince, wantedThumbprint } from "./challenge-answer.ts";
 import type { LoadBalancerRow } from "./store.ts";
 import { wantedDigest } from "./wanted-digest.ts";
 
@@ -32,6 +33,8 @@ export async function requestApply(tx: Tx, loadBalancer: Applied, by: Requester)
       generation: sql<number>`generation + 1`,
       wanted_generation: sql<number>`generation + 1`,
       targets_digest: digest,
+      acme_thumbprint: wantedThumbprint,
+      acme_generation: wantedSince,
       failure: null,
       failure_job_id: null,
       updated_at: sql<Date>`clock_timestamp()`,

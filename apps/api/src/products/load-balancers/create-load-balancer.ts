@@ -16,6 +16,7 @@ import { allocateAddress, askedBy } from "../networks/index.ts";
 import { takeQuota } from "../quotas/index.ts";
 import type { ServerHooks } from "../servers/index.ts";
 import { answered } from "./answers.ts";
+import { wantedThumbprint } from "./challenge-answer.ts";
 import { errorOf, listenerOf, targetOf } from "./fields.ts";
 import { certificateErrors, holdCertificates } from "./listener-certificates.ts";
 import { insertListener } from "./listener-store.ts";
@@ -136,6 +137,8 @@ async function write(
   if (job === undefined) throw new Error("a load balancer without machines");
   await writeLoadBalancer(tx, row, {
     targets_digest: await wantedDigest(tx, row),
+    acme_thumbprint: wantedThumbprint,
+    acme_generation: row.generation,
     ...(publicIp === null ? {} : { public_ip_id: await addressOf(tx, organisationId, job.resource_id) }),
   });
   return { row, job };

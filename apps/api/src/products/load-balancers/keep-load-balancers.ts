@@ -6,11 +6,16 @@ import { actAs } from "../../platform/mutation.ts";
 import type { Settings } from "../../platform/settings.ts";
 import { inTransaction } from "../../platform/transaction.ts";
 import type { ServerHooks } from "../servers/index.ts";
-import { applyAgain, bySystem } from "./apply.ts";
+import { applyAgain, bySystem, requestApply } from "./apply.ts";
 import { destroyServers } from "./delete-load-balancer.ts";
 import { endIfDone } from "./end.ts";
 import { isAddressFree, type MachineWork, makeMachine, replaceMachine } from "./machines.ts";
-import { type LoadBalancerDetails, lockLoadBalancer, writtenLoadBalancer } from "./store.ts";
+import {
+  type KeptLoadBalancer,
+  type LoadBalancerDetails,
+  loadBalancersToKeep,
+  lockLoadBalancer,
+} from "./store.ts";
 import { noteReplacement } from "./system-audit.ts";
 import { roundsOf, sightsOf } from "./view.ts";
 
@@ -18,6 +23,8 @@ export type Kept = {
   readonly replaced: number;
   readonly made: number;
   readonly applied: number;
+  /** That answer a CA with something else now. */
+  readonly answering: number;
   readonly ended: number;
 };
 type What = keyof Kept;
@@ -27,21 +34,32 @@ type Keeping = {
   readonly settings: Settings;
   readonly log: Logger;
   readonly hooks: readonly ServerHooks[];
+  /** How many are given another thumbprint. */
+  readonly mostAnswering?: number;
 };
 
 const atOnce = 200;
+/** With an account at another CA all get another thumbprint, each by a job of its own: one pass begins so many. */
+const mostAnsweringAtOnce = 200;
 /** What has failed for good is not tried at every pass. */
 const againAfterSeconds = 600;
 
 /**
- * Replaces lost machines, makes those that are missing, brings the configuration to machines that answer again, and goes on
- * with deletions. Each load balancer has a transaction of its own; one for which a server cannot be made now, such as for
- * want of room, is tried again by the next pass. One that fails for a reason that nobody expects keeps no other from its turn.
+ * Replaces lost machines, makes those that are missing, brings the configuration to machines that answer again, follows the account
+ * at the CA, and goes on with deletions. Only what has something to do is locked, in a transaction of its own; one for which a
+ * server cannot be made now, such as for want of room, is tried again by the next pass. One that fails for a reason that nobody
+ * expects keeps no other from its turn.
  *
  * @throws the first such error, at the end of the pass
  */
-export async function keepLoadBalancers({ db, settings, log, hooks }: Keeping): Promise<Kept> {
-  const kept = { replaced: 0, made: 0, applied: 0, ended: 0 };
+export async function keepLoadBalancers({
+  db,
+  settings,
+  log,
+  hooks,
+  mostAnswering = mostAnsweringAtOnce,
+}: Keeping): Promise<Kept> {
+  const kept = { replaced: 0, made: 0, applied: 0, answering: 0, ended: 0 };
   const unexpected: unknown[] = [];
   let after = "";
   for (;;) {
@@ -52,7 +70,9 @@ export async function keepLoadBalancers({ db, settings, log, hooks }: Keeping): 
       .orderBy("id")
       .limit(atOnce)
       .execute();
-    for (const { id, organisation_id } of page) {
+    for (const row of await seenOf(db, page)) {
+      if (!hasWork(row) && (!isAnswerStale(row) || kept.answering >= mostAnswering)) continue;
+      const { id, organisation_id } = row;
       try {
         const what = await inTransaction(db, async (tx) => {
           actAs(tx, organisation_id);
@@ -83,7 +103,8 @@ async function keepOne(
   { settings, hooks }: Pick<Keeping, "settings" | "hooks">,
 ): Promise<What | null> {
   if ((await lockLoadBalancer(tx, organisationId, id)) === null) return null;
-  const row = await writtenLoadBalancer(tx, organisationId, id);
+  const [row] = await loadBalancersToKeep(tx, organisationId, [id]);
+  if (row === undefined) return null;
   if (row.is_deleting) {
     await destroyServers(tx, row, { by: bySystem("load balancer deletion"), settings }, againAfterSeconds);
     return (await endIfDone(tx, row, { settings, job: null })) ? "ended" : null;
@@ -92,8 +113,35 @@ async function keepOne(
   if (await makeMissing(tx, row, work)) return "made";
   const slot = decideReplacement(sightsOf(row), row.ha, roundsOf(row));
   if (slot !== null) return (await replace(tx, row, slot, work)) ? "replaced" : null;
+  if (isAnswerStale(row)) {
+    await requestApply(tx, row, bySystem("account at the CA"));
+    return "answering";
+  }
   return (await bringToThoseBehind(tx, row)) ? "applied" : null;
 }
+
+/** As they are now, without a lock. */
+async function seenOf(
+  db: Database,
+  page: readonly { readonly id: string; readonly organisation_id: string }[],
+): Promise<KeptLoadBalancer[]> {
+  const seen: KeptLoadBalancer[] = [];
+  for (const [organisationId, rows] of Map.groupBy(page, ({ organisation_id }) => organisation_id)) {
+    const ids = rows.map(({ id }) => id);
+    seen.push(...(await loadBalancersToKeep(db, organisationId, ids)));
+  }
+  return seen;
+}
+
+/** Whether anything of what `keepOne` does could be due, apart from another answer to the CA. */
+const hasWork = (row: KeptLoadBalancer): boolean =>
+  row.is_deleting ||
+  row.machines.some(({ server_id }) => server_id === null) ||
+  decideReplacement(sightsOf(row), row.ha, roundsOf(row)) !== null ||
+  isBehind(row);
+
+const isAnswerStale = (row: KeptLoadBalancer): boolean =>
+  !row.is_deleting && row.acme_thumbprint !== row.wanted_thumbprint;
 
 /** A slot without a server: the former one is gone, or has let go of the address that the next one needs. */
 async function makeMissing(tx: Tx, row: LoadBalancerDetails, work: MachineWork): Promise<boolean> {
@@ -113,9 +161,9 @@ async function replace(tx: Tx, row: LoadBalancerDetails, slot: 1 | 2, work: Mach
 }
 
 /** The last job has passed over a silent machine, which answers again. */
-async function bringToThoseBehind(tx: Tx, row: LoadBalancerDetails): Promise<boolean> {
+function isBehind(row: LoadBalancerDetails): boolean {
   if (row.failure !== null || row.job_id !== null) return false;
-  const behind = row.machines.some(
+  return row.machines.some(
     ({ is_created, observed_generation, answered_at_ms, asked_at_ms }) =>
       is_created &&
       observed_generation < row.wanted_generation &&
@@ -124,5 +172,8 @@ async function bringToThoseBehind(tx: Tx, row: LoadBalancerDetails): Promise<boo
       // The last time that it was asked.
       answered_at_ms >= asked_at_ms,
   );
-  return behind && (await applyAgain(tx, row, bySystem("a machine answers again"))) !== null;
+}
+
+async function bringToThoseBehind(tx: Tx, row: LoadBalancerDetails): Promise<boolean> {
+  return isBehind(row) && (await applyAgain(tx, row, bySystem("a machine answers again"))) !== null;
 }

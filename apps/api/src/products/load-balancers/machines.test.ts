@@ -80,6 +80,19 @@ describe("the machines of a load balancer", { timeout: 60_000 }, () => {
     await world.settle();
   });
 
+  test("are looked at without a lock while there is nothing to do", async () => {
+    const lb = await world.active();
+    const somebody = await world.servers.owner.connect();
+    try {
+      await somebody.query("begin");
+      await somebody.query("select from load_balancer where id = $1 for update", [lb.id]);
+      expect(await world.keep()).toEqual({ replaced: 0, made: 0, applied: 0, answering: 0, ended: 0 });
+    } finally {
+      await somebody.query("rollback");
+      somebody.release();
+    }
+  });
+
   test("are not replaced while both are silent, nor while nobody asks", async () => {
     const lb = await world.active({ ha: true });
     await world.report({ ...machine(lb, 1), ...answers }, { ...machine(lb, 2), ...answers });

@@ -1,11 +1,12 @@
 import type { CertificateHooks, CertificateUse } from "../certificates/index.ts";
+import { answeringBalancers } from "./challenge-answer.ts";
 
 /** As many uses of one certificate as its hooks may tell. */
 const mostUses = 100;
 
 /**
- * The hooks of load balancers for certificates: one that a listener uses stays. New material is followed by a trigger of the
- * table, as the servers of targets are.
+ * The hooks of load balancers for certificates: one that a listener uses stays, and names that lead to a load balancer are proven
+ * by it. New material is followed by a trigger of the table, as the servers of targets are.
  */
 export const loadBalancersOfCertificates: CertificateHooks = {
   usedBy: async (db, organisationId, certificateIds) => {
@@ -26,4 +27,5 @@ export const loadBalancersOfCertificates: CertificateHooks = {
     }
     return uses;
   },
+  answersOverHttp: answeringBalancers,
 };

@@ -56,7 +56,7 @@ export async function renderLoadBalancerPayload(tx: Tx, job: JobRow): Promise<Pa
             vrid: row.vrid,
             public_address: null,
           },
-    acme_thumbprint: null,
+    acme_thumbprint: row.acme_thumbprint,
     certificates: certificates.map(({ id, chain_pem, sealed_key, context }) => ({
       id,
       chain: chain_pem,

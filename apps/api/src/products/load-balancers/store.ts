@@ -7,6 +7,7 @@ import { labelCondition } from "../../platform/label-filter.ts";
 import { fetchPage, inOrder, type Page } from "../../platform/pagination.ts";
 import { searchCondition } from "../../platform/search-condition.ts";
 import { sightingsToReport } from "../inventory/index.ts";
+import { wantedThumbprint } from "./challenge-answer.ts";
 
 export type LoadBalancerRow = Selectable<LoadBalancer>;
 
@@ -109,7 +110,10 @@ function loadBalancerDetails(db: Database | Tx, organisationId: string) {
 type ReadRow = Omit<LoadBalancerDetails, "job_id"> & { readonly own_job_id: string | null };
 
 /** Its own job before those of its machines. */
-function withJob({ own_job_id, ...row }: ReadRow): LoadBalancerDetails {
+function withJob<Row extends ReadRow>({
+  own_job_id,
+  ...row
+}: Row): Omit<Row, "own_job_id"> & { readonly job_id: string | null } {
   return { ...row, job_id: own_job_id ?? row.machines.find(({ job_id }) => job_id !== null)?.job_id ?? null };
 }
 
@@ -140,6 +144,25 @@ export async function listLoadBalancers(
     rows = rows.where(labelCondition(query.label_selector, "load_balancer.labels"));
   const page = await fetchPage(rows, inOrder("load-balancers", query, "load_balancer"));
   return { ...page, rows: page.rows.map(withJob) };
+}
+
+export type KeptLoadBalancer = LoadBalancerDetails & {
+  /** What it is to answer a CA with now. */
+  readonly wanted_thumbprint: string | null;
+};
+
+/** Those that the worker looks after, in the order of their ids. */
+export async function loadBalancersToKeep(
+  db: Database | Tx,
+  organisationId: string,
+  ids: readonly string[],
+): Promise<KeptLoadBalancer[]> {
+  const rows = await loadBalancerDetails(db, organisationId)
+    .select(wantedThumbprint.as("wanted_thumbprint"))
+    .where("load_balancer.id", "in", [...ids])
+    .orderBy("load_balancer.id")
+    .execute();
+  return rows.map(withJob);
 }
 
 /** The load balancer as this transaction has written it. */
@@ -180,7 +203,12 @@ type Changes = Partial<
     LoadBalancerRow,
     "name" | "description" | "is_deleting" | "failure" | "failure_job_id" | "public_ip_id" | "targets_digest"
   >
-> & { readonly labels?: string; readonly observed_generation?: number };
+> & {
+  readonly labels?: string;
+  readonly observed_generation?: number;
+  readonly acme_thumbprint?: RawBuilder<string | null>;
+  readonly acme_generation?: number;
+};
 
 /** Changes the row and no generation. */
 export async function writeLoadBalancer(

@@ -149,11 +149,16 @@ test("the page says which record proves each name, in which domain, and what sta
   expect(page).toContain(`/domains/${domain.id}/verify`);
 });
 
-test("with http it says that load balancers do not answer yet", async () => {
+test("with http it says where each name has to lead, and what stands in the way, in Turkish too", async () => {
   const path = await fail("http", "www.shop.example");
   const page = await ada.page(path);
-  expect(page).toContain("Load balancers of region ist1 do not answer a CA yet");
+  expect(page).toContain("A record with the public address of a load balancer of region ist1");
   expect(page).toContain("No load balancer of region ist1 has an http listener on port 80");
+  const turkish = await (await world.signedIn("ada", { "accept-language": "tr" })).page(path);
+  expect(turkish).toContain(
+    "80 numaralı portta http dinleyicisi ve genel adresi olan bir yük dengeleyici yok",
+  );
+  expect(turkish).not.toContain("No load balancer of region");
 });
 
 test("the renewal shows the next attempt and the last error, and can be tried now", async () => {

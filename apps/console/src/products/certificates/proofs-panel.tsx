@@ -1,6 +1,7 @@
 import type { Schemas } from "@kule/contract/schemas";
 import { Copyable, Status, type Tone } from "../../layout/parts.tsx";
 import type { OverviewProps } from "./props.ts";
+import { proofProblemText } from "./status.ts";
 
 type Challenge = Schemas["CertificateChallenge"];
 type State = "problem" | "ready" | NonNullable<Challenge["ca_status"]>;
@@ -41,17 +42,14 @@ function Proof(
   const { view, challenge, index } = props;
   const { messages } = view;
   const text = messages.certificates.proofs;
-  const { domain_name, domain_id, record, http, problem, ca_text } = challenge;
+  const { domain_name, domain_id, record, http, ca_text } = challenge;
+  const problem = proofProblemText(view, challenge);
   const state = stateOf(challenge);
   return (
     <div class="way-to-prove">
       <h3 class="mono anywhere">{domain_name}</h3>
       <Status tone={tones[state]}>{text.states[state]}</Status>
-      {problem === null ? null : (
-        <p class="anywhere" lang="en">
-          {problem}
-        </p>
-      )}
+      {problem === null ? null : <p class="anywhere">{problem}</p>}
       <dl class="facts entered">
         {domain_id === null ? null : (
           <div>
@@ -78,6 +76,25 @@ function Proof(
         )}
         {http === null ? null : (
           <>
+            {http.leads_to.length === 0 ? null : (
+              <div>
+                <dt>{text.leadsTo}</dt>
+                <dd>
+                  <ul>
+                    {http.leads_to.map(({ address, load_balancer_id }) => (
+                      <li>
+                        <span class="mono anywhere">{address}</span>:{" "}
+                        {load_balancer_id === null ? (
+                          text.elsewhere
+                        ) : (
+                          <a href={`/load-balancers/${load_balancer_id}`}>{text.loadBalancer}</a>
+                        )}
+                      </li>
+                    ))}
+                  </ul>
+                </dd>
+              </div>
+            )}
             <Later view={view} id={`http-url-${index}`} label={text.url} value={http.url} />
             <Later view={view} id={`http-content-${index}`} label={text.content} value={http.content} />
           </>

@@ -7,6 +7,7 @@ import type { RefusedForm } from "../../refused-form.ts";
 export type CertificatesPageProps = {
   readonly view: View;
   readonly certificates: Schemas["CertificateList"];
+  readonly regions: readonly Schemas["CatalogRegion"][];
   readonly query: ListQuery;
   /** The error of the label selector. */
   readonly selectorProblem: string | null;

@@ -27,7 +27,7 @@ export const certificates: ListedResource<Schemas["Certificate"]> = {
   listed: {
     element: "certificate-list",
     choices: "certificates",
-    filters: ["name", "labels"],
+    filters: ["name", "region", "labels"],
     sorts: nameSorts,
     isLive: true,
     texts: ({ certificates: text }) => text,

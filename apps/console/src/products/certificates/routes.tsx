@@ -1,4 +1,5 @@
 import { Hono } from "hono";
+import { read } from "../../api.ts";
 import type { ConsoleContext, ConsoleEnv } from "../../console-context.ts";
 import { renderPage } from "../../layout/document.tsx";
 import { readList } from "../../resources/read-list.ts";
@@ -22,12 +23,17 @@ export function certificateRoutes(): Hono<ConsoleEnv> {
 }
 
 async function showList(context: ConsoleContext) {
-  const { list, ...listing } = await readList(context, certificates);
+  const [listed, catalog] = await Promise.all([
+    readList(context, certificates),
+    read(context.get("api").GET("/catalog")),
+  ]);
+  const { list, ...listing } = listed;
   return context.html(
     renderPage(
       <CertificatesPage
         view={context.get("view")}
         certificates={list}
+        regions={catalog.regions}
         {...listing}
         banner={certificateNotice(context)}
       />,

@@ -24,6 +24,17 @@ export function errorText({ messages }: View, { code, message }: Schemas["Certif
   return messages.locale === "en" ? sentence(message, "en") : messages.certificates.errors[code];
 }
 
+/** What stands in the way of a name's proof; null: nothing. English shows the API's own words. */
+export function proofProblemText(
+  { messages }: View,
+  { problem, problem_code }: Schemas["CertificateChallenge"],
+): string | null {
+  if (problem === null || problem_code === null) return null;
+  return messages.locale === "en"
+    ? sentence(problem, "en")
+    : messages.certificates.proofs.problems[problem_code];
+}
+
 /** What was accepted and should be known. */
 export function warningText({ messages }: View, { code, message }: Schemas["CertificateWarning"]): string {
   return messages.locale === "en" ? sentence(message, "en") : messages.certificates.warnings[code];

@@ -52,6 +52,7 @@ create table certificate (
 create index certificate_renewal_due on certificate (renew_at) where renew_at is not null;
 create index certificate_window_due on certificate (window_asked_at nulls first) where renew_at is not null;
 create index certificate_list on certificate (organisation_id, created_at desc, id desc);
+create index certificate_list_by_region on certificate (organisation_id, region, created_at desc, id desc);
 grant select, insert, update, delete on certificate to kule_api;
 ${isolateTenants("certificate")}
 
@@ -106,9 +107,6 @@ create table certificate_order (
   step_at timestamptz not null default clock_timestamp(),
   -- Counts the takings: only who has the present one writes.
   step integer not null default 0,
-  -- In whose name, and under which request.
-  requested_by jsonb not null,
-  request_id text not null,
   primary key (organisation_id, certificate_id),
   constraint certificate_order_certificate_key foreign key (organisation_id, certificate_id)
     references certificate (organisation_id, id) on delete cascade,
@@ -158,6 +156,8 @@ create table acme_account (
   account_url text,
   -- What answers over HTTP contain.
   thumbprint text not null,
+  -- The one that was taken into use last is the installation's: load balancers answer with its thumbprint.
+  in_use_since timestamptz not null default clock_timestamp(),
   created_at timestamptz not null default clock_timestamp()
 );
 grant select, insert, update on acme_account to kule_api;

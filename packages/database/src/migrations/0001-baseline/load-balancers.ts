@@ -31,6 +31,10 @@ create table load_balancer (
   failure_job_id text,
   -- Of the addresses that its targets stood for when they were last compared: servers come and go without a request.
   targets_digest text not null default '',
+  -- What its machines are to answer challenges of a CA with (HTTP-01), and since which generation; null without an http
+  -- listener on port 80, and while the installation has no account at a CA.
+  acme_thumbprint text,
+  acme_generation integer not null default 0,
   generation integer not null default 1,
   wanted_generation integer not null default 1,
   observed_generation integer not null default 0,
@@ -46,7 +50,7 @@ create table load_balancer (
   constraint load_balancer_public_ip_key foreign key (organisation_id, public_ip_id, region)
     references public_ip (organisation_id, id, region) on delete set null (public_ip_id),
   foreign key (organisation_id, failure_job_id) references job (organisation_id, id),
-  check (observed_generation <= generation and wanted_generation <= generation),
+  check (observed_generation <= generation and wanted_generation <= generation and acme_generation <= wanted_generation),
   check (ha = (vrid is not null)),
   check (failure is not null or failure_job_id is null)
 );
