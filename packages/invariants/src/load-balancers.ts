@@ -38,6 +38,18 @@ export const loadBalancerChecks: readonly Check[] = [
   },
   {
     invariant: "I4",
+    check: "two machines share the load balancer's public address, which no server has",
+    sql: `select b.id || ' has ' || b.public_ip_id as subject from load_balancer b
+            left join public_ip i on i.id = b.public_ip_id and i.load_balancer_id = b.id
+              and i.server_id is null and i.held_by is null and i.gateway_id is null and i.version = 4
+           where b.ha and b.public_ip_id is not null and i.id is null
+          union all
+          select i.id || ' of ' || i.load_balancer_id from public_ip i
+           where i.load_balancer_id is not null and not exists (
+             select 1 from load_balancer b where b.id = i.load_balancer_id and b.ha and b.public_ip_id = i.id)`,
+  },
+  {
+    invariant: "I4",
     check: "no machine is said to have what was never wanted",
     sql: `select b.id || ' in slot ' || m.slot as subject from load_balancer b
             join load_balancer_machine m on m.load_balancer_id = b.id

@@ -48,6 +48,7 @@ export const ownershipPairs: readonly OwnershipPair[] = [
   { child: "gateway", column: "network_id", parent: "network", region: true },
   { child: "gateway", column: "status_job_id", parent: "job", region: true },
   { child: "public_ip", column: "gateway_id", parent: "gateway", region: true },
+  { child: "public_ip", column: "load_balancer_id", parent: "load_balancer", region: true },
   { child: "gateway_subnet", column: "gateway_id", parent: "gateway", region: false },
   { child: "gateway_subnet", column: "network_id", parent: "network", region: false },
   { child: "gateway_subnet", column: "subnet_id", parent: "subnet", region: false },

@@ -61,7 +61,10 @@ export const publicIpChecks: readonly Check[] = [
     invariant: "I4",
     check: "no server in a data subnet has a public IP",
     sql: `select i.id || ' of ' || i.server_id as subject from public_ip i
-            join nic n on n.server_id = i.server_id join subnet u on u.id = n.subnet_id where u.tier = 'data'`,
+            join nic n on n.server_id = i.server_id join subnet u on u.id = n.subnet_id where u.tier = 'data'
+          union all
+          select i.id || ' of ' || b.id from public_ip i
+            join load_balancer b on b.id = i.load_balancer_id join subnet u on u.id = b.subnet_id where u.tier = 'data'`,
   },
   {
     invariant: "I5",

@@ -151,6 +151,12 @@ export const uniqueFacts: readonly UniqueFact[] = [
     columns: ["gateway_id"],
     where: "gateway_id is not null",
   },
+  {
+    what: "public address of load balancer",
+    table: "public_ip",
+    columns: ["load_balancer_id"],
+    where: "load_balancer_id is not null",
+  },
   { what: "gateways for", table: "gateway_subnet", columns: ["subnet_id"] },
   { what: "served", table: "gateway_subnet", columns: ["organisation_id", "gateway_id", "subnet_id"] },
   {

@@ -28,6 +28,8 @@ export const LONG_TESTS: Readonly<Record<string, string>> = {
     "real flows through a firewall while its rules change",
   "packages/programs/src/guest-state/real-guest.test.ts": "boots a Linux system and resets it",
   "packages/programs/src/load-balancers/program-with-haproxy.test.ts": "waits for health checks and reloads",
+  "packages/programs/src/load-balancers/public-address.test.ts":
+    "waits until keepalived notices that the other machine is gone, and is back",
   "packages/programs/src/load-balancers/rendered-configuration.test.ts":
     "starts haproxy or keepalived for each of some sixty configurations",
   "packages/programs/src/load-balancers/real-load-balancer.test.ts":

@@ -86,8 +86,13 @@ export function seenAs(job: ClaimedJob, more: Partial<SeenVm> = {}): SeenVm {
       ipfilter: true,
       ...seenFilterOf(payload),
       ipsets: [
-        ...payload.interfaces.map(({ address }) => [address]),
-        ...(outside === null ? [] : [outside.addresses.map(({ address }) => address)]),
+        ...payload.interfaces.map(({ address, additional_addresses = [] }) => [
+          address,
+          ...additional_addresses,
+        ]),
+        ...(outside === null
+          ? []
+          : [[...outside.addresses.map(({ address }) => address), ...(outside.additional_addresses ?? [])]]),
       ].map((addresses, position) => ({ name: `ipfilter-net${position}`, addresses })),
     },
     guest: { agent: true, cloud_init: "done", os: "Debian GNU/Linux 13", hostname: "h", addresses: [] },

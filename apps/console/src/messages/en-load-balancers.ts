@@ -28,8 +28,7 @@ export const loadBalancersEn = {
     onOne: "one server",
     onTwo: "two servers",
     ha: "Run on two servers",
-    haHint:
-      "When one fails the other takes over its address within seconds. Not together with a public address yet.",
+    haHint: "When one fails the other takes over its addresses within seconds.",
     algorithm: "Algorithm",
     algorithmHint: "How a target is chosen for each connection.",
     algorithms: {

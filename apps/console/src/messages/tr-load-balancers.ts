@@ -27,7 +27,7 @@ export const loadBalancersTr = {
     onOne: "bir sunucu",
     onTwo: "iki sunucu",
     ha: "İki sunucuda çalıştır",
-    haHint: "Biri durursa diğeri adresini birkaç saniyede devralır. Şimdilik genel adresle birlikte olmaz.",
+    haHint: "Biri durursa diğeri adreslerini birkaç saniyede devralır.",
     algorithm: "Algoritma",
     algorithmHint: "Her bağlantı için hedefin nasıl seçileceği.",
     algorithms: {

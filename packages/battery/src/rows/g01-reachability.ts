@@ -48,8 +48,8 @@ export const row: Row = {
       patches: [
         {
           file: "packages/programs/src/servers/public-interface.ts",
-          find: "addresses: withVersion4(outside.addresses) }]),",
-          replace: `addresses: [...withVersion4(outside.addresses).filter((each) => each.includes(":")), "0.0.0.0/1", "128.0.0.0/1"] }]),`,
+          find: "addresses: withVersion4(outside) }]),",
+          replace: `addresses: [...withVersion4(outside).filter((each) => each.includes(":")), "0.0.0.0/1", "128.0.0.0/1"] }]),`,
         },
       ],
       expects: /outside with the false source 203\.\S+ to \S+( internet)?: came to/,

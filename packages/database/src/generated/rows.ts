@@ -758,6 +758,7 @@ export interface PublicIp {
   id: string;
   is_applied: Generated<boolean>;
   labels: Generated<Json>;
+  load_balancer_id: string | null;
   organisation_id: string;
   pool_id: string;
   protect_delete: Generated<boolean>;

@@ -59,7 +59,8 @@ export function guestInterfaces(vm: VmDocument): GuestInterface[] {
     // An interface that nothing configured is down and has no addresses at all.
     if (own === undefined) return base;
     const local: GuestAddress = { "ip-address": linkLocal(mac), "ip-address-type": "ipv6", prefix: 64 };
-    return { ...base, "ip-addresses": [...own, local] };
+    const others = own.filter((each) => each["ip-address"] !== local["ip-address"]);
+    return { ...base, "ip-addresses": [...others, local] };
   });
   return [loopback, ...interfaces];
 }

@@ -171,7 +171,8 @@ function configure({ vmid, index, addresses, routes }: Wire): WireCommand {
     vmid,
     `addr flush dev ${device} scope global`,
     `link set dev ${device} ${addresses.length === 0 ? "down" : "up"}`,
-    ...addresses.map((address) => `addr add ${address} dev ${device}`),
+    // The link's own may be there already, by the kernel.
+    ...addresses.map((address) => `addr replace ${address} dev ${device}`),
     ...routes.map(
       ({ to, via }) => `route replace ${to} via ${via} dev ${device} metric ${100 + index} onlink`,
     ),

@@ -6,7 +6,15 @@ import { IMAGE_TIMEOUT_MS, requireRealGuests } from "@kule/testing/real-guests/r
 import { BOOT_MS } from "@kule/testing/real-guests/real-lab";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { Failed } from "../errors.ts";
-import { otherSlot, RealLoadBalancer, slots, targetPort } from "../testing/real-load-balancer.ts";
+import {
+  farClients,
+  otherSlot,
+  publicAddress,
+  RealLoadBalancer,
+  slots,
+  targetPort,
+  withPublicAddress,
+} from "../testing/real-load-balancer.ts";
 
 const part = await requireRealGuests(import.meta.filename, "kule-lb");
 /** Of clients that wait for answers of a machine that has just been lost. */
@@ -107,6 +115,45 @@ describe.skipIf(part.missing)("A load balancer of two real machines", { timeout:
     const after = await balancer.status(first);
     expect(after).toMatchObject({ role: "backup", former: [] });
     expect(after.bootId).not.toBe(before.bootId);
+  });
+
+  test("serves at a public address, from near and far, which moves with the machine that is active", async () => {
+    const hasNone = async () => {
+      for (const slot of slots) expect(await balancer.hasPublicAddress(slot)).toBe(false);
+    };
+    await hasNone();
+    await balancer.change({ highAvailability: withPublicAddress });
+    const first = await balancer.master();
+    // keepalived has the address before it has the routes and rules of it.
+    const comesTo = (slot: typeof first) =>
+      balancer.until("the active machine has the public address", () =>
+        balancer.hasPublicAddress(slot).catch(() => false),
+      );
+    await comesTo(first);
+    expect(await balancer.hasPublicAddress(otherSlot(first))).toBe(false);
+    // Its own way out is where it was.
+    expect(await balancer.said(first, "ip route get 192.0.2.99")).toContain("via 203.0.113.1 dev eth0");
+    const order = { host: publicAddress, clients: 2, pauseMs: 10, timeoutMs: 1_000 };
+    const clients = [balancer.load(order), balancer.load({ ...order, from: farClients })];
+    for (const each of clients) await each.until(({ answered }) => answered > 50);
+    await balancer.cut(first);
+    for (const each of clients) {
+      const { answered } = each.counts;
+      await each.until((counts) => counts.answered > answered + 100);
+    }
+    await comesTo(otherSlot(first));
+    for (const each of clients) expect((await each.end()).longestGapMs).toBeLessThan(LONGEST_GAP_MS);
+    await balancer.switchOn(first);
+    await balancer.until("the machine serves again", () => balancer.has(first));
+    expect(await balancer.master()).toBe(otherSlot(first));
+    expect(await balancer.hasPublicAddress(first)).toBe(false);
+    await balancer.change();
+    await balancer.until("nobody has the address any more", async () => {
+      const having = await Promise.all(
+        slots.map((slot) => balancer.hasPublicAddress(slot).catch(() => true)),
+      );
+      return !having.includes(true);
+    });
   });
 
   test("serves again after its worker was killed", async () => {

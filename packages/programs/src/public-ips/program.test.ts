@@ -104,6 +104,25 @@ describe("A public address", { timeout: 60_000 }, () => {
     expect(await shown(vmid)).toEqual(["203.0.113.10/24", "2001:db8::10/64"]);
   });
 
+  it("that two servers share is in the filters of both, and in no guest's configuration", async () => {
+    const vmid = newVmid();
+    const shared = { ...outside([]), additional_addresses: [four.address] };
+    const made = await make(vmid, { public_interface: shared });
+    expect(vmOf(vmid)?.config).toMatchObject({
+      net1: `virtio=${MAC.toUpperCase()},bridge=vmbr0,firewall=1,tag=10`,
+      // The link's own, so that cloud-init names the interface and opens it.
+      ipconfig1: "ip6=fe80::801:ff:fe00:4f01/64",
+    });
+    expect(await ipset(vmid)).toEqual({
+      "ipfilter-net0": ["10.20.0.5"],
+      "ipfilter-net1": ["203.0.113.10"],
+    });
+    expect(await shown(vmid)).toEqual([]);
+    const again = quietHost();
+    await runProgram(createServer, { id: `job_${vmid}`, payload: made } as never, region.world, again);
+    expect(stepsDone(again.events)).toEqual([]);
+  });
+
   it("is configured in a running guest, which keeps its host keys", async () => {
     const vmid = newVmid();
     const made = await make(vmid);

@@ -6,6 +6,7 @@ import type { DesiredConfig } from "@kule/proxmox/hypervisor";
 import { renderIpConfig, renderNetDevice } from "@kule/proxmox/property-string";
 import { antiSpoofing, type DesiredFirewall } from "@kule/proxmox/vm-firewall";
 import { parseCidr } from "@kule/rules/networks/cidr";
+import { linkLocalOf } from "@kule/rules/public-ips/link-local-address";
 import { unassignedIpv4 } from "@kule/rules/public-ips/unassigned-address";
 import { Failed } from "../errors.ts";
 import type { RegionSettings } from "../region-settings.ts";
@@ -46,21 +47,19 @@ export function ipConfigs(payload: InterfacesPayload): DesiredConfig {
     return [`ipconfig${index}`, renderIpConfig({ address, prefix: prefixOf(each), gateway })] as const;
   });
   const outside =
-    wanted === null
-      ? []
-      : [
-          [
-            `ipconfig${publicIndex(payload)}`,
-            renderIpConfig(
-              ...wanted.addresses.map(({ address, prefix_length, gateway }) => ({
-                address,
-                prefix: prefix_length,
-                gateway,
-              })),
-            ),
-          ] as const,
-        ];
+    wanted === null ? [] : [[`ipconfig${publicIndex(payload)}`, publicIpConfig(wanted)] as const];
   return Object.fromEntries([...own, ...outside]);
+}
+
+/**
+ * cloud-init names and opens only interfaces that it is to configure. One whose addresses the guest brings itself is
+ * configured with what the kernel would give it anyway: the address of its link, which leads nowhere.
+ */
+function publicIpConfig({ mac, addresses }: PublicInterface): string {
+  if (addresses.length === 0) return renderIpConfig({ address: linkLocalOf(mac), prefix: 64, gateway: null });
+  return renderIpConfig(
+    ...addresses.map(({ address, prefix_length, gateway }) => ({ address, prefix: prefix_length, gateway })),
+  );
 }
 
 /**
@@ -88,15 +87,13 @@ export function ownAddresses(
       index,
       addresses: [address, ...additional_addresses],
     })),
-    ...(outside === null
-      ? []
-      : [{ index: publicIndex(payload), addresses: withVersion4(outside.addresses) }]),
+    ...(outside === null ? [] : [{ index: publicIndex(payload), addresses: withVersion4(outside) }]),
   ];
 }
 
-type PublicAddresses = NonNullable<InterfacesPayload["public_interface"]>["addresses"];
+type PublicInterface = NonNullable<InterfacesPayload["public_interface"]>;
 
-function withVersion4(addresses: PublicAddresses): string[] {
-  const own = addresses.map(({ address }) => address);
-  return addresses.some(({ version }) => version === 4) ? own : [...own, unassignedIpv4];
+function withVersion4({ addresses, additional_addresses = [] }: PublicInterface): string[] {
+  const own = [...addresses.map(({ address }) => address), ...additional_addresses];
+  return own.some((address) => !address.includes(":")) ? own : [...own, unassignedIpv4];
 }

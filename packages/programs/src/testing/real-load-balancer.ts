@@ -10,6 +10,7 @@ import {
   sampleMachine,
   sampleTarget,
 } from "@kule/rules/load-balancers/testing/sample-intents";
+import { linkLocalOf } from "@kule/rules/public-ips/link-local-address";
 import { HttpLoad, type LoadOrder } from "@kule/testing/packets/http-load";
 import { PacketMachine } from "@kule/testing/packets/packet-machine";
 import { RealLab, vm } from "@kule/testing/real-guests/real-lab";
@@ -27,6 +28,12 @@ export const otherSlot = (slot: Slot): Slot => (slot === 1 ? 2 : 1);
 const vmids = { 1: 20_001, 2: 20_002 } as const;
 export const addresses = { 1: "203.0.113.21", 2: "203.0.113.22" } as const;
 const virtualAddress = "203.0.113.30";
+/** In a network of its own, by the machines' second interface, of which the guest is told nothing but that it is there. */
+const publicMacs = { 1: "BC:24:11:00:01:21", 2: "BC:24:11:00:01:22" } as const;
+const publicGateway = "198.51.100.1";
+export const publicAddress = "198.51.100.30";
+/** Of clients who reach it by its gateway alone. */
+export const farClients = "192.0.2.7";
 /** Of the targets: small programs on each of the two machines, so that there need be no more of them. */
 export const targetPort = 9000;
 /** What is sent there comes back, after the number of the machine, until one side closes. */
@@ -37,6 +44,17 @@ const ours = new Map(["lsn_web", "lsn_echo"].map((id) => [id, new Set<string>(Ob
 /** For whatever happens in a guest: on a machine that is busy a boot alone takes half a minute. */
 const LIMIT_MS = 90_000;
 const MOST_TRIES = 4;
+
+const highAvailability = { virtualAddress, prefixLength: 24, vrid: 7, publicAddress: null };
+export const withPublicAddress = {
+  ...highAvailability,
+  publicAddress: {
+    address: publicAddress,
+    prefixLength: 24,
+    gateway: publicGateway,
+    interfaceName: "eth1",
+  },
+};
 
 type Connection = Awaited<ReturnType<PacketMachine["connect"]>>;
 export type Visitor = {
@@ -78,12 +96,19 @@ export class RealLoadBalancer {
 
   /** Booted, without a state. Its first use on a machine makes the image, which takes minutes. */
   static async start(): Promise<RealLoadBalancer> {
-    const balancer = new RealLoadBalancer(await RealLab.start("kule-lb"));
+    const balancer = new RealLoadBalancer(
+      await RealLab.start("kule-lb", {
+        networks: [{ bridge: "vmbr0", vlan: 77, addresses: [`${publicGateway}/24`] }],
+        beyond: [farClients],
+      }),
+    );
     try {
       for (const slot of slots)
         await balancer.lab.create(vmids[slot], {
           net0: `virtio=BC:24:11:00:00:2${slot},bridge=vmbr0`,
           ipconfig0: `ip=${addresses[slot]}/24,gw=203.0.113.1`,
+          net1: `virtio=${publicMacs[slot]},bridge=vmbr0,tag=77`,
+          ipconfig1: `ip6=${linkLocalOf(publicMacs[slot])}/64`,
         });
       for (const slot of slots) await balancer.#ready(slot);
       return balancer;
@@ -126,7 +151,7 @@ export class RealLoadBalancer {
         targetId: targetIds[slot],
         address: addresses[slot],
       })),
-      highAvailability: { virtualAddress, prefixLength: 24, vrid: 7, publicAddress: null },
+      highAvailability,
       ...more,
       generation: this.intent.generation + 1,
     };
@@ -183,6 +208,18 @@ export class RealLoadBalancer {
       return found.length === 1;
     });
     return found[0] ?? 1;
+  }
+
+  /** Whether the machine has the public address, with the way that its answers take. */
+  async hasPublicAddress(slot: Slot): Promise<boolean> {
+    const [shown, rules] = await Promise.all([
+      this.said(slot, "ip -4 -o address show dev eth1"),
+      this.said(slot, "ip rule show; ip route show table 1000 2>/dev/null || true"),
+    ]);
+    const has = shown.includes(`${publicAddress}/32`);
+    const answers = rules.includes(`from ${publicAddress} lookup 1000`) && rules.includes(publicGateway);
+    if (has !== answers) throw new Error(`machine ${slot} has half of it: ${shown}\n${rules}`);
+    return has;
   }
 
   /** @throws Error when it does not become true in time */

@@ -53,6 +53,8 @@ export type FilteredServer = {
   readonly interfaces: readonly { readonly subnetId: string; readonly address: string }[];
   /** Of either version. */
   readonly publicAddresses: readonly string[];
+  /** A load balancer's, in its subnet and a public one: what is sent there may reach this server, and it sends nothing from there. */
+  readonly sharedAddresses?: readonly string[];
 };
 
 /** Whether the firewall is attached to the server: by name, by its subnet or by its labels, and only in its own region. */

@@ -85,8 +85,9 @@ export type HighAvailability = {
   readonly vrid: number;
   readonly publicAddress: {
     readonly address: string;
+    /** Of the public segment: what is in it is answered directly. */
     readonly prefixLength: number;
-    /** Through which answers leave; null: the machine has a route of its own. */
+    /** Through which other answers leave; null: the machine has a route of its own. */
     readonly gateway: string | null;
     /** The guest's interface in the public segment. */
     readonly interfaceName: string;

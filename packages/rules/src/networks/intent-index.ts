@@ -47,15 +47,20 @@ export class IntentIndex {
   }
 
   serverAt(subnet: IntentSubnet, address: IpAddress): FilteredServer | null {
-    const found = this.#intent.servers.find(({ interfaces }) =>
-      interfaces.some((each) => each.subnetId === subnet.id && isSame(addressOf(each.address), address)),
+    const found = this.#intent.servers.find((server) =>
+      server.interfaces.some(
+        (each) =>
+          each.subnetId === subnet.id &&
+          (isSame(addressOf(each.address), address) || isShared(server, address)),
+      ),
     );
     return found ?? null;
   }
 
   serverWithPublic(address: IpAddress): FilteredServer | null {
-    const found = this.#intent.servers.find(({ publicAddresses }) =>
-      publicAddresses.some((each) => isSame(addressOf(each), address)),
+    const found = this.#intent.servers.find(
+      (server) =>
+        server.publicAddresses.some((each) => isSame(addressOf(each), address)) || isShared(server, address),
     );
     return found ?? null;
   }
@@ -68,3 +73,7 @@ export class IntentIndex {
     return this.#intent.gateways.find((each) => isSame(addressOf(each.address), address)) ?? null;
   }
 }
+
+/** Of the two servers of a load balancer the first stands for both: the same firewalls are attached to them. */
+const isShared = ({ sharedAddresses = [] }: FilteredServer, address: IpAddress): boolean =>
+  sharedAddresses.some((each) => isSame(addressOf(each), address));

@@ -186,6 +186,21 @@ describe("a public address", () => {
     expect(reach(wanted, tcp(to(outsideAddress), at(web2))).isAllowed).toBe(false);
   });
 
+  test("of a load balancer's two servers leads to them by their firewalls, and is no way out of theirs", () => {
+    const sharedAddresses = ["203.0.113.60", "10.0.1.40"];
+    const pair = [web, web2].map((each) => ({ ...each, sharedAddresses }));
+    const wanted = intent({
+      servers: [...pair, ops, db, foreign],
+      gateways: [gateway],
+      firewalls: [firewall("fw_1", [rule("fwr_1")], [{ kind: "subnet", subnetId: app.id }])],
+    });
+    const byRule = ["yes", { by: "firewall_rule", firewallId: "fw_1", ruleId: "fwr_1" }];
+    expect(said(reach(wanted, tcp(to(outsideAddress), to("203.0.113.60"))))).toEqual(byRule);
+    expect(said(reach(wanted, tcp(at(ops), to("10.0.1.40"))))).toEqual(byRule);
+    expect(reach(intent({ servers: pair }), tcp(at(web2), to(outsideAddress))).isAllowed).toBe(false);
+    expect(reach(wanted, tcp(at(web2), to(outsideAddress))).decision).toMatchObject({ by: "gateway" });
+  });
+
   test("leaves the other subnets of the network and their paths unchanged", () => {
     const wanted = intent({ servers });
     const network = ["yes", { by: "network", networkId: "net_a1" }];

@@ -4,9 +4,10 @@ import {
   type AttachTarget,
   decideAttach,
   decideDetach,
+  decideGiveToOwner,
   decideRelease,
-  gatewayIpStatus,
   type Holder,
+  ownedIpStatus,
   type PublicIpFacts,
   publicIpActions,
   publicIpStatus,
@@ -32,6 +33,7 @@ const free: PublicIpFacts = {
   holder: null,
   keeper: null,
   gateway: null,
+  loadBalancer: null,
 };
 const attached: PublicIpFacts = { ...free, serverId: "srv_a", heldBy: "srv_a", isApplied: true, holder };
 const target: AttachTarget = { ...holder, id: "srv_b", others: [] };
@@ -141,24 +143,28 @@ it("the actions show the results of the decisions, and why not", () => {
   });
 });
 
-describe("the address of a gateway", () => {
-  const gateway = { id: "gw_1", isDeleting: false, isApplied: true };
-  const held: PublicIpFacts = { ...free, gateway };
+const owner = { id: "own_1", isDeleting: false, isApplied: true };
 
+describe.each([
+  ["a gateway", { ...free, gateway: owner }, "DELETE /gateways/own_1"],
+  ["a load balancer on two servers", { ...free, loadBalancer: owner }, "DELETE /load-balancers/own_1"],
+] as const)("the address of %s", (_, held: PublicIpFacts, fix) => {
   it("is attached to no server, with or without force, detached from nothing, and not released", () => {
     for (const force of [false, true])
       expect(decideAttach(held, target, force)).toMatchObject([
-        { code: "already_attached", resource: "gw_1" },
+        { code: "already_attached", resource: "own_1", fix },
       ]);
-    expect(decideDetach(held)).toMatchObject([{ code: "in_use", resource: "gw_1" }]);
-    expect(decideRelease(held)).toMatchObject([{ code: "in_use", resource: "gw_1" }]);
+    expect(decideGiveToOwner(held)).toMatchObject([{ code: "already_attached", resource: "own_1", fix }]);
+    expect(decideDetach(held)).toMatchObject([{ code: "in_use", resource: "own_1", fix }]);
+    expect(decideRelease(held)).toMatchObject([{ code: "in_use", resource: "own_1", fix }]);
     const { attach, detach, delete: release } = publicIpActions(held);
     expect([attach.allowed, detach.allowed, release.allowed]).toEqual([false, false, false]);
   });
 
   it("is reserved and released with it", () => {
-    expect(gatewayIpStatus({ ...gateway, isApplied: false })).toBe("attaching");
-    expect(gatewayIpStatus(gateway)).toBe("attached");
-    expect(gatewayIpStatus({ ...gateway, isDeleting: true })).toBe("detaching");
+    const gateway = owner;
+    expect(ownedIpStatus({ ...gateway, isApplied: false })).toBe("attaching");
+    expect(ownedIpStatus(gateway)).toBe("attached");
+    expect(ownedIpStatus({ ...gateway, isDeleting: true })).toBe("detaching");
   });
 });

@@ -34,15 +34,16 @@ export type PublicIpPlace = {
   readonly isApplied: boolean;
 };
 
-export type GatewayPlace = {
+/** A gateway, or a load balancer on two servers: it has the address, and no server has it. */
+export type OwnerPlace = {
   readonly id: string;
   readonly isDeleting: boolean;
-  /** The region's edge has it. */
+  /** It is in force in the region. */
   readonly isApplied: boolean;
 };
 
-/** The same of the address of a gateway. */
-export function gatewayIpStatus({ isDeleting, isApplied }: GatewayPlace): PublicIpStatus {
+/** The same of the address of such an owner. */
+export function ownedIpStatus({ isDeleting, isApplied }: OwnerPlace): PublicIpStatus {
   if (isDeleting) return "detaching";
   return isApplied ? "attached" : "attaching";
 }
@@ -70,7 +71,9 @@ export type Holder = {
 
 export type PublicIpFacts = PublicIpPlace & {
   /** The gateway that has the address: it is reserved and released with it, and cannot be a server's. */
-  readonly gateway: GatewayPlace | null;
+  readonly gateway: OwnerPlace | null;
+  /** The same of a load balancer on two servers, of which either may have the address. */
+  readonly loadBalancer: OwnerPlace | null;
   readonly id: string;
   readonly region: string;
   readonly version: number;
@@ -118,7 +121,7 @@ function detachRefusal(server: Holder): Refusal<PublicIpCode> | null {
 /** Why the address cannot be attached to the server; with `force` it is moved there. */
 export function decideAttach(ip: PublicIpFacts, target: AttachTarget, force: boolean): Decision {
   if (target.managedBy !== null) return [serverManaged(target.managedBy)];
-  const found: Decision = gatewayRefusal(ip, "already_attached");
+  const found: Decision = ownerRefusal(ip, "already_attached");
   if (target.region !== ip.region)
     found.push(
       regionMismatch(
@@ -142,14 +145,27 @@ export function decideAttach(ip: PublicIpFacts, target: AttachTarget, force: boo
   return found;
 }
 
-function gatewayRefusal({ gateway }: PublicIpFacts, code: "already_attached" | "in_use"): Decision {
-  if (gateway === null) return [];
-  return [
-    (code === "in_use" ? inUse : alreadyAttached)("public_ip_of_no_gateway", "The address is a gateway's", {
-      resource: gateway.id,
-      fix: `DELETE /gateways/${gateway.id}`,
-    }),
-  ];
+function ownerRefusal(
+  { gateway, loadBalancer }: PublicIpFacts,
+  code: "already_attached" | "in_use",
+): Decision {
+  const refuse = code === "in_use" ? inUse : alreadyAttached;
+  const found: Decision = [];
+  if (gateway !== null)
+    found.push(
+      refuse("public_ip_of_no_gateway", "The address is a gateway's", {
+        resource: gateway.id,
+        fix: `DELETE /gateways/${gateway.id}`,
+      }),
+    );
+  if (loadBalancer !== null)
+    found.push(
+      refuse("public_ip_of_no_load_balancer", "The address is a load balancer's", {
+        resource: loadBalancer.id,
+        fix: loadBalancer.isDeleting ? null : `DELETE /load-balancers/${loadBalancer.id}`,
+      }),
+    );
+  return found;
 }
 
 /** The address is somewhere already. */
@@ -197,9 +213,9 @@ function companyRefusals(ip: PublicIpFacts, target: AttachTarget): Decision {
     });
 }
 
-/** Why it cannot become a new gateway's address: it must be unused, and not being removed from a server. */
-export function decideGiveToGateway(ip: PublicIpFacts): Decision {
-  const found = gatewayRefusal(ip, "already_attached");
+/** Why it cannot become the address of a new owner: it must be unused, and not being removed from a server. */
+export function decideGiveToOwner(ip: PublicIpFacts): Decision {
+  const found = ownerRefusal(ip, "already_attached");
   if (ip.holder !== null)
     found.push(
       alreadyAttached("public_ip_free", "The address is attached to a server", {
@@ -212,7 +228,7 @@ export function decideGiveToGateway(ip: PublicIpFacts): Decision {
 
 /** Why the address cannot be detached from its server. */
 export function decideDetach(ip: PublicIpFacts): Decision {
-  if (ip.gateway !== null) return gatewayRefusal(ip, "in_use");
+  if (ip.gateway !== null || ip.loadBalancer !== null) return ownerRefusal(ip, "in_use");
   if (ip.holder === null)
     return [notAttached("public_ip_attached", "The address is attached to no server", { resource: ip.id })];
   return [detachRefusal(ip.holder), keeperRefusal(ip)].flatMap((each) => each ?? []);
@@ -228,7 +244,7 @@ export function decideRelease(ip: PublicIpFacts): Decision {
         fix: `PATCH /public-ips/${ip.id} {"protection":{"delete":false}}`,
       }),
     );
-  found.push(...gatewayRefusal(ip, "in_use"));
+  found.push(...ownerRefusal(ip, "in_use"));
   if (ip.holder !== null)
     found.push(
       inUse("public_ip_free", "The address is attached to a server", {
@@ -256,7 +272,7 @@ export function publicIpActions(ip: PublicIpFacts): {
       : { allowed: false, code: first.code, reason: first.message };
   const leaving = ip.holder === null ? null : (detachRefusal(ip.holder) ?? keeperRefusal(ip));
   return {
-    attach: state([...gatewayRefusal(ip, "already_attached"), ...(leaving === null ? [] : [leaving])]),
+    attach: state([...ownerRefusal(ip, "already_attached"), ...(leaving === null ? [] : [leaving])]),
     detach: state(decideDetach(ip)),
     delete: state(decideRelease(ip)),
   };

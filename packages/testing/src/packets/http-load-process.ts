@@ -4,7 +4,7 @@ import { connect } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
 import type { LoadCounts, LoadOrder } from "./http-load.ts";
 
-const { host, port, clients, timeoutMs, pauseMs } = JSON.parse(process.argv[2] ?? "{}") as LoadOrder;
+const { host, port, from, clients, timeoutMs, pauseMs } = JSON.parse(process.argv[2] ?? "{}") as LoadOrder;
 /** A hostile or broken page is not read for ever. */
 const MOST_BYTES = 65_536;
 const counts = {
@@ -50,7 +50,7 @@ function count(outcome: Outcome): void {
 /** A connection that is not accepted, is reset, says nothing in time or ends in the middle of an answer is lost. */
 function requestOnce(): Promise<Outcome> {
   return new Promise((resolve) => {
-    const socket = connect({ host, port });
+    const socket = connect({ host, port, ...(from === undefined ? {} : { localAddress: from }) });
     const chunks: Buffer[] = [];
     let bytes = 0;
     const end = (outcome: Outcome) => {

@@ -6,6 +6,8 @@ import { setTimeout as delay } from "node:timers/promises";
 export type LoadOrder = {
   readonly host: string;
   readonly port: number;
+  /** An address of theirs that they connect from; by default the one that the route to the host has. */
+  readonly from?: string;
   /** How many request at the same time. */
   readonly clients: number;
   /** A connection without an answer for so long is lost. */

@@ -84,6 +84,29 @@ describe.skipIf(part.missing)("wires of the lab", { timeout: 30_000 }, () => {
     expect(await guest.send("icmp", "10.0.1.6", silent)).toBe("silent");
   });
 
+  test("let each of two guests use an address that both may use, on an interface that was given none", async () => {
+    const shared = "198.18.7.30";
+    const client = await lab.running(31017, [{ net: device(314), ip: "ip=198.18.7.1/24" }]);
+    for (const [index, vmid] of [31015, 31016].entries()) {
+      const mac = `BC:24:11:00:31:1${index}`;
+      const net1 = `virtio=${mac},bridge=vmbr1,tag=314,firewall=1`;
+      const guest = await lab.running(vmid, [
+        { net: device(313), ip: `ip=10.0.1.${5 + index}/24` },
+        { net: net1, ip: `ip6=fe80::be24:11ff:fe00:311${index}/64` },
+      ]);
+      await lab.change(`POST ${vm(vmid)}/firewall/ipset/ipfilter-net1`, { cidr: shared });
+      lab.inside(vmid, "ip", "route", "add", "198.18.7.0/24", "dev", "eth1");
+      expect(await client.send("tcp", shared, silent)).toBe("silent");
+      lab.inside(vmid, "ip", "addr", "add", `${shared}/32`, "dev", "eth1");
+      lab.inside(31017, "ip", "neigh", "flush", "dev", "eth0");
+      expect(await client.send("tcp", shared)).toEqual({ seenAs: "198.18.7.1" });
+      lab.inside(vmid, "ip", "addr", "add", "198.18.7.31/32", "dev", "eth1");
+      expect(await guest.send("udp", "198.18.7.1", { from: "198.18.7.31", ...silent })).toBe("silent");
+      lab.inside(vmid, "ip", "addr", "flush", "dev", "eth1", "scope", "global");
+    }
+    expect(await client.arrivals()).toEqual([]);
+  });
+
   test("evaluate the VM's rules from the top, then its policy, and let answers pass", async () => {
     const client = await lab.running(31021, [{ net: device(321), ip: "ip=10.0.1.5/24" }]);
     const server = await lab.running(31022, [{ net: device(321), ip: "ip=10.0.1.6/24" }], {

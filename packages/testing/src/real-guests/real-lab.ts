@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { call, type RawAnswer, run } from "@kule/lab/api-client";
 import { type Lab, startLab } from "@kule/lab/lab";
+import type { Internet } from "@kule/lab/wires/internet";
 import { WebSocket } from "ws";
 import { realGuestRoots } from "./real-guests-part.ts";
 
@@ -12,7 +13,10 @@ const TEMPLATE = 9002;
 /** A boot on a machine that is busy with other suites. */
 export const BOOT_MS = 120_000;
 
-const internet = { networks: [{ bridge: "vmbr0", vlan: null, addresses: ["203.0.113.1/24"] }], beyond: [] };
+const internet: Internet = {
+  networks: [{ bridge: "vmbr0", vlan: null, addresses: ["203.0.113.1/24"] }],
+  beyond: [],
+};
 
 export const vm = (vmid: number): string => `/nodes/pve1/qemu/${vmid}`;
 
@@ -29,11 +33,18 @@ export class RealLab {
     this.folder = folder;
   }
 
-  /** @param image a recipe of infra/images for the guests, by default that of most suites */
-  static async start(image?: string): Promise<RealLab> {
+  /**
+   * @param image a recipe of infra/images for the guests, by default that of most suites
+   * @param more of the internet besides the network of vmbr0
+   */
+  static async start(image?: string, more: Partial<Internet> = {}): Promise<RealLab> {
     const folder = mkdtempSync(join(tmpdir(), "kule-real-"));
     return new RealLab(
-      await startLab({ dataDir: folder, wires: internet, realGuests: await realGuestRoots(image) }),
+      await startLab({
+        dataDir: folder,
+        wires: { ...internet, ...more, networks: [...internet.networks, ...(more.networks ?? [])] },
+        realGuests: await realGuestRoots(image),
+      }),
       folder,
     );
   }

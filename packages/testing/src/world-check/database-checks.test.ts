@@ -783,6 +783,26 @@ const planted: readonly Planted[] = [
     ["I4 lb_a shares nothing"],
   ],
   [
+    "a public address of a load balancer that one of its servers has",
+    "alter table public_ip drop constraint public_ip_of_one; update public_ip set server_id = 'srv_slot1', held_by = 'srv_slot1', is_applied = true where id = 'ip_lb'",
+    ["I4 lb_a has ip_lb"],
+  ],
+  [
+    "a public address that its load balancer's servers may not use",
+    "update public_ip set load_balancer_id = null where id = 'ip_lb'",
+    ["I4 lb_a has ip_lb"],
+  ],
+  [
+    "a public address of a load balancer that does not have it",
+    "update load_balancer set public_ip_id = null where id = 'lb_a'",
+    ["I4 ip_lb of lb_a"],
+  ],
+  [
+    "a way out of a data subnet by a load balancer",
+    "update subnet set tier = 'data' where id = 'sub_r3'",
+    ["I4 ip_lb of lb_a"],
+  ],
+  [
     "a machine with a state that nobody wanted",
     "update load_balancer_machine set observed_generation = 3 where slot = 1",
     ["I4 lb_a in slot 1"],

@@ -128,8 +128,8 @@ insert into nic (id, organisation_id, region, server_id, subnet_id, mac) values
   ('nic_web', 'org_a', 'r3', 'srv_web', 'sub_r3', '0a:4b:75:03:00:64'), ('nic_slot1', 'org_a', 'r3', 'srv_slot1', 'sub_r3', '0a:4b:75:03:00:65');
 insert into ip_pool (id, region, name, version, gateway, prefix_length) values ('pool_3', 'r3', 'p', 4, '192.0.2.1', 29);
 insert into ip_pool_range (id, pool_id, first_address, last_address) values ('rng_3', 'pool_3', '192.0.2.2', '192.0.2.2');
-insert into public_ip (id, organisation_id, region, pool_id, version, address, server_id, held_by, is_applied) values
-  ('ip_lb', 'org_a', 'r3', 'pool_3', 4, '192.0.2.2', 'srv_slot1', 'srv_slot1', true);
+insert into public_ip (id, organisation_id, region, pool_id, version, address) values
+  ('ip_lb', 'org_a', 'r3', 'pool_3', 4, '192.0.2.2');
 insert into public_address (address, pool_id, range_id, state, allocated_to, public_ip_id) values
   ('192.0.2.2', 'pool_3', 'rng_3', 'used', 'org_a', 'ip_lb');
 insert into job (id, organisation_id, region, kind, resource_type, resource_id, status, epoch, attempt, last_seq, claim_id, finished_at, requested_by, request_id) values
@@ -137,6 +137,7 @@ insert into job (id, organisation_id, region, kind, resource_type, resource_id, 
 insert into load_balancer (id, organisation_id, region, network_id, subnet_id, name, package, ha, algorithm, vrid, public_ip_id,
                            failure, failure_job_id, generation, wanted_generation, observed_generation) values
   ('lb_a', 'org_a', 'r3', 'net_r3', 'sub_r3', 'front', 'lb-s', true, 'round_robin', 1, 'ip_lb', 'apply_failed', 'job_lb', 2, 2, 1);
+update public_ip set load_balancer_id = 'lb_a' where id = 'ip_lb';
 insert into address (subnet_id, address, organisation_id, state, nic_id, load_balancer_id) values
   ('sub_r3', '10.0.1.2', 'org_a', 'used', 'nic_web', null), ('sub_r3', '10.0.1.3', 'org_a', 'used', 'nic_slot1', null),
   ('sub_r3', '10.0.1.40', 'org_a', 'reserved', null, 'lb_a');

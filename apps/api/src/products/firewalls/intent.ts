@@ -52,6 +52,7 @@ async function serversOf(
     labels: Record<string, string> | null;
     interfaces: { subnetId: string; address: string }[];
     public_addresses: string[];
+    shared_addresses: string[] | null;
   }>`
     select s.id, case when s.managed_by_type is null then s.labels end as labels,
            coalesce((select json_agg(json_build_object('subnetId', n.subnet_id, 'address', host(a.address)) order by n.position)
@@ -60,18 +61,26 @@ async function serversOf(
              where n.organisation_id = s.organisation_id and n.server_id = s.id), '[]'::json) as interfaces,
            -- Those that its VM may have now: one that is on its way to it is still another's.
            coalesce((select array_agg(host(i.address) order by i.version, i.id) from public_ip i
-             where i.organisation_id = s.organisation_id and i.held_by = s.id), '{}') as public_addresses
+             where i.organisation_id = s.organisation_id and i.held_by = s.id), '{}') as public_addresses,
+           -- Those of its load balancer, which its other server may have as well.
+           case when s.managed_by_type = 'load_balancer' then array(
+             select host(a.address) from address a
+              where a.organisation_id = s.organisation_id and a.load_balancer_id = s.managed_by_id
+             union all
+             select host(i.address) from public_ip i
+              where i.organisation_id = s.organisation_id and i.load_balancer_id = s.managed_by_id) end as shared_addresses
       from server s
      where s.organisation_id = ${organisationId} and s.region = ${region} and s.deleted_at is null`.execute(
     db,
   );
-  return rows.map(({ id, labels, interfaces, public_addresses }) => ({
+  return rows.map(({ id, labels, interfaces, public_addresses, shared_addresses }) => ({
     id,
     organisationId,
     region,
     labels,
     interfaces,
     publicAddresses: public_addresses,
+    ...(shared_addresses === null ? {} : { sharedAddresses: shared_addresses }),
   }));
 }
 

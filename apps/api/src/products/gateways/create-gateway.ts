@@ -1,7 +1,7 @@
 import type { FieldError } from "@kule/contract/field-errors";
 import type { RequestBody } from "@kule/contract/schemas";
 import { decideCreateGateway } from "@kule/rules/gateways/lifecycle";
-import { decideGiveToGateway } from "@kule/rules/public-ips/lifecycle";
+import { decideGiveToOwner } from "@kule/rules/public-ips/lifecycle";
 import { sql } from "kysely";
 import type { ApiRequest } from "../../platform/api-request.ts";
 import type { Database, Tx } from "../../platform/database.ts";
@@ -112,7 +112,7 @@ export async function createGateway(request: ApiRequest<"createGateway">, tx: Tx
 async function lockBrought(tx: Tx, organisationId: string, id: string): Promise<string> {
   const ip = await lockPublicIp(tx, organisationId, id);
   if (ip === null) throw new Invalid([fieldError("/public_ip", "not_found", "no such public IP")]);
-  const [refusal] = decideGiveToGateway(factsOf(ip));
+  const [refusal] = decideGiveToOwner(factsOf(ip));
   if (refusal !== undefined) throw new Conflict(refusal);
   return ip.id;
 }

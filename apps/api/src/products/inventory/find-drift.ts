@@ -95,12 +95,12 @@ export function judgeGuest(
 function wantedVm(holder: Holder, region: RegionFacts) {
   const { server, interfaces } = holder;
   const { vcpu, memoryMb, diskGb } = sizeOf(server.package, server.disk_gb);
-  const inside = interfaces.map(({ position, mac, vlan, address }) => ({
+  const inside = interfaces.map(({ position, mac, vlan, address, shared }) => ({
     position,
     mac,
     vlan,
     bridge: position === 0 ? region.privateBridge : null,
-    addresses: address === null ? [] : [address],
+    addresses: address === null ? [] : [address, ...shared],
     disputed: [],
   }));
   return {

@@ -19,6 +19,8 @@ export type Holder = {
     readonly mac: string;
     readonly vlan: number | null;
     readonly address: string | null;
+    /** A load balancer's, which its other server may use too. */
+    readonly shared: readonly string[];
   }[];
   /** The public addresses that its VM has, or may have. */
   readonly publicIps: readonly {
@@ -84,7 +86,10 @@ export async function lockHolders(
           jobs.get(server.id)?.ordered_disk_gb ?? 0,
         ),
         interfaces: nics.filter((nic) => nic.server_id === server.id),
-        publicIps: publicIps.filter(({ held_by }) => held_by === server.id),
+        publicIps: publicIps.filter(
+          ({ held_by, load_balancer_id }) =>
+            held_by === server.id || (load_balancer_id !== null && load_balancer_id === server.managed_by_id),
+        ),
       });
   }
   return { holders, skipped };
@@ -140,6 +145,10 @@ async function interfacesOf(tx: Tx, servers: readonly ServerRow[]) {
       sql<string>`nic.mac::text`.as("mac"),
       "region_vlan.vlan",
       sql<string | null>`host(address.address)`.as("address"),
+      sql<string[]>`array(select host(a.address) from address a
+        where a.organisation_id = nic.organisation_id and a.subnet_id = nic.subnet_id
+          and a.load_balancer_id = (select s.managed_by_id from server s
+            where s.organisation_id = nic.organisation_id and s.id = nic.server_id))`.as("shared"),
     ])
     .where(
       "nic.server_id",
@@ -157,18 +166,29 @@ async function publicIpsOf(tx: Tx, servers: readonly ServerRow[]) {
     .innerJoin("ip_pool", "ip_pool.id", "public_ip.pool_id")
     .select([
       "public_ip.held_by",
+      "public_ip.load_balancer_id",
       "public_ip.id",
       "public_ip.reboot_since as rebootSince",
       sql<string>`host(public_ip.address)`.as("address"),
       "ip_pool.vlan",
-      sql<boolean>`public_ip.is_applied and public_ip.server_id = public_ip.held_by`.as("isSettled"),
+      // One that a load balancer's servers share: each may use it from its creation on.
+      sql<boolean>`public_ip.load_balancer_id is not null
+        or public_ip.is_applied and public_ip.server_id = public_ip.held_by`.as("isSettled"),
     ])
     .where("public_ip.organisation_id", "in", [...new Set(servers.map((each) => each.organisation_id))])
-    .where(
-      "public_ip.held_by",
-      "in",
-      servers.map(({ id }) => id),
+    .where((is) =>
+      is.or([
+        is(
+          "public_ip.held_by",
+          "in",
+          servers.map(({ id }) => id),
+        ),
+        is("public_ip.load_balancer_id", "in", ["", ...servers.flatMap(balancerOf)]),
+      ]),
     )
     .orderBy("public_ip.version")
     .execute();
 }
+
+const balancerOf = ({ managed_by_type: type, managed_by_id: id }: ServerRow): string[] =>
+  type === "load_balancer" && id !== null ? [id] : [];

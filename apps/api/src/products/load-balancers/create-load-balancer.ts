@@ -3,7 +3,7 @@ import type { RequestBody } from "@kule/contract/schemas";
 import { packages } from "@kule/rules/catalog/packages";
 import { loadBalancerNameTaken } from "@kule/rules/load-balancers/lifecycle";
 import { checkLoadBalancer } from "@kule/rules/load-balancers/load-balancer";
-import { notConfigured, quotaExceeded } from "@kule/rules/refusals";
+import { quotaExceeded } from "@kule/rules/refusals";
 import { sql } from "kysely";
 import type { ApiRequest } from "../../platform/api-request.ts";
 import type { Tx } from "../../platform/database.ts";
@@ -22,6 +22,7 @@ import { certificateErrors, holdCertificates } from "./listener-certificates.ts"
 import { insertListener } from "./listener-store.ts";
 import { makeMachine } from "./machines.ts";
 import { checkPlace, findPlace, type Place, strangeServers, targetNetwork } from "./place.ts";
+import { lockBrought, sharePublicIp, takeShared } from "./shared-public-ip.ts";
 import { type LoadBalancerRow, writeLoadBalancer, writtenLoadBalancer } from "./store.ts";
 import { insertTarget } from "./target-store.ts";
 import { viewLoadBalancer } from "./view.ts";
@@ -107,15 +108,9 @@ async function write(
   const place = await findPlace(tx, organisationId, body.subnet_id);
   if (place === null) throw new Invalid([fieldError("/subnet_id", "not_found", "no such subnet")]);
   const publicIp = body.public_ip === undefined || body.public_ip === "none" ? null : body.public_ip;
-  if (body.ha === true && publicIp !== null)
-    throw new Conflict(
-      notConfigured(
-        "public_address_without_ha",
-        "A load balancer on two servers cannot have a public address yet",
-        { fix: "Leave out ha, or public_ip" },
-      ),
-    );
-  await takeQuota(tx, organisationId, { load_balancers: 1 });
+  const shared = body.ha === true ? publicIp : null;
+  await takeQuota(tx, organisationId, { load_balancers: 1, public_ips: shared === "auto" ? 1 : 0 });
+  const taken = shared === null ? null : await takeShared(tx, organisationId, place, shared);
   const row = await insertRow(request, tx, place, publicIp);
   if (row.ha) await shareAddress(tx, row);
   const inPlace = { organisationId, region: row.region };
@@ -131,15 +126,18 @@ async function write(
       .insertInto("load_balancer_machine")
       .values({ organisation_id: organisationId, load_balancer_id: row.id, region: row.region, slot })
       .execute();
-    jobs.push(await makeMachine(tx, row, slot, work, publicIp));
+    jobs.push(await makeMachine(tx, row, slot, work, row.ha ? null : publicIp));
   }
+  if (shared !== null) await sharePublicIp(tx, row, taken ?? (await lockBrought(tx, organisationId, shared)));
   const [job] = jobs;
   if (job === undefined) throw new Error("a load balancer without machines");
   await writeLoadBalancer(tx, row, {
     targets_digest: await wantedDigest(tx, row),
     acme_thumbprint: wantedThumbprint,
     acme_generation: row.generation,
-    ...(publicIp === null ? {} : { public_ip_id: await addressOf(tx, organisationId, job.resource_id) }),
+    ...(publicIp === null || row.ha
+      ? {}
+      : { public_ip_id: await addressOf(tx, organisationId, job.resource_id) }),
   });
   return { row, job };
 }

@@ -5,6 +5,7 @@ import type { Settings } from "../../platform/settings.ts";
 import { lockPublicIp, releasePublicIp } from "../public-ips/index.ts";
 import { serversOf } from "./machines.ts";
 import { recordTraffic } from "./meter-traffic.ts";
+import { unsharePublicIp } from "./shared-public-ip.ts";
 import type { LoadBalancerRow } from "./store.ts";
 
 type End = {
@@ -37,6 +38,7 @@ export async function endIfDone(tx: Tx, row: LoadBalancerRow, { settings, job }:
     .where("load_balancer_id", "=", id)
     .execute();
   await recordTraffic(tx, row, null);
+  await unsharePublicIp(tx, row);
   await tx
     .deleteFrom("load_balancer")
     .where("organisation_id", "=", organisationId)
@@ -51,7 +53,7 @@ async function releaseAddress(tx: Tx, row: LoadBalancerRow, { settings, job }: E
   if (row.public_ip_id === null || row.keeps_address) return;
   const ip = await lockPublicIp(tx, row.organisation_id, row.public_ip_id);
   if (ip === null || ip.protect_delete || ip.server_id !== null || ip.held_by !== null) return;
-  if (ip.gateway_id !== null) return;
+  if (ip.gateway_id !== null || ip.load_balancer_id !== null) return;
   await releasePublicIp(tx, ip, settings.addressQuarantineSeconds, {
     job,
     source: job === null ? "request" : "verify",

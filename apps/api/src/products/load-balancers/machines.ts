@@ -17,7 +17,7 @@ import type { LoadBalancerRow } from "./store.ts";
 
 type Owner = Pick<
   LoadBalancerRow,
-  "id" | "organisation_id" | "region" | "name" | "subnet_id" | "package" | "public_ip_id"
+  "id" | "organisation_id" | "region" | "name" | "subnet_id" | "package" | "ha" | "public_ip_id"
 >;
 
 export type MachineWork = {
@@ -34,6 +34,9 @@ const byOwner = (owner: Owner, { by, settings }: Omit<MachineWork, "hooks">): By
   settings,
 });
 
+/** The public address that its server is to have. Those of a pair share theirs, and none of them is given it. */
+const ofServer = ({ ha, public_ip_id }: Owner): string | null => (ha ? null : public_ip_id);
+
 /**
  * Makes the server of a slot, whose row must exist. The load balancer's row must be locked.
  *
@@ -45,7 +48,7 @@ export async function makeMachine(
   owner: Owner,
   slot: 1 | 2,
   work: MachineWork,
-  publicIp: string | null = owner.public_ip_id,
+  publicIp: string | null = ofServer(owner),
 ): Promise<JobRow> {
   const { id, job } = await createManagedServer(
     byOwner(owner, work),
@@ -138,18 +141,19 @@ export async function replaceMachine(
     .where("load_balancer_id", "=", owner.id)
     .where("slot", "=", slot)
     .execute();
-  if (owner.public_ip_id !== null) return { isReplaced: true, job: null };
+  if (ofServer(owner) !== null) return { isReplaced: true, job: null };
   return { isReplaced: true, job: await makeMachine(tx, owner, slot, work) };
 }
 
 /** Whether a new machine could have the load balancer's public address now: no server has it, or is letting go of it. */
 export async function isAddressFree(tx: Tx, owner: Owner): Promise<boolean> {
-  if (owner.public_ip_id === null) return true;
+  const publicIp = ofServer(owner);
+  if (publicIp === null) return true;
   const row = await tx
     .selectFrom("public_ip")
     .select("id")
     .where("organisation_id", "=", owner.organisation_id)
-    .where("id", "=", owner.public_ip_id)
+    .where("id", "=", publicIp)
     .where("server_id", "is", null)
     .where("held_by", "is", null)
     .executeTakeFirst();

@@ -17,21 +17,23 @@ import { resolvedTargets } from "./target-store.ts";
 
 type Payload = PayloadOf<"LoadBalancerApply">;
 
-/** As the guests of the image name their first interface. */
+/** As cloud-init names the interfaces of a Linux guest, by the order of the VM's devices (`net0`, `net1`) and by their MACs. */
 const interfaceName = "eth0";
+const publicInterfaceName = "eth1";
 
 /** All that the machines should have, from the present intent. */
 export async function renderLoadBalancerPayload(tx: Tx, job: JobRow): Promise<Payload> {
   const row = await findLoadBalancer(tx, job.organisation_id, job.resource_id);
   if (row === null) throw new Error(`job ${job.id} has no load balancer`);
   const listeners = await listenersOf(tx, row);
-  const [certificates, { targets }, vmids, prefixLength] = await Promise.all([
+  const [certificates, { targets }, vmids, prefixLength, publicAddress] = await Promise.all([
     materialOf(tx, row.organisation_id, [
       ...new Set(listeners.flatMap(({ certificate_ids }) => certificate_ids)),
     ]),
     resolvedTargets(tx, row),
     vmidsOf(tx, row),
     prefixLengthOf(tx, row),
+    publicAddressOf(tx, row),
   ]);
   return {
     kind: "LoadBalancerApply",
@@ -54,7 +56,7 @@ export async function renderLoadBalancerPayload(tx: Tx, job: JobRow): Promise<Pa
             virtual_address: row.shared_address,
             prefix_length: prefixLength,
             vrid: row.vrid,
-            public_address: null,
+            public_address: publicAddress,
           },
     acme_thumbprint: row.acme_thumbprint,
     certificates: certificates.map(({ id, chain_pem, sealed_key, context }) => ({
@@ -129,6 +131,25 @@ async function vmidsOf(
     .where("state", "=", "used")
     .execute();
   return new Map(rows.map(({ server_id, vmid }) => [server_id ?? "", vmid]));
+}
+
+/** With ha, what moves with the shared address. The address of a single machine is its server's. */
+async function publicAddressOf(
+  tx: Tx,
+  { organisation_id, id }: LoadBalancerDetails,
+): Promise<NonNullable<Payload["high_availability"]>["public_address"]> {
+  const row = await tx
+    .selectFrom("public_ip")
+    .innerJoin("ip_pool", "ip_pool.id", "public_ip.pool_id")
+    .select([
+      sql<string>`host(public_ip.address)`.as("address"),
+      "ip_pool.prefix_length",
+      sql<string>`host(ip_pool.gateway)`.as("gateway"),
+    ])
+    .where("public_ip.organisation_id", "=", organisation_id)
+    .where("public_ip.load_balancer_id", "=", id)
+    .executeTakeFirst();
+  return row === undefined ? null : { ...row, interface_name: publicInterfaceName };
 }
 
 async function prefixLengthOf(tx: Tx, { organisation_id, subnet_id }: LoadBalancerDetails): Promise<number> {

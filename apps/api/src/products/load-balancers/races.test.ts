@@ -159,3 +159,53 @@ it("a lost machine is replaced once by two workers", { timeout: 120_000 }, () =>
     () => world.keep(),
   ),
 );
+
+it("of two that want one public address at once, one gets it, whatever they are", {
+  timeout: 240_000,
+}, async () => {
+  // In one network, so that both lock its row.
+  const network = { id: world.network };
+  for (const other of [
+    (id: string) => world.post({ ha: true, public_ip: id }),
+    (id: string) => world.post({ public_ip: id }),
+    (id: string) => world.gateways.create(network, { public_ip: id }),
+    (id: string) => world.owned.delete(`/public-ips/${id}`),
+  ])
+    for (const isFirst of [true, false]) {
+      const { id } = await must(
+        world.owned.post("/public-ips", { region: world.servers.region, version: 4 }),
+      );
+      const calls = [() => world.post({ ha: true, public_ip: id }), () => other(id)];
+      const answers = await Promise.all((isFirst ? calls : calls.toReversed()).map((call) => call()));
+      const statuses = answers.map(({ status }) => status).toSorted();
+      // To whoever waited for a release the address is not there any more.
+      expect(statuses[0]).toBeLessThan(300);
+      expect([404, 409, 422]).toContain(statuses[1]);
+      await world.settle();
+      expect(await world.violations()).toEqual([]);
+      for (const { body } of answers) {
+        const { load_balancer, gateway } = body ?? {};
+        if (load_balancer !== undefined)
+          await must(world.owned.delete(`/load-balancers/${load_balancer.id}`));
+        if (gateway !== undefined) await must(world.owned.delete(`/gateways/${gateway.id}`));
+      }
+      await world.settle();
+      expect(await world.violations()).toEqual([]);
+    }
+});
+
+it(
+  "a delete of the load balancer and of its public address at once leaves neither",
+  { timeout: 240_000 },
+  () =>
+    race(
+      () => world.active({ ha: true, public_ip: "auto" }),
+      async (lb) => {
+        await isGone(lb);
+        expect((await world.owned.get(`/public-ips/${lb.public_ip?.id}`)).status).toBe(404);
+      },
+      remove,
+      (lb) => world.owned.delete(`/public-ips/${lb.public_ip?.id}`),
+      () => world.keep(),
+    ),
+);

@@ -1,12 +1,12 @@
 import type { FieldError } from "@kule/contract/field-errors";
-import { alreadyAttached } from "@kule/rules/refusals";
+import { decideGiveToOwner } from "@kule/rules/public-ips/lifecycle";
 import { sql } from "kysely";
 import type { Database, Tx } from "../../platform/database.ts";
 import { Conflict, fieldError, Invalid } from "../../platform/errors.ts";
 import { isId } from "../../platform/ids.ts";
 import { takePublicIp } from "./allocation.ts";
 import { tierRefusal } from "./placement.ts";
-import { findPublicIp, lockPublicIp } from "./store.ts";
+import { factsOf, findPublicIp, lockPublicIp } from "./store.ts";
 
 /** What is wrong with the public address that a create names. */
 export async function publicIpOfNewServerErrors(
@@ -42,20 +42,8 @@ export async function attachIpToNewServer(
       : wanted;
   const ip = await lockPublicIp(tx, organisationId, id);
   if (ip === null) throw new Invalid([fieldError("/public_ip", "not_found", "no such public IP")]);
-  if (ip.server_id !== null || ip.held_by !== null)
-    throw new Conflict(
-      alreadyAttached("public_ip_free", "The address is attached to another server", {
-        resource: ip.holder_id,
-        fix: `POST /public-ips/${id}/detach`,
-      }),
-    );
-  if (ip.gateway_id !== null)
-    throw new Conflict(
-      alreadyAttached("public_ip_of_no_gateway", "The address is a gateway's", {
-        resource: ip.gateway_id,
-        fix: `DELETE /gateways/${ip.gateway_id}`,
-      }),
-    );
+  const [taken] = decideGiveToOwner(factsOf(ip));
+  if (taken !== undefined) throw new Conflict(taken);
   await tx
     .updateTable("public_ip")
     .set({

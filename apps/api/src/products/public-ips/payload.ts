@@ -5,7 +5,8 @@ import type { PublicInterface } from "../servers/index.ts";
 
 /**
  * The public interface that the server's VM should have now; null for none. An address that another server's
- * VM may still have is left out: no job of this server gets it before the other VM has released it.
+ * VM may still have is left out: no job of this server gets it before the other VM has released it. That of a load
+ * balancer may be used by both of its servers, and the guest that is active brings it itself.
  */
 export async function publicInterfaceOf(
   tx: Tx,
@@ -27,22 +28,36 @@ export async function publicInterfaceOf(
       sql<string>`host(ip_pool.gateway)`.as("gateway"),
       "ip_pool.vlan",
       "region.number",
+      sql<boolean>`public_ip.load_balancer_id is not null`.as("is_shared"),
     ])
     .where("public_ip.organisation_id", "=", server.organisation_id)
-    .where("public_ip.server_id", "=", server.id)
-    .where("public_ip.held_by", "=", server.id)
+    .where((is) =>
+      is.or([
+        is.and([is("public_ip.server_id", "=", server.id), is("public_ip.held_by", "=", server.id)]),
+        is(
+          "public_ip.load_balancer_id",
+          "=",
+          sql<string>`(select s.managed_by_id from server s where s.organisation_id = ${server.organisation_id}
+            and s.id = ${server.id} and s.managed_by_type = 'load_balancer')`,
+        ),
+      ]),
+    )
     .orderBy("public_ip.version")
     .execute();
   const [first] = rows;
   if (first === undefined) return null;
+  const shared = rows.filter(({ is_shared }) => is_shared).map(({ address }) => address);
   return {
     mac: macAddress(first.number, server.vmid, publicPosition),
     vlan: first.vlan,
-    addresses: rows.map(({ version, address, prefix_length, gateway }) => ({
-      version: version as 4 | 6,
-      address,
-      prefix_length,
-      gateway,
-    })),
+    addresses: rows
+      .filter(({ is_shared }) => !is_shared)
+      .map(({ version, address, prefix_length, gateway }) => ({
+        version: version as 4 | 6,
+        address,
+        prefix_length,
+        gateway,
+      })),
+    ...(shared.length === 0 ? {} : { additional_addresses: shared }),
   };
 }

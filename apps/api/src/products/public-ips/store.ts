@@ -1,6 +1,6 @@
 import type { RequestQuery } from "@kule/contract/schemas";
 import type { PublicIp } from "@kule/database/generated/rows";
-import type { GatewayPlace, Holder, PublicIpFacts } from "@kule/rules/public-ips/lifecycle";
+import type { Holder, OwnerPlace, PublicIpFacts } from "@kule/rules/public-ips/lifecycle";
 import type { ServerStatus } from "@kule/rules/servers/lifecycle";
 import type { ServerOwner } from "@kule/rules/servers/owner";
 import { type Selectable, sql } from "kysely";
@@ -40,10 +40,19 @@ type GatewayRow = {
   readonly gateway_job_id: string | null;
 };
 
+/** The load balancer on two servers that has the address. */
+type LoadBalancerRow = {
+  readonly balancer_name: string | null;
+  readonly balancer_is_deleting: boolean | null;
+  readonly balancer_is_applied: boolean | null;
+  readonly balancer_job_id: string | null;
+};
+
 export type PublicIpDetails = PublicIpRow &
   HolderRow &
   KeeperRow &
-  GatewayRow & {
+  GatewayRow &
+  LoadBalancerRow & {
     readonly gateway: string;
     readonly prefix_length: number;
     readonly vlan: number | null;
@@ -86,6 +95,11 @@ function details(db: Database | Tx, organisationId: string) {
         .onRef("way.organisation_id", "=", "public_ip.organisation_id")
         .onRef("way.id", "=", "public_ip.gateway_id"),
     )
+    .leftJoin("load_balancer as balancer", (join) =>
+      join
+        .onRef("balancer.organisation_id", "=", "public_ip.organisation_id")
+        .onRef("balancer.id", "=", "public_ip.load_balancer_id"),
+    )
     .selectAll("public_ip")
     .select([
       sql<string>`host(public_ip.address)`.as("address"),
@@ -98,6 +112,18 @@ function details(db: Database | Tx, organisationId: string) {
          where job.organisation_id = public_ip.organisation_id and job.resource_id = way.network_id
            and job.status in ('queued', 'running')
          order by job.created_at desc limit 1)`.as("gateway_job_id"),
+      "balancer.name as balancer_name",
+      "balancer.is_deleting as balancer_is_deleting",
+      sql<boolean | null>`balancer.observed_generation > 0`.as("balancer_is_applied"),
+      // Its own, or one of a server of its machines.
+      sql<string | null>`case when balancer.id is not null then (
+        select job.id from job
+         where job.organisation_id = public_ip.organisation_id and job.status in ('queued', 'running')
+           and job.resource_id = any (balancer.id || array(
+             select m.server_id from load_balancer_machine m
+              where m.organisation_id = public_ip.organisation_id and m.load_balancer_id = balancer.id
+                and m.server_id is not null))
+         order by job.resource_id = balancer.id desc, job.created_at desc limit 1) end`.as("balancer_job_id"),
       "ip_pool.prefix_length",
       "public_pointer.wanted as reverse_name",
       "public_pointer.state as ptr_state",
@@ -179,15 +205,25 @@ export function factsOf(row: PublicIpDetails): PublicIpFacts {
     holder: holderOf(row),
     keeper: keeperOf(row),
     gateway: gatewayPlace(row),
+    loadBalancer: loadBalancerPlace(row),
   };
 }
 
-export function gatewayPlace(row: PublicIpDetails): GatewayPlace | null {
+function gatewayPlace(row: PublicIpDetails): OwnerPlace | null {
   if (row.gateway_id === null) return null;
   return {
     id: row.gateway_id,
     isDeleting: row.gateway_is_deleting === true,
     isApplied: row.gateway_is_applied === true,
+  };
+}
+
+function loadBalancerPlace(row: PublicIpDetails): OwnerPlace | null {
+  if (row.load_balancer_id === null) return null;
+  return {
+    id: row.load_balancer_id,
+    isDeleting: row.balancer_is_deleting === true,
+    isApplied: row.balancer_is_applied === true,
   };
 }
 

@@ -1,11 +1,12 @@
 import type { Schemas } from "@kule/contract/schemas";
-import { gatewayIpStatus, publicIpActions, publicIpStatus } from "@kule/rules/public-ips/lifecycle";
+import { ownedIpStatus, publicIpActions, publicIpStatus } from "@kule/rules/public-ips/lifecycle";
 import { factsOf, type PublicIpDetails } from "./store.ts";
 
 /** A public IP as the contract shows it. */
 export function viewPublicIp(row: PublicIpDetails): Schemas["PublicIp"] {
   const facts = factsOf(row);
-  const status = facts.gateway === null ? publicIpStatus(facts) : gatewayIpStatus(facts.gateway);
+  const owner = facts.gateway ?? facts.loadBalancer;
+  const status = owner === null ? publicIpStatus(facts) : ownedIpStatus(owner);
   const actions = publicIpActions(facts);
   return {
     id: row.id,
@@ -33,7 +34,9 @@ export function viewPublicIp(row: PublicIpDetails): Schemas["PublicIp"] {
       delete: { ...actions.delete },
     },
     job_id:
-      status === "attaching" || status === "detaching" ? (row.holder_job_id ?? row.gateway_job_id) : null,
+      status === "attaching" || status === "detaching"
+        ? (row.holder_job_id ?? row.gateway_job_id ?? row.balancer_job_id)
+        : null,
     generation: row.generation,
     created_at: row.created_at.toISOString(),
     updated_at: row.updated_at.toISOString(),
@@ -51,5 +54,7 @@ function ptrStatus({
 
 function attachedTo(row: PublicIpDetails): Schemas["PublicIp"]["attached_to"] {
   if (row.gateway_id !== null) return { type: "gateway", id: row.gateway_id, name: row.gateway_name ?? "" };
+  if (row.load_balancer_id !== null)
+    return { type: "load_balancer", id: row.load_balancer_id, name: row.balancer_name ?? "" };
   return row.holder_id === null ? null : { type: "server", id: row.holder_id, name: row.holder_name ?? "" };
 }

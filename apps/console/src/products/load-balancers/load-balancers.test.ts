@@ -92,9 +92,10 @@ test("the form says what would prevent it before it is sent, and sends nothing b
       ...more,
     });
   expect(await (await check({})).text()).toContain("Ready to create.");
-  const both = await (await check({ ha: "on", public_ip: "auto" })).text();
-  expect(both).toMatch(/Can&#39;t create yet|Can't create yet/);
-  expect(both).toMatch(/value="create"[^>]*disabled/);
+  expect(await (await check({ ha: "on", public_ip: "auto" })).text()).toContain("Ready to create.");
+  const inData = await (await check({ subnet_id: subnetId("db"), public_ip: "auto" })).text();
+  expect(inData).toMatch(/Can&#39;t create yet|Can't create yet/);
+  expect(inData).toMatch(/value="create"[^>]*disabled/);
   const wrong = await check({ port: "22", target_port: "x", addresses: "8.8.8" });
   expect(wrong.status).toBe(200);
   const page = await wrong.text();
@@ -317,6 +318,18 @@ test("two machines show which one is active", async () => {
   await seeHealth(world.real, path.split("/")[2] ?? "");
   const page = await ada.page(path);
   for (const words of ["Machine 2", "standby", "two servers"]) expect(page).toContain(words);
+});
+
+test("two machines have one public address, which its own page and the picture show as the load balancer's", async () => {
+  const path = await createBalancer({ ha: true, public_ip: "auto" });
+  const { public_ip } = await world.real.read(path);
+  const page = await ada.page(path);
+  expect(page).toMatch(new RegExp(`class="map-mono"[^>]*>\\s*${public_ip.address.replaceAll(".", "\\.")}`));
+  expect(page).toContain(`href="/public-ips/${public_ip.id}"`);
+  const address = await ada.page(`/public-ips/${public_ip.id}`);
+  expect(address).toContain(`href="${path}"`);
+  expect(address).toMatch(/<select id="field-server_id" name="server_id" disabled/);
+  expect(await ada.page("/public-ips")).toContain(`href="${path}"`);
 });
 
 test("an organisation without a subnet is led to the form of a network", async () => {

@@ -63,6 +63,10 @@ create index load_balancer_public_ip on load_balancer (public_ip_id) where publi
 grant select, insert, update, delete on load_balancer to kule_api;
 ${isolateTenants("load_balancer")}
 
+-- With ha, the public address is its own and not a server's: public_ip_id and this say the same.
+alter table public_ip add constraint public_ip_load_balancer_key foreign key (organisation_id, load_balancer_id, region)
+  references load_balancer (organisation_id, id, region);
+
 -- With ha, the address that its machines share. No server is ever given it.
 alter table address add constraint address_load_balancer_key foreign key (organisation_id, load_balancer_id)
   references load_balancer (organisation_id, id);

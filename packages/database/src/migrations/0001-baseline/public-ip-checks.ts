@@ -24,6 +24,15 @@ begin
     when i.server_id is not null and exists (
         select 1 from nic n join subnet u on u.id = n.subnet_id where n.server_id = i.server_id and u.tier = 'data')
       then 'would give a server in a data subnet egress'
+    when i.load_balancer_id is not null and not exists (
+        select 1 from load_balancer b where b.organisation_id = i.organisation_id and b.id = i.load_balancer_id
+           and b.ha and b.public_ip_id = i.id)
+      then 'is said to be of a load balancer that does not have it'
+    when i.load_balancer_id is not null and exists (
+        select 1 from load_balancer b
+          join subnet u on u.organisation_id = b.organisation_id and u.id = b.subnet_id
+         where u.tier = 'data' and b.organisation_id = i.organisation_id and b.id = i.load_balancer_id)
+      then 'would give servers in a data subnet egress'
     -- Being attached or detached: a job does it, or the status has the reason why none does.
     when i.status_code is null and i.server_id = i.held_by and not i.is_applied and not exists (
         select 1 from server s where s.id = i.server_id and s.status in ('pending_deletion', 'deleting'))
@@ -61,8 +70,8 @@ end $$;
 create constraint trigger public_ip_kept_insert after insert on public_ip deferrable initially deferred
   for each row execute function kule_public_ip_at_commit();
 create constraint trigger public_ip_kept_update after update on public_ip deferrable initially deferred
-  for each row when ((old.address, old.pool_id, old.server_id, old.held_by, old.is_applied, old.status_code)
-                     is distinct from (new.address, new.pool_id, new.server_id, new.held_by, new.is_applied, new.status_code))
+  for each row when ((old.address, old.pool_id, old.server_id, old.held_by, old.load_balancer_id, old.is_applied, old.status_code)
+                     is distinct from (new.address, new.pool_id, new.server_id, new.held_by, new.load_balancer_id, new.is_applied, new.status_code))
   execute function kule_public_ip_at_commit();
 
 /* An address that is used has its public IP by its own constraints; what is left to see is who loses one. */

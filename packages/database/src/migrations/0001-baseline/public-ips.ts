@@ -38,6 +38,8 @@ create table public_ip (
   reboot_since timestamptz,
   -- The gateway that uses it; such an address has no server.
   gateway_id text,
+  -- The load balancer on two servers that uses it: either may have it, so neither is its server.
+  load_balancer_id text,
   unique (organisation_id, id),
   unique (organisation_id, id, region),
   constraint public_ip_address unique (address),
@@ -51,14 +53,17 @@ create table public_ip (
   check (server_id is null or held_by is not null),
   check (family(address) = version),
   check (requires_reboot = (reboot_since is not null)),
-  constraint public_ip_of_one check (gateway_id is null or server_id is null and held_by is null),
-  constraint public_ip_of_gateway_is_v4 check (gateway_id is null or version = 4)
+  constraint public_ip_of_one check (num_nonnulls(gateway_id, load_balancer_id) = 0
+    or num_nonnulls(gateway_id, load_balancer_id) = 1 and server_id is null and held_by is null),
+  constraint public_ip_of_gateway_is_v4 check (gateway_id is null or version = 4),
+  constraint public_ip_of_load_balancer_is_v4 check (load_balancer_id is null or version = 4)
 );
 -- A server has one of each version: they share its public interface.
 create unique index public_ip_server on public_ip (server_id, version) where server_id is not null;
 create index public_ip_held_by on public_ip (held_by) where held_by is not null;
 create index public_ip_list on public_ip (organisation_id, created_at desc, id desc);
 create unique index public_ip_gateway on public_ip (gateway_id) where gateway_id is not null;
+create unique index public_ip_load_balancer on public_ip (load_balancer_id) where load_balancer_id is not null;
 grant select, insert, update, delete on public_ip to kule_api;
 ${isolateTenants("public_ip")}
 

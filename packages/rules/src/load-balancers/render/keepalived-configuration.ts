@@ -1,3 +1,4 @@
+import { formatIpBlock, networkRange, parseIp } from "../../public-ips/addresses.ts";
 import type { HighAvailability, Machine } from "../intent.ts";
 
 /** Of the image. keepalived runs it only when nobody but root can write it or a folder that it is in. */
@@ -52,14 +53,40 @@ export function keepalivedLines(
   ];
 }
 
-/** Excluded from the adverts, which have room for the addresses of one segment. */
+/** A table of its own, and the rule that leads to it before the main one. */
+const publicTable = "table 1000";
+const publicRule = "priority 1000";
+
+/**
+ * Excluded from the adverts, which have room for the addresses of one segment.
+ *
+ * The machine's own way out stays where it is, by its private interface: only packets from the public address leave by the
+ * public gateway, and only where the address is. Those for its segment go there directly, as they came. The address alone is
+ * on the interface (/32), so the gateway is said to be on the link.
+ */
 function publicLines(publicAddress: HighAvailability["publicAddress"]): string[] {
   if (publicAddress === null) return [];
   const { address, prefixLength, gateway, interfaceName } = publicAddress;
+  const addresses = block("virtual_ipaddress_excluded", [`${address}/32 dev ${interfaceName}`]);
+  if (gateway === null) return addresses;
+  const segment =
+    prefixLength === 32
+      ? []
+      : [`${segmentOf(address, prefixLength)} dev ${interfaceName} scope link ${publicTable}`];
   return [
-    ...block("virtual_ipaddress_excluded", [`${address}/${prefixLength} dev ${interfaceName}`]),
-    ...(gateway === null ? [] : block("virtual_routes", [`0.0.0.0/0 via ${gateway} dev ${interfaceName}`])),
+    ...addresses,
+    ...block("virtual_routes", [
+      ...segment,
+      `0.0.0.0/0 via ${gateway} dev ${interfaceName} onlink ${publicTable}`,
+    ]),
+    ...block("virtual_rules", [`from ${address}/32 ${publicTable} ${publicRule}`]),
   ];
+}
+
+/** The block of this length that the address is in. */
+function segmentOf(address: string, prefixLength: number): string {
+  const gateway = parseIp(address);
+  return gateway === null ? "" : formatIpBlock(networkRange({ gateway, prefixLength }));
 }
 
 const block = (name: string, lines: readonly string[]): string[] => [

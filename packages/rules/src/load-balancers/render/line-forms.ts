@@ -87,11 +87,12 @@ const keepalived = form(
   "    advert_int 1",
   "    check_unicast_src",
   `    unicast_src_ip ${address}`,
-  "    (?:unicast_peer|track_script|virtual_ipaddress|virtual_ipaddress_excluded|virtual_routes) \\{",
+  "    (?:unicast_peer|track_script|virtual_ipaddress|virtual_ipaddress_excluded|virtual_routes|virtual_rules) \\{",
   `        ${address}`,
   "        haproxy",
-  `        ${address}/[0-9]{1,2} dev ${interfaceName}`,
-  `        0\\.0\\.0\\.0/0 via ${address} dev ${interfaceName}`,
+  `        ${address}/[0-9]{1,2} dev ${interfaceName}(?: scope link table 1000)?`,
+  `        0\\.0\\.0\\.0/0 via ${address} dev ${interfaceName} onlink table 1000`,
+  `        from ${address}/32 table 1000 priority 1000`,
 );
 
 const grammars: readonly { readonly path: RegExp; readonly forms: readonly RegExp[] }[] = [

@@ -211,10 +211,66 @@ describe("the configuration of a load balancer", () => {
       "    10.0.0.3",
       "    haproxy",
       "    10.0.0.4/24 dev eth0",
-      "    203.0.113.5/24 dev eth1",
+      "    203.0.113.5/32 dev eth1",
     ])
       expect(text).toContain(`    ${line}\n`);
     expect(rendered.units.map(({ name }) => name)).toEqual(["haproxy.service", "keepalived.service"]);
+  });
+
+  const publicAddress = {
+    address: "203.0.113.133",
+    prefixLength: 25,
+    gateway: "203.0.113.129",
+    interfaceName: "eth1",
+  };
+  const keepalivedOf = (more: Partial<typeof publicAddress> | { gateway: null } | null) => {
+    const highAvailability = {
+      virtualAddress: "10.0.0.4",
+      prefixLength: 24,
+      vrid: 17,
+      publicAddress: more === null ? null : { ...publicAddress, ...more },
+    };
+    const rendered = renderLoadBalancer({ ...sampleIntent, highAvailability }, sampleMachine);
+    return contentOf(rendered, "keepalived/keepalived.conf");
+  };
+
+  test("of two machines answers from the public address by its gateway, only where the address is", () => {
+    expect(keepalivedOf({})).toContain(
+      [
+        "    virtual_ipaddress_excluded {",
+        "        203.0.113.133/32 dev eth1",
+        "    }",
+        "    virtual_routes {",
+        "        203.0.113.128/25 dev eth1 scope link table 1000",
+        "        0.0.0.0/0 via 203.0.113.129 dev eth1 onlink table 1000",
+        "    }",
+        "    virtual_rules {",
+        "        from 203.0.113.133/32 table 1000 priority 1000",
+        "    }",
+        "}",
+        "",
+      ].join("\n"),
+    );
+    expect(keepalivedOf({ prefixLength: 32 })).not.toContain("scope link");
+    for (const none of [keepalivedOf({ gateway: null }), keepalivedOf(null)])
+      expect(none).not.toMatch(/virtual_routes|virtual_rules/);
+  });
+
+  test("of two machines has the same adverts with and without a public address", () => {
+    const adverts = /^ {4}virtual_ipaddress \{\n.*\n {4}\}$/m;
+    expect(adverts.exec(keepalivedOf({}))?.[0]).toBe(adverts.exec(keepalivedOf(null))?.[0]);
+  });
+
+  test.each([
+    ["address", "2001:db8::1"],
+    ["address", "203.0.113.5 dev eth9"],
+    ["gateway", "203.0.113.1\n        0.0.0.0/0 via 6.6.6.6"],
+    ["interfaceName", "eth1 onlink"],
+    ["interfaceName", "eth1\n    notify /bin/sh"],
+    ["prefixLength", 33],
+    ["prefixLength", 24.5],
+  ])("with a public address whose %s is %j is no configuration at all", (name, value) => {
+    expect(() => keepalivedOf({ [name]: value })).toThrow("cannot be rendered");
   });
 
   test("names a selected server so that it can be read again", () => {
@@ -318,6 +374,8 @@ test.each([
   ["haproxy/cidrs/lsn_a.list", "-f /etc/shadow"],
   ["haproxy/certificates/lsn_a.list", "certificates/../../secret.pem a.example"],
   ["keepalived/keepalived.conf", "    notify /bin/sh"],
+  ["keepalived/keepalived.conf", "        0.0.0.0/0 via 203.0.113.1 dev eth1"],
+  ["keepalived/keepalived.conf", "        from 10.0.0.0/8 table 1000 priority 1000"],
   ["etc/passwd", ""],
 ])("a line of %s that no renderer writes leaves none: %j", (path, line) => {
   expect(() => checkedText(path, [line])).toThrow(/has no form|no grammar/);

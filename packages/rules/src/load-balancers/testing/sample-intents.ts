@@ -103,7 +103,7 @@ const anyHighAvailability: fc.Arbitrary<HighAvailability> = fc.record({
       address: fc.constant("203.0.113.5"),
       prefixLength: fc.integer({ min: 8, max: 32 }),
       gateway: fc.option(fc.constant("203.0.113.1")),
-      interfaceName: fc.constant("eth0"),
+      interfaceName: fc.constant("eth1"),
     }),
   ),
 });
