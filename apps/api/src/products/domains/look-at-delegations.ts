@@ -4,8 +4,8 @@ import { sql } from "kysely";
 import { type Database, systemQuery } from "../../platform/database.ts";
 import type { Deps } from "../../platform/deps.ts";
 import type { DnsInstallation } from "../../platform/dns-installation.ts";
-import { observedOf } from "./check-domain.ts";
 import { inTurns } from "../../platform/in-turns.ts";
+import { observedOf } from "./check-domain.ts";
 import type { DomainRow } from "./store.ts";
 
 /** How many one run looks at; the next one continues. */
