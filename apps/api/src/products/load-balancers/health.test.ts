@@ -157,7 +157,7 @@ describe("the health of a load balancer", { timeout: 60_000 }, () => {
     expect(await total()).toBe(huge);
   });
 
-  test("takes nothing of another region, slot, server or load balancer, and nothing old", async () => {
+  test("takes nothing from reportLoadBalancers of another region, slot, server or load balancer, and nothing old", async () => {
     const { lb, listener, targets, machine } = await balanced();
     const other = await balanced();
     const away = await world.servers.world.addRegion("ank1");
