@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { buildArchive } from "./build-archive.ts";
 import type { Recipe } from "./recipe.ts";
+import { runGuestTool } from "./run-guest-tool.ts";
 import { ImageBuildFailed, runTool } from "./run-tool.ts";
 
 /** Runs in the new system when it is on its disk. */
@@ -63,12 +64,12 @@ export async function buildDiskImage(
       say("writing the disk");
       const script = join(folder, "guestfish");
       writeFileSync(script, guestfishScript(disk, archive));
-      await runTool("guestfish", ["--file", script], { env, say });
+      await runGuestTool("guestfish", ["--file", script], { env, say });
     } else {
       say("copying the cloud image");
       await runTool("qemu-img", ["convert", "-O", "raw", source.cloudImage, disk], { env, say });
       say("customising it");
-      await runTool("virt-customize", customisations(recipe, disk), { env, say });
+      await runGuestTool("virt-customize", customisations(recipe, disk), { env, say });
     }
     say("compressing");
     await runTool("qemu-img", ["convert", "-c", "-O", "qcow2", disk, finished], { env, say });
