@@ -81,6 +81,17 @@ describe.skipIf(parts.some(({ missing }) => missing))(
       expect(await world.keep()).toMatchObject({ answering: 0 });
     });
 
+    test("is issued for a name that leads to the address of a pair", async () => {
+      const pair = await world.balancer(world.own, subnet, { ha: true });
+      expect(pair.payload?.acme_thumbprint).toBe(await thumbprint());
+      const id = await world.ready([await world.name([pair.address])]);
+      expect((await world.challenges(id))[0]).toMatchObject({ ready: true, problem: null });
+      await drive(id);
+      expect((await must(world.own.owner.get(`/certificates/${id}`))).status).toBe("active");
+      await must(world.own.owner.delete(`/load-balancers/${pair.id}`));
+      await world.settle();
+    });
+
     test("is asked of no CA for a name that leads elsewhere, or has an IPv6 address", async () => {
       const silent = await world.balancer(world.own, subnet, {
         listeners: [{ protocol: "tcp", port: 80 }],

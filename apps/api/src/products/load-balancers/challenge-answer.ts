@@ -26,7 +26,7 @@ export const wantedSince = sql<number>`(case when load_balancer.acme_thumbprint 
 const mostAddresses = 2_000;
 
 /**
- * The organisation's load balancers that have an http listener on port 80 and a public address, which is at one of their machines:
+ * The organisation's load balancers that have an http listener on port 80 and a public address, which their machines share or one of them has:
  * one of the region, or all at the addresses.
  */
 export async function answeringBalancers(
@@ -53,11 +53,12 @@ export async function answeringBalancers(
     .where("load_balancer.organisation_id", "=", organisationId)
     .where("load_balancer.is_deleting", "=", false)
     .where(hasListener)
-    // It may be attached to another server since.
+    // Two machines share it; that of one may be attached to another server since.
     .where(
-      sql<boolean>`exists (select 1 from load_balancer_machine m
-        where m.organisation_id = load_balancer.organisation_id and m.load_balancer_id = load_balancer.id
-          and m.server_id = public_ip.server_id)`,
+      sql<boolean>`(public_ip.load_balancer_id = load_balancer.id
+        or exists (select 1 from load_balancer_machine m
+                    where m.organisation_id = load_balancer.organisation_id and m.load_balancer_id = load_balancer.id
+                      and m.server_id = public_ip.server_id))`,
     );
   if ("region" in where) return found.where("load_balancer.region", "=", where.region).limit(1).execute();
   const addresses = where.addresses.slice(0, mostAddresses);
