@@ -21,7 +21,7 @@ import { certificateErrors, holdCertificates } from "./listener-certificates.ts"
 import { insertListener } from "./listener-store.ts";
 import { makeMachine } from "./machines.ts";
 import { checkPlace, findPlace, type Place, strangeServers, targetNetwork } from "./place.ts";
-import { sharedPublicIp, sharePublicIp } from "./shared-public-ip.ts";
+import { lockBrought, sharePublicIp, takeShared } from "./shared-public-ip.ts";
 import { type LoadBalancerRow, writeLoadBalancer, writtenLoadBalancer } from "./store.ts";
 import { insertTarget } from "./target-store.ts";
 import { viewLoadBalancer } from "./view.ts";
@@ -109,10 +109,9 @@ async function write(
   const publicIp = body.public_ip === undefined || body.public_ip === "none" ? null : body.public_ip;
   const shared = body.ha === true ? publicIp : null;
   await takeQuota(tx, organisationId, { load_balancers: 1, public_ips: shared === "auto" ? 1 : 0 });
-  const sharedIp = shared === null ? null : await sharedPublicIp(tx, organisationId, place, shared);
+  const taken = shared === null ? null : await takeShared(tx, organisationId, place, shared);
   const row = await insertRow(request, tx, place, publicIp);
   if (row.ha) await shareAddress(tx, row);
-  if (sharedIp !== null) await sharePublicIp(tx, row, sharedIp);
   const inPlace = { organisationId, region: row.region };
   for (const [index, listener] of (body.listeners ?? []).entries()) {
     await holdCertificates(tx, inPlace, listener.certificate_ids ?? [], [], `/listeners/${index}`);
@@ -128,6 +127,7 @@ async function write(
       .execute();
     jobs.push(await makeMachine(tx, row, slot, work, row.ha ? null : publicIp));
   }
+  if (shared !== null) await sharePublicIp(tx, row, taken ?? (await lockBrought(tx, organisationId, shared)));
   const [job] = jobs;
   if (job === undefined) throw new Error("a load balancer without machines");
   await writeLoadBalancer(tx, row, {

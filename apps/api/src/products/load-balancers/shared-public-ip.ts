@@ -13,16 +13,17 @@ import { type LoadBalancerRow, writeLoadBalancer } from "./store.ts";
  */
 
 /**
- * The address that a create names, under its lock; a new one for `auto`.
+ * Reserves one for `auto`: before the network's row is locked, as everywhere. One that existed before is locked after it.
  *
- * @throws Conflict when it is in use, none is left, or the subnet may have no public address
+ * @returns null when the create names one
+ * @throws Conflict when none is left, or the subnet may have no public address
  */
-export async function sharedPublicIp(
+export async function takeShared(
   tx: Tx,
   organisationId: string,
   { region, subnet_id: subnetId }: Place,
   wanted: string,
-): Promise<string> {
+): Promise<string | null> {
   const { tier } = await tx
     .selectFrom("subnet")
     .select("tier")
@@ -31,8 +32,16 @@ export async function sharedPublicIp(
     .executeTakeFirstOrThrow();
   const refusal = refusePublicAddress({ id: subnetId, tier: tier as Tier });
   if (refusal !== null) throw new Conflict(refusal);
-  if (wanted === "auto")
-    return takePublicIp(tx, { organisationId, region, version: 4, address: null, more: {} });
+  if (wanted !== "auto") return null;
+  return takePublicIp(tx, { organisationId, region, version: 4, address: null, more: {} });
+}
+
+/**
+ * The address that a create names, under its lock.
+ *
+ * @throws Conflict `already_attached` when it is in use
+ */
+export async function lockBrought(tx: Tx, organisationId: string, wanted: string): Promise<string> {
   const ip = await lockPublicIp(tx, organisationId, wanted);
   if (ip === null) throw new Invalid([fieldError("/public_ip", "not_found", "no such public IP")]);
   const [taken] = decideGiveToOwner(factsOf(ip));
