@@ -183,12 +183,10 @@ describe.skipIf(keepalived.missing || wires.missing)(
 
     test("goes to the other one when its machine is cut off, and is not taken back", async () => {
       const first = await active();
-      const links = (state: string) =>
-        holder.run([
-          "sh",
-          "-ec",
-          `for link in private public; do ip -n router link set $link${first} ${state}; done`,
-        ]);
+      const links = async (state: "up" | "down") => {
+        for (const segment of ["private", "public"])
+          await holder.run(["ip", "-n", "router", "link", "set", `${segment}${first}`, state]);
+      };
       await links("down");
       await until("the other machine has it", async () => (await has(otherOf(first))) === true);
       await answersAll();
