@@ -33,6 +33,7 @@ function cell(name) {
 }
 function counters() {
   return "\"connections_total\":" number(cell("conn_tot")) ",\"requests_total\":" number(cell("req_tot")) \
+    ",\"errors_total\":" number(cell("hrsp_5xx")) \
     ",\"bytes_in\":" number(cell("bin")) ",\"bytes_out\":" number(cell("bout"))
 }
 function listener() {

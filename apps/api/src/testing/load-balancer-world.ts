@@ -170,6 +170,7 @@ export const listenerStatus = (id: string, more: object = {}) => ({
   responses: [0, 40, 0, 1, 0],
   connections_total: 10,
   requests_total: 41,
+  errors_total: 2,
   bytes_in: 1_000,
   bytes_out: 90_000,
   ...more,

@@ -242,6 +242,7 @@ export const loadBalancersEn = {
       title: "Last 24 hours",
       none: "Nothing has been carried in the last 24 hours.",
       requests: "Requests",
+      errors: "Errors (500 to 599)",
       connections: "Connections",
       bytesIn: "Received from clients",
       bytesOut: "Sent to clients",

@@ -234,6 +234,7 @@ export const loadBalancersTr = {
       title: "Son 24 saat",
       none: "Son 24 saatte hiç trafik olmadı.",
       requests: "İstekler",
+      errors: "Hatalar (500–599)",
       connections: "Bağlantılar",
       bytesIn: "İstemcilerden gelen",
       bytesOut: "İstemcilere giden",

@@ -165,6 +165,7 @@ function listenerEntry(id: string, isHttp: boolean) {
     requests_per_second: ofRequests,
     connections_total: 0,
     requests_total: ofRequests,
+    errors_total: ofRequests,
     bytes_in: 0,
     bytes_out: 0,
     connections_denied: 0,

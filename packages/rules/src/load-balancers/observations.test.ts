@@ -110,6 +110,7 @@ describe("usage", () => {
   const counters = (bytesIn: number): ListenerCounters => ({
     connections: bytesIn,
     requests: 0,
+    errors: bytesIn,
     bytesIn,
     bytesOut: 0,
   });
@@ -123,7 +124,9 @@ describe("usage", () => {
     return readings.map((reading) => {
       const result = countUsage(counted, reading, ids);
       counted = result.counted;
-      return result.added.get("lsn_a")?.bytesIn ?? 0;
+      const { bytesIn = 0, errors = 0 } = result.added.get("lsn_a") ?? {};
+      expect(errors).toBe(bytesIn);
+      return bytesIn;
     });
   };
 

@@ -3,6 +3,8 @@ export type ListenerCounters = {
   readonly connections: number;
   /** 0 of a listener that is not http. */
   readonly requests: number;
+  /** Answers with 500 to 599. */
+  readonly errors: number;
   readonly bytesIn: number;
   readonly bytesOut: number;
 };
@@ -82,7 +84,7 @@ export function countUsage(
   return { added, counted: { readAtMs: reading.readAtMs, workers: remembered } };
 }
 
-const zero: ListenerCounters = { connections: 0, requests: 0, bytesIn: 0, bytesOut: 0 };
+const zero: ListenerCounters = { connections: 0, requests: 0, errors: 0, bytesIn: 0, bytesOut: 0 };
 
 function perCounter(
   one: ListenerCounters,
@@ -92,14 +94,16 @@ function perCounter(
   return {
     connections: of(one.connections, other.connections),
     requests: of(one.requests, other.requests),
+    errors: of(one.errors, other.errors),
     bytesIn: of(one.bytesIn, other.bytesIn),
     bytesOut: of(one.bytesOut, other.bytesOut),
   };
 }
 
-const values = ({ connections, requests, bytesIn, bytesOut }: ListenerCounters) => [
+const values = ({ connections, requests, errors, bytesIn, bytesOut }: ListenerCounters) => [
   connections,
   requests,
+  errors,
   bytesIn,
   bytesOut,
 ];

@@ -134,6 +134,11 @@ describe("the health of a load balancer", { timeout: 60_000 }, () => {
       const { hours } = await must(world.owned.get(`/load-balancers/${lb.id}/metrics`));
       return hours.reduce((sum: number, each: { requests: number }) => sum + each.requests, 0);
     };
+    const errors = async () =>
+      (await must(world.owned.get(`/load-balancers/${lb.id}/metrics`))).hours.reduce(
+        (sum: number, each: { errors: number }) => sum + each.errors,
+        0,
+      );
     await say({ listeners: [listenerStatus(listener, { requests_total: 100 })] });
     await say({ listeners: [listenerStatus(listener, { requests_total: 100 })] });
     expect(await total()).toBe(100);
@@ -142,15 +147,17 @@ describe("the health of a load balancer", { timeout: 60_000 }, () => {
       listener_id: listener,
       connections_total: 10,
       requests_total: 130,
+      errors_total: 9,
       bytes_in: 1_000,
       bytes_out: 90_000,
     };
     await say({
       worker_pid: 200,
-      listeners: [listenerStatus(listener, { requests_total: 5 })],
+      listeners: [listenerStatus(listener, { requests_total: 5, errors_total: 1 })],
       former: [former, { ...former, listener_id: "lsn_of_somebody", requests_total: 9_999 }],
     });
     expect(await total()).toBe(135);
+    expect(await errors()).toBe(10);
     const huge = Number.MAX_SAFE_INTEGER;
     await say({ worker_pid: 300, listeners: [listenerStatus(listener, { requests_total: huge })] });
     await say({ worker_pid: 400, listeners: [listenerStatus(listener, { requests_total: huge })] });

@@ -27,6 +27,7 @@ export async function readMetrics(
       listener_id: row.listener_id,
       connections: Number(row.connections),
       requests: Number(row.requests),
+      errors: Number(row.errors),
       bytes_in: Number(row.bytes_in),
       bytes_out: Number(row.bytes_out),
     })),

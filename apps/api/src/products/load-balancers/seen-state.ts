@@ -126,12 +126,13 @@ export function seenWorkers(status: MachineStatus): WorkerCounters[] {
 
 type Told = Pick<
   MachineStatus["listeners"][number],
-  "connections_total" | "requests_total" | "bytes_in" | "bytes_out"
+  "connections_total" | "requests_total" | "errors_total" | "bytes_in" | "bytes_out"
 >;
 
 const countersOf = (told: Told): ListenerCounters => ({
   connections: told.connections_total ?? 0,
   requests: told.requests_total ?? 0,
+  errors: told.errors_total ?? 0,
   bytesIn: told.bytes_in ?? 0,
   bytesOut: told.bytes_out ?? 0,
 });

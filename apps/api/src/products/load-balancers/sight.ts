@@ -187,17 +187,18 @@ async function addTraffic(
   { id, organisation_id }: Owner,
   listenerId: string,
   at: Date,
-  { connections, requests, bytesIn, bytesOut }: ListenerCounters,
+  { connections, requests, errors, bytesIn, bytesOut }: ListenerCounters,
 ): Promise<void> {
   const most = sql.lit(Number.MAX_SAFE_INTEGER);
   await sql`
     insert into load_balancer_traffic as t
-      (organisation_id, load_balancer_id, listener_id, hour, connections, requests, bytes_in, bytes_out)
+      (organisation_id, load_balancer_id, listener_id, hour, connections, requests, errors, bytes_in, bytes_out)
     values (${organisation_id}, ${id}, ${listenerId}, date_trunc('hour', ${at}::timestamptz, 'UTC'),
-            ${connections}, ${requests}, ${bytesIn}, ${bytesOut})
+            ${connections}, ${requests}, ${errors}, ${bytesIn}, ${bytesOut})
     on conflict (load_balancer_id, hour, listener_id) do update
        set connections = least(t.connections + excluded.connections, ${most}),
            requests = least(t.requests + excluded.requests, ${most}),
+           errors = least(t.errors + excluded.errors, ${most}),
            bytes_in = least(t.bytes_in + excluded.bytes_in, ${most}),
            bytes_out = least(t.bytes_out + excluded.bytes_out, ${most}),
            is_metered = false

@@ -6,6 +6,7 @@ const carried = (hour: string, listener: string, requests: number) => ({
   listener_id: listener,
   connections: 1,
   requests,
+  errors: 3,
   bytes_in: 10,
   bytes_out: 20,
 });
@@ -27,6 +28,7 @@ test("the hours of a day are in their order, with those in which nothing came, a
     hour: "2026-11-26T08:00:00.000Z",
     connections: 2,
     requests: 12,
+    errors: 6,
     bytesIn: 20,
     bytesOut: 40,
   });

@@ -5,6 +5,7 @@ export type CarriedHour = {
   readonly hour: string;
   readonly connections: number;
   readonly requests: number;
+  readonly errors: number;
   readonly bytesIn: number;
   readonly bytesOut: number;
 };
@@ -27,6 +28,7 @@ export function carriedByHour(
       hour: new Date(begin).toISOString(),
       connections: sum(({ connections }) => connections),
       requests: sum(({ requests }) => requests),
+      errors: sum(({ errors }) => errors),
       bytesIn: sum(({ bytes_in }) => bytes_in),
       bytesOut: sum(({ bytes_out }) => bytes_out),
     };

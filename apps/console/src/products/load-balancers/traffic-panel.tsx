@@ -27,6 +27,13 @@ export function Traffic({ view, listeners, metrics }: OverviewProps) {
               days={hours.map(({ hour, requests }) => bar(view, hour, requests, format.number))}
             />
           ) : null}
+          {hasHttp ? (
+            <DayBars
+              label={text.errors}
+              total={format.number(sum(({ errors }) => errors))}
+              days={hours.map(({ hour, errors }) => bar(view, hour, errors, format.number))}
+            />
+          ) : null}
           <DayBars
             label={text.connections}
             total={format.number(sum(({ connections }) => connections))}

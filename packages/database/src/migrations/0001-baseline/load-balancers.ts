@@ -199,6 +199,8 @@ create table load_balancer_traffic (
   organisation_id text not null,
   connections bigint not null check (connections >= 0),
   requests bigint not null check (requests >= 0),
+  -- Answers with 500 to 599.
+  errors bigint not null default 0 check (errors >= 0),
   bytes_in bigint not null check (bytes_in >= 0),
   bytes_out bigint not null check (bytes_out >= 0),
   -- How much of it usage has, and whether that is all.

@@ -183,7 +183,9 @@ describe.skipIf(part.missing)("The status of a load balancer's machine", () => {
       failed_reloads: 1,
       role: null,
       former: [],
-      listeners: [{ bytes_in: null, bytes_out: null, connections_total: null, requests_total: null }],
+      listeners: [
+        { bytes_in: null, bytes_out: null, connections_total: null, requests_total: null, errors_total: null },
+      ],
     });
     expect(status.targets.map(({ server }) => server)).toEqual(["tgt_1", "?FRONT"]);
     expect(status.targets[0]).toMatchObject({

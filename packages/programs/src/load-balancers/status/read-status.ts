@@ -7,6 +7,8 @@ import { asList, asRecord, asText } from "@kule/proxmox/guest-answer";
 export type Counters = {
   readonly connectionsTotal: number | null;
   readonly requestsTotal: number | null;
+  /** Answers with 500 to 599, those of haproxy itself too. */
+  readonly errorsTotal: number | null;
   readonly bytesIn: number | null;
   readonly bytesOut: number | null;
 };
@@ -149,6 +151,7 @@ function countersOf(entry: Record<string, unknown>): Counters {
   return {
     connectionsTotal: count(entry.connections_total),
     requestsTotal: count(entry.requests_total),
+    errorsTotal: count(entry.errors_total),
     bytesIn: count(entry.bytes_in),
     bytesOut: count(entry.bytes_out),
   };

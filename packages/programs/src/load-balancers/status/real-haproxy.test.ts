@@ -244,6 +244,28 @@ describe.skipIf(part.missing)("A load balancer with the real haproxy", { timeout
     expect((await status(["tgt_1"])).former).toMatchObject([{ workerPid, listenerId: LISTENER }]);
   });
 
+  test("counts the answers that are errors, its own too", async () => {
+    const target = await newTarget(false);
+    await bring(appliance.guest, bundleOf(1, { tgt_1: target }));
+    const codes: number[] = [];
+    const askAndNote = async () => {
+      const code = await ask();
+      if (code !== 0) codes.push(code);
+      return code;
+    };
+    await expect.poll(askAndNote, WAIT).toBe(503);
+    target.isHealthy = true;
+    await expect.poll(askAndNote, WAIT).toBe(200);
+    const { listeners } = await status(["tgt_1"]);
+    expect(listeners).toMatchObject([
+      {
+        requestsTotal: codes.length,
+        errorsTotal: codes.filter((code) => code === 503).length,
+        responses: [0, 1, 0, 0, codes.length - 1],
+      },
+    ]);
+  });
+
   test("serves at once after its worker was killed, and what was never up gets nothing", async () => {
     const [up, down] = [await newTarget(true), await newTarget(false)];
     down.reason = `"}],\\ "x":[<é>`;

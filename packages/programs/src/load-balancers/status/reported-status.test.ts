@@ -59,7 +59,7 @@ test("a machine that says something else about every target is reported as far a
 });
 
 test("everything that a machine can say of itself is in the report", () => {
-  const counters = { connections_total: 9, requests_total: 8, bytes_in: 7, bytes_out: 6 };
+  const counters = { connections_total: 9, requests_total: 8, errors_total: 3, bytes_in: 7, bytes_out: 6 };
   const rates = { connections: 1, connections_per_second: 2, requests_per_second: 3 };
   const refused = { connections_denied: 4, requests_denied: 5, request_errors: 6 };
   const responses = {

@@ -47,10 +47,11 @@ export function reportedStatus(status: LoadBalancerStatus): ReportedStatus {
   };
 }
 
-function reportedCounters({ connectionsTotal, requestsTotal, bytesIn, bytesOut }: Counters) {
+function reportedCounters({ connectionsTotal, requestsTotal, errorsTotal, bytesIn, bytesOut }: Counters) {
   return {
     connections_total: connectionsTotal,
     requests_total: requestsTotal,
+    errors_total: errorsTotal,
     bytes_in: bytesIn,
     bytes_out: bytesOut,
   };
