@@ -5735,6 +5735,8 @@ export interface components {
                 listener_id: string;
                 connections: number;
                 requests: number;
+                /** @description Requests that were answered with 500 to 599 */
+                errors: number;
                 bytes_in: number;
                 bytes_out: number;
             }[];
@@ -7910,6 +7912,8 @@ export interface components {
                 responses: components["schemas"]["ReportedCount"][];
                 connections_total: components["schemas"]["ReportedCount"];
                 requests_total: components["schemas"]["ReportedCount"];
+                /** @description Answers with 500 to 599 */
+                errors_total?: components["schemas"]["ReportedCount"];
                 bytes_in: components["schemas"]["ReportedCount"];
                 bytes_out: components["schemas"]["ReportedCount"];
             } & {
@@ -7921,6 +7925,8 @@ export interface components {
                 listener_id: string;
                 connections_total: components["schemas"]["ReportedCount"];
                 requests_total: components["schemas"]["ReportedCount"];
+                /** @description Answers with 500 to 599 */
+                errors_total?: components["schemas"]["ReportedCount"];
                 bytes_in: components["schemas"]["ReportedCount"];
                 bytes_out: components["schemas"]["ReportedCount"];
             } & {

@@ -601,6 +601,7 @@ export interface LoadBalancerTraffic {
   bytes_in: Int8;
   bytes_out: Int8;
   connections: Int8;
+  errors: Generated<Int8>;
   hour: Timestamp;
   is_metered: Generated<boolean>;
   listener_id: string;

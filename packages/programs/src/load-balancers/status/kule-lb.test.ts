@@ -184,7 +184,13 @@ describe.skipIf(part.missing)("The status of a load balancer's machine", () => {
       role: null,
       former: [],
       listeners: [
-        { bytes_in: null, bytes_out: null, connections_total: null, requests_total: null, errors_total: null },
+        {
+          bytes_in: null,
+          bytes_out: null,
+          connections_total: null,
+          requests_total: null,
+          errors_total: null,
+        },
       ],
     });
     expect(status.targets.map(({ server }) => server)).toEqual(["tgt_1", "?FRONT"]);
