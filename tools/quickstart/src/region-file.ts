@@ -11,8 +11,6 @@ export interface LabDescription {
   /** Why its machines have no network; absent when they have one. */
   without_wires?: string;
   /** The machine that routes between its networks, where there are packets to route. */
-  /** The words before a command that run it on the host beyond the lab's public network; absent without wires. */
-  internet?: readonly string[];
   edge?: { host: string; port: number; user: string; host_key: string; key_file: string };
 }
 

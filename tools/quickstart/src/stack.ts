@@ -162,7 +162,6 @@ export class StackRun {
       lab_pve_url: labDescription.url,
       ...shownDns(dnsDescription, dnsAccess),
       ...(caDescription === undefined ? {} : { ca_root: caDescription.root_certificate }),
-      ...(labDescription.internet === undefined ? {} : { internet: labDescription.internet.join(" ") }),
     });
     const api = this.#run("api", ["apps/api/dist/main.js", "serve"], apiEnv);
     const regionFile = join(home, "region.yaml");

@@ -2,6 +2,7 @@ import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
+import { probePebble } from "@kule/lab/certificate-authority/pebble-daemon";
 import { isStillRunning, type ProcessIdentity } from "@kule/postgres/process-identity";
 import { afterEach, describe, expect, test } from "vitest";
 import { untilReady } from "../child-process.ts";
@@ -64,6 +65,7 @@ test("no process that keeps running is given the URL of the database's owner", {
     postgres: [],
     lab: [],
     dns: [],
+    ...(probePebble() === undefined ? { ca: [] } : {}),
     api: ["kule_api"],
     worker: ["kule_api", "kule_worker"],
     console: [],

@@ -9,6 +9,7 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
+import { probePebble } from "@kule/lab/certificate-authority/pebble-daemon";
 import { effects } from "@kule/lab/effects";
 import { readJournal } from "@kule/lab/journal";
 import { probeWires } from "@kule/lab/wires/wires";
@@ -17,6 +18,9 @@ import { requirePart } from "../parts.ts";
 import { QuickstartHome } from "../quickstart-home.ts";
 
 const wires = await requirePart("wires", probeWires, import.meta.filename);
+const pebble = await requirePart("pebble", probePebble, import.meta.filename);
+/** The lab's CA is there where pebble is. */
+const ca = pebble.missing ? [] : ["ca"];
 
 /** The fields of the API's answers that are read here. */
 interface AnswerBody {
@@ -78,6 +82,7 @@ test("from nothing to a running first server, and a script that uses only the sp
     dns_server: `127.0.0.1:${env.KULE_LAB_DNS_PORT}`,
     registrar_url: expect.stringMatching(/^http:\/\/127\.0\.0\.2:\d+\/.*\/zones\/test\.$/),
     registrar_key: expect.any(String),
+    ...(pebble.missing ? {} : { ca_root: join(home, "ca/root.pem") }),
     users: {
       operator: { email: expect.stringContaining("@"), password: expect.any(String) },
       organisation: { email: expect.stringContaining("@"), password: expect.any(String) },
@@ -104,7 +109,7 @@ test("from nothing to a running first server, and a script that uses only the sp
 
   // The URL of the tables' owner is for what migrates and seeds, and that has ended.
   const environments = new Map(
-    ["api", "worker", "console", "agent", "lab", "dns"].map((name) => [
+    ["api", "worker", "console", "agent", "lab", "dns", ...ca].map((name) => [
       name,
       readFileSync(`/proc/${quickstart.pidOf(name)}/environ`, "utf8"),
     ]),
@@ -115,6 +120,9 @@ test("from nothing to a running first server, and a script that uses only the sp
   // The key of the DNS provider is the worker's alone.
   expect(environments.get("worker")).toContain("KULE_DNS_API_KEY=");
   expect(environments.get("api")).not.toContain("KULE_DNS_API_KEY");
+  // So is the key under which that of the account at the CA is encrypted.
+  expect(environments.get("worker")?.includes("KULE_MASTER_KEY=")).toBe(!pebble.missing);
+  expect(environments.get("api")).not.toContain("KULE_MASTER_KEY");
   for (const [name, environment] of environments) {
     expect(environment, name).not.toContain("OWNER_DATABASE_URL");
     for (const role of rolesIn(environment)) expect(["kule_api", "kule_worker"], name).toContain(role);
@@ -170,7 +178,7 @@ test("whenever everything is killed, starting again ends with the one first serv
 
 test("a part that dies is started again, the database included", async () => {
   await quickstart.untilServing(quickstart.start());
-  for (const name of ["api", "postgres", "agent", "lab", "dns"]) {
+  for (const name of ["api", "postgres", "agent", "lab", "dns", ...ca]) {
     const pid = quickstart.processes().get(name);
     process.kill(pid ?? 0, "SIGKILL");
     await expect
