@@ -95,8 +95,8 @@ async function failGateway(tenant: TwoOrganisations["a"]["tenant"]): Promise<voi
 }
 
 /**
- * One on two servers, of which the first could not be made and the region's agent has seen something, and one with a public
- * address whose target is a server.
+ * One on two servers with a public address, of which the first could not be made and the region's agent has seen something, and
+ * one on one server whose target is a server.
  */
 async function addLoadBalancers(
   ownerUrl: string,
@@ -114,6 +114,7 @@ async function addLoadBalancers(
   await made({ public_ip: "auto", targets: [{ server_id: standing.server }] });
   const { load_balancer, job } = await made({
     ha: true,
+    public_ip: "auto",
     listeners: [
       { protocol: "tcp", port: 80 },
       { protocol: "https", port: 443, certificate_ids: [standing.certificate] },

@@ -9,6 +9,7 @@ export const unfilteredUses: { readonly [use: string]: string } = {
     "the check at commit looks at the one server whose rows changed",
   "select audit by ": "operators see the whole audit trail",
   "delete load_balancer_traffic by days, hour": "the clean-up is of no one organisation",
+  "select load_balancer_traffic by hour, is_metered, mins": "the worker measures the load balancers of all",
   "select load_balancer_machine by region, server_id":
     "an agent asks the machines of all organisations in its region",
   "select load_balancer_machine by id, is_deleting, load_balancer_id, observed_generation, organisation_id, region, server_id, slot, state, status":
