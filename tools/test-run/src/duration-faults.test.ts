@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { durationFaults } from "./duration-faults.ts";
+import { durationFaults, wholeRun } from "./duration-faults.ts";
 
 const report = (name: string, seconds: number) => ({
   testResults: [
@@ -22,6 +22,12 @@ test("on a slow machine, on which every file takes long, the share of a file dec
     () => true,
   );
   expect(faults).toEqual([expect.stringMatching(/^a\.test\.ts took 60 s/)]);
+});
+
+test("nothing is judged by a run that has not the reports of all its suites", () => {
+  const slow = report("a.test.ts", 21);
+  expect(durationFaults(wholeRun([slow, undefined]), [], () => true)).toEqual([]);
+  expect(durationFaults(wholeRun([slow, report("b.test.ts", 1)]), [], () => true)).toHaveLength(1);
 });
 
 test("a listed file that does not exist is refused", () => {

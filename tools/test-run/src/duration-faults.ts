@@ -10,6 +10,17 @@ export function filesTooLong(report: VitestReport, isListed: (file: string) => b
 }
 
 /**
+ * The reports of all quick suites, or none: a run that was ended early, or has not ended yet, has those of some, and a share of
+ * these says nothing.
+ *
+ * @param reports undefined for a suite without one
+ */
+export function wholeRun(reports: readonly (VitestReport | undefined)[]): readonly VitestReport[] {
+  const there = reports.filter((report) => report !== undefined);
+  return there.length === reports.length ? there : [];
+}
+
+/**
  * What is wrong with how long the tests of `npm test` take, with the fix.
  *
  * @param reports of the quick suites, paths relative to the root.
