@@ -11,9 +11,11 @@ const atOnce = 500;
 const settledMinutes = 3;
 
 /**
- * Writes the traffic of the hours that are over into usage: one event a load balancer with all that no event has yet.
+ * Writes the traffic of the hours that are over into usage: one event a load balancer with all that no event has yet. One that
+ * fails keeps no other from being measured.
  *
  * @returns how many events were written
+ * @throws the first such error, at the end of the pass
  */
 export async function meterTraffic(db: Database): Promise<number> {
   const due = await systemQuery(db, "the worker measures the load balancers of all organisations")
@@ -25,15 +27,21 @@ export async function meterTraffic(db: Database): Promise<number> {
     .limit(atOnce)
     .execute();
   let written = 0;
+  const unexpected: unknown[] = [];
   for (const { organisation_id, load_balancer_id } of due) {
-    const isWritten = await inTransaction(db, async (tx) => {
-      actAs(tx, organisation_id);
-      // Its deletion writes what is left, and then there is nothing to measure.
-      const row = await lockLoadBalancer(tx, organisation_id, load_balancer_id);
-      return row !== null && recordTraffic(tx, row, endOfHours);
-    });
-    if (isWritten) written += 1;
+    try {
+      const isWritten = await inTransaction(db, async (tx) => {
+        actAs(tx, organisation_id);
+        // Its deletion writes what is left, and then there is nothing to measure.
+        const row = await lockLoadBalancer(tx, organisation_id, load_balancer_id);
+        return row !== null && recordTraffic(tx, row, endOfHours);
+      });
+      if (isWritten) written += 1;
+    } catch (error) {
+      unexpected.push(error);
+    }
   }
+  if (unexpected.length > 0) throw unexpected[0];
   return written;
 }
 

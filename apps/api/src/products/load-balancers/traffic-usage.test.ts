@@ -87,6 +87,27 @@ describe("the traffic of a load balancer in usage", { timeout: 60_000 }, () => {
     expect(requestsOf(await events())).toEqual([70]);
   });
 
+  test("is counted for each load balancer, whatever happens with another one", async () => {
+    const all = [await counting(), await counting(), await counting()];
+    for (const { carry, hoursPass } of all) {
+      await carry(20);
+      await hoursPass(2);
+    }
+    const [broken] = all;
+    const { owner } = world.servers;
+    await owner.query(
+      `create function refuse_one() returns trigger language plpgsql as $$ begin raise 'refused'; end $$;
+       create trigger refuse_one before insert on usage_event for each row
+         when (new.resource_id = '${broken?.lb.id}') execute function refuse_one()`,
+    );
+    await expect(meter()).rejects.toThrow(/refused/);
+    const counted = await Promise.all(all.map(async ({ events }) => requestsOf(await events())));
+    expect(counted).toEqual([[], [20], [20]]);
+    await owner.query("drop trigger refuse_one on usage_event");
+    await meter();
+    expect(requestsOf((await broken?.events()) ?? [])).toEqual([20]);
+  });
+
   test("ends with the rest when the load balancer is deleted", async () => {
     const { lb, carry, events } = await counting();
     await carry(33);
