@@ -63,18 +63,6 @@ export const everything = sceneAfter("everything", networks, async (api, { netwo
   await agent.fail(await agent.take("ServerPower"), "guest_ignored");
   const running = await own(`/servers/${servers["app-1"]}/power`, { action: "stop" });
   await agent.take("ServerPower");
-  await done(
-    agent.api.post("/agent/health", {
-      agent_version: "0.1.0",
-      agent_name: "ist1-b",
-      hypervisor: { kind: "proxmox", reachable: true, version: "9.1.4" },
-      templates: ["ubuntu-24.04", "debian-13", "rocky-9", "windows-2025"].map((image) => ({
-        image,
-        ok: true,
-      })),
-      public_key: randomBytes(32).toString("base64"),
-    }),
-  );
   const zone =
     '@ IN MX 10 mail.shop.example.\n@ IN TXT "v=spf1 -all"\nwww IN A 192.0.2.10\nwww IN A 192.0.2.11\n';
   const shop = await addDomain(api, "shop.example", { zone_file: zone });
@@ -105,6 +93,19 @@ export const everything = sceneAfter("everything", networks, async (api, { netwo
     domain_names: ["shop.example", "*.waiting.example"],
   });
   await agent.fail(await agent.take("CertificateRequest"));
+  // Last: beside a newer key, an agent that does not name its own takes jobs with secrets for a minute only.
+  await done(
+    agent.api.post("/agent/health", {
+      agent_version: "0.1.0",
+      agent_name: "ist1-b",
+      hypervisor: { kind: "proxmox", reachable: true, version: "9.1.4" },
+      templates: ["ubuntu-24.04", "debian-13", "rocky-9", "windows-2025"].map((image) => ({
+        image,
+        ok: true,
+      })),
+      public_key: randomBytes(32).toString("base64"),
+    }),
+  );
   return {
     certificates: { uploaded: uploaded.id as string, managed: managed.id as string },
     domains: { shop, waiting },
