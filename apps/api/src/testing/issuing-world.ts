@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { makeCertificateRequest } from "@kule/certificates/certificate-request";
 import { type Pebble, startPebble } from "@kule/certificates/testing/pebble";
-import type { Schemas } from "@kule/contract/schemas";
+import type { PayloadOf, Schemas } from "@kule/contract/schemas";
 import { type CrashHook, noCrash } from "@kule/crash-points/crash-hook";
 import { readAcmeFile } from "@kule/region-config/acme-file";
 import { type SealingKeyPair, sealSecret } from "@kule/sealed-secret/sealed-secret";
@@ -23,13 +23,17 @@ import { reportSealingKey } from "./made-upload.ts";
 import { ServedDomainWorld } from "./served-domain-world.ts";
 import { TestAgent } from "./test-agent.ts";
 
+/** A CA other than pebble. */
+type GivenCa = Pick<Pebble, "directoryUrl" | "identity" | "close">;
+
 /**
  * The API with domains that are served, a real CA that looks at them, a region whose agent makes keys, and the worker's steps,
  * made one by one.
  */
 export class IssuingWorld {
   readonly served: ServedDomainWorld;
-  readonly pebble: Pebble;
+  readonly #running: GivenCa;
+  readonly #pebble: Pebble | null;
   readonly organisation: TestOrganisation;
   /** At a replica that knows the CA. */
   readonly owner: ApiCaller;
@@ -46,7 +50,8 @@ export class IssuingWorld {
 
   private constructor(parts: {
     served: ServedDomainWorld;
-    pebble: Pebble;
+    running: GivenCa;
+    pebble: Pebble | null;
     organisation: TestOrganisation;
     owner: ApiCaller;
     deps: Deps;
@@ -59,7 +64,8 @@ export class IssuingWorld {
     folder: string;
   }) {
     this.served = parts.served;
-    this.pebble = parts.pebble;
+    this.#running = parts.running;
+    this.#pebble = parts.pebble;
     this.organisation = parts.organisation;
     this.owner = parts.owner;
     this.deps = parts.deps;
@@ -72,16 +78,22 @@ export class IssuingWorld {
     this.#folder = parts.folder;
   }
 
-  static async open(refusedNoncesPercent = 0): Promise<IssuingWorld> {
+  /** @param startCa another CA than pebble, which asks that name server */
+  static async open(
+    refusedNoncesPercent = 0,
+    startCa?: (dnsServer: string) => Promise<GivenCa>,
+  ): Promise<IssuingWorld> {
     const served = await ServedDomainWorld.open();
-    const { address, dnsPort } = served.lab;
-    const pebble = await startPebble({ dnsServer: `${address}:${dnsPort}`, refusedNoncesPercent });
+    const dnsServer = `${served.lab.address}:${served.lab.dnsPort}`;
+    const pebble = startCa === undefined ? await startPebble({ dnsServer, refusedNoncesPercent }) : null;
+    const running = pebble ?? (await startCa?.(dnsServer));
+    if (running === undefined) throw new Error("there is no CA");
     const folder = mkdtempSync(join(tmpdir(), "kule-issuing-"));
-    writeFileSync(join(folder, "ca.pem"), pebble.identity.certificatePem);
+    writeFileSync(join(folder, "ca.pem"), running.identity.certificatePem);
     const acmePath = join(folder, "acme.yaml");
     writeFileSync(
       acmePath,
-      `directory: ${pebble.directoryUrl}\nagrees_to_terms: true\nnetwork: any\nca_file: ca.pem\n`,
+      `directory: ${running.directoryUrl}\nagrees_to_terms: true\nnetwork: any\nca_file: ca.pem\n`,
     );
     const file = readAcmeFile(acmePath);
     if (typeof file === "string") throw new Error(file);
@@ -96,6 +108,7 @@ export class IssuingWorld {
     served.startWorker();
     return new IssuingWorld({
       served,
+      running,
       pebble,
       organisation,
       owner: organisation.owner.at(app),
@@ -108,6 +121,12 @@ export class IssuingWorld {
       acmePath,
       folder,
     });
+  }
+
+  /** @throws Error in a world with another CA */
+  get pebble(): Pebble {
+    if (this.#pebble === null) throw new Error("the CA of this world is not pebble");
+    return this.#pebble;
   }
 
   /** POST /certificates, as it is answered. */
@@ -129,19 +148,7 @@ export class IssuingWorld {
   /** The region's agent makes the key of the job that waits, and reports it as its program does. */
   async makeKey(change: (made: Record<string, unknown>) => object = (made) => made): Promise<void> {
     const job = await this.agent.take("CertificateRequest");
-    const { version, domain_names, public_key, context } = job.payload;
-    const { csrDer, privateKeyPem } = makeCertificateRequest(domain_names);
-    const made = {
-      version,
-      csr: csrDer.toString("base64"),
-      sealed_key: sealSecret(public_key, privateKeyPem.toString("latin1"), context),
-      public_key,
-    };
-    const observed = { power_state: "unknown", certificate_request: change(made) };
-    const answer = await this.agent.report(job, {
-      phase: "verify",
-      outcome: { status: "succeeded", observed },
-    });
+    const answer = await this.agent.report(job, reportOfKey(change(madeKey(job.payload))));
     if (answer.status !== 200) throw new Error(JSON.stringify(answer.body));
   }
 
@@ -173,7 +180,29 @@ export class IssuingWorld {
   async close(): Promise<void> {
     this.ca.client.close();
     await this.served.close();
-    await this.pebble.close();
+    await this.#running.close();
     rmSync(this.#folder, { recursive: true, force: true });
   }
+}
+
+/** What a region's program makes for the payload of a CertificateRequest. */
+export function madeKey({
+  version,
+  domain_names,
+  public_key,
+  context,
+}: Pick<PayloadOf<"CertificateRequest">, "version" | "domain_names" | "public_key" | "context">) {
+  const { csrDer, privateKeyPem } = makeCertificateRequest(domain_names);
+  return {
+    version,
+    csr: csrDer.toString("base64"),
+    sealed_key: sealSecret(public_key, privateKeyPem.toString("latin1"), context),
+    public_key,
+  };
+}
+
+/** The last report of such a job. */
+export function reportOfKey(made: object) {
+  const observed = { power_state: "unknown", certificate_request: made };
+  return { phase: "verify", outcome: { status: "succeeded", observed } };
 }

@@ -26,7 +26,7 @@ export function killAtLoadBalancers(run: RowRun): Promise<RowResult> {
     let cases = 0;
     for (const batch of batchesOf(chosen, BATCH)) {
       if (violations.length > 0) break;
-      const subjects = await begun(scene, batch.length);
+      const subjects = await begunLoadBalancers(scene, batch.length);
       const result = await killAtEach(scene, givenListener, batch, subjects, {
         passLeases: run.scale === "sample",
       });
@@ -45,7 +45,7 @@ export function killAtLoadBalancers(run: RowRun): Promise<RowResult> {
 }
 
 /** Load balancers that serve, made with a healthy agent. */
-async function begun(scene: RegionScene, count: number) {
+export async function begunLoadBalancers(scene: RegionScene, count: number) {
   const work: Work = (subject, kind) => scene.work(subject, kind);
   const agent = scene.world.startAgent({ KULE_AGENT_CONCURRENCY: "8" });
   try {

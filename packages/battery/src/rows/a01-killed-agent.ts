@@ -111,6 +111,18 @@ export const row: Row = {
       ],
       expects: /I14 an edge holds what is wanted of a network: \S+ has a link/,
     },
+    {
+      name: "machines-not-noted",
+      removes: "the record of what each machine of a load balancer has",
+      patches: [
+        {
+          file: "apps/api/src/products/load-balancers/settle.ts",
+          find: 'if (outcome !== "applied") continue;',
+          replace: 'if (outcome !== "silent") continue;',
+        },
+      ],
+      expects: /the load balancer \S+ is \w+ with generation \d+ of \d+/,
+    },
   ],
   run: (run) =>
     bothParts(

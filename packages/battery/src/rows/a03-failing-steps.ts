@@ -10,6 +10,7 @@ import { removeServer } from "../job-kinds/remove-server.ts";
 import { SCENARIOS } from "../job-kinds/scenarios.ts";
 import { brokenInvariants, type Subject, vmidOf } from "../job-kinds/scene.ts";
 import { STEP_NAMES } from "../job-kinds/step-names.ts";
+import { failuresAtLoadBalancers } from "../load-balancer-jobs/failing-machines.ts";
 import { failuresAtNetworks } from "../network-jobs/faulty-edge.ts";
 import { atEdge, bothParts } from "../network-jobs/without-edge.ts";
 import { uncheckedCommits } from "../pools/unchecked-commits.ts";
@@ -89,7 +90,11 @@ export const row: Row = {
   ],
   run: (run) =>
     bothParts(
-      () => failAtServers(run),
+      () =>
+        bothParts(
+          () => failAtServers(run),
+          () => failuresAtLoadBalancers(run),
+        ),
       () => atEdge(run, (testbed) => failuresAtNetworks(run, testbed)),
     ),
 };

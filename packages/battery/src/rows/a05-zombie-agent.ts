@@ -13,6 +13,7 @@ import { RegionScene } from "../job-kinds/region-scene.ts";
 import { SubjectPool } from "../job-kinds/subject-pool.ts";
 import { takeSubjects } from "../job-kinds/take-subjects.ts";
 import { stopAtEach } from "../job-kinds/zombie-batch.ts";
+import { stopAtLoadBalancers } from "../load-balancer-jobs/stopped-agents.ts";
 import { stopAtNetworks } from "../network-jobs/stopped-agents.ts";
 import { atEdge, bothParts } from "../network-jobs/without-edge.ts";
 import type { Row, RowResult, RowRun } from "../row.ts";
@@ -49,7 +50,11 @@ export const row: Row = {
   ],
   run: (run) =>
     bothParts(
-      () => stopAtServers(run),
+      () =>
+        bothParts(
+          () => stopAtServers(run),
+          () => stopAtLoadBalancers(run),
+        ),
       () => atEdge(run, (testbed) => stopAtNetworks(run, testbed)),
     ),
 };

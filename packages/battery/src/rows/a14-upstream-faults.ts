@@ -9,6 +9,7 @@ import { shortDeadlineWorld } from "../job-kinds/short-deadline-world.ts";
 import { SubjectPool } from "../job-kinds/subject-pool.ts";
 import { type UpstreamCase, upstreamCase } from "../job-kinds/upstream-case.ts";
 import { UPSTREAM_FAULTS } from "../job-kinds/upstream-faults.ts";
+import { faultsAtLoadBalancers } from "../load-balancer-jobs/failing-machines.ts";
 import { faultsAtNetworks } from "../network-jobs/faulty-edge.ts";
 import { lossesAtNetworks } from "../network-jobs/lost-edges.ts";
 import { atEdge, bothParts } from "../network-jobs/without-edge.ts";
@@ -105,7 +106,11 @@ export const row: Row = {
       () => atEdge(run, (testbed) => lossesAtNetworks(run, testbed)),
       () =>
         bothParts(
-          () => faultsAtServers(run),
+          () =>
+            bothParts(
+              () => faultsAtServers(run),
+              () => faultsAtLoadBalancers(run),
+            ),
           () => atEdge(run, (testbed) => faultsAtNetworks(run, testbed)),
         ),
     ),

@@ -8,6 +8,7 @@ import { jobRow, POISONS, poisonViolations } from "../job-kinds/poison-jobs.ts";
 import { RegionScene } from "../job-kinds/region-scene.ts";
 import { SCENARIOS } from "../job-kinds/scenarios.ts";
 import { brokenInvariants, latestJob, newSubject, type Subject } from "../job-kinds/scene.ts";
+import { poisonAtLoadBalancers } from "../load-balancer-jobs/poison-load-balancers.ts";
 import { poisonAtNetworks } from "../network-jobs/poison-networks.ts";
 import { atEdge, bothParts } from "../network-jobs/without-edge.ts";
 import type { Row, RowResult, RowRun } from "../row.ts";
@@ -72,7 +73,11 @@ export const row: Row = {
   ],
   run: (run) =>
     bothParts(
-      () => poisonAtServers(run),
+      () =>
+        bothParts(
+          () => poisonAtServers(run),
+          () => poisonAtLoadBalancers(run),
+        ),
       () => atEdge(run, (testbed) => poisonAtNetworks(run, testbed)),
     ),
 };

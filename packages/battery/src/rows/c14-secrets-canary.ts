@@ -78,6 +78,18 @@ export const row: Row = {
       ],
       expects: /table public\.server_secret holds the stored hash/,
     },
+    {
+      name: "uploaded-key-stored-plain",
+      removes: "the seal over the private key of an upload",
+      patches: [
+        {
+          file: "apps/api/src/products/certificates/read-material.ts",
+          find: "sealedKey: sealSecret(",
+          replace: 'sealedKey: ((...given: readonly string[]) => given[1] ?? "")(',
+        },
+      ],
+      expects: /table public\.certificate_version holds the key of (an upload|a replacement)/,
+    },
   ],
   run,
 };

@@ -6,7 +6,8 @@ import { ed25519Line } from "@kule/api/testing/ssh-key-lines";
 import { untilReady } from "@kule/testing/child-process";
 import { type OidcTwist, softClient } from "@kule/testing/oidc/soft-provider";
 import pg from "pg";
-import { type CanaryWorld, learnSealingKey, tableSinks } from "./canary-world.ts";
+import { certificates } from "./canary-certificates.ts";
+import { type CanaryWorld, tableSinks } from "./canary-world.ts";
 import { ConsoleVisitor } from "./console-visitor.ts";
 
 // Everything that handles secrets, including each way in which it can fail. It records every secret that it
@@ -30,6 +31,7 @@ export async function runCanary(world: CanaryWorld, rounds: number, progress: (t
     await attempt("people and tokens", () => people(world, round));
     await attempt("requests that are refused", () => refusals(world, round));
     await attempt("servers", () => servers(world, round));
+    await attempt("certificates", () => certificates(world, round));
     await attempt("the console", () => console_(world, round));
     await attempt("a database that breaks", () => brokenDatabase(world, round));
     await attempt("an agent that ends", async () => {
@@ -164,7 +166,7 @@ async function servers(world: CanaryWorld, round: number): Promise<void> {
   const { region, api } = world;
   const owner = api.caller(region.organisationToken);
   await untilHealthy(world);
-  if (round === 0) learnSealingKey(world);
+  if (round === 0) world.secrets.learn("the agent's sealing key", world.agentKey());
   const linux = await newServer(world, owner, `linux-${round}`, "ubuntu-24.04");
   const windows = await newServer(world, owner, `windows-${round}`, "windows-2022");
   world.midway.push(...(await tableSinks(world, " while jobs are open")));

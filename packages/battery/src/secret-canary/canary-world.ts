@@ -10,6 +10,7 @@ import { softClient } from "@kule/testing/oidc/soft-provider";
 import { type RegionWorld, startRegionWorld } from "@kule/testing/region-world";
 import { dumpDatabase } from "../secret-search/database-dump.ts";
 import type { Sink } from "../secret-search/secret-search.ts";
+import { CanaryCa } from "./canary-ca.ts";
 import { KnownSecrets } from "./known-secrets.ts";
 import { RecordedApi } from "./recorded-api.ts";
 
@@ -28,6 +29,9 @@ export type CanaryWorld = {
   readonly processes: ReadonlyMap<string, TestProcess>;
   /** The content of the tables at a moment in between. */
   readonly midway: Sink[];
+  readonly certificateAuthority: CanaryCa;
+  /** The private half of the agent's sealing key, which it makes at its first start. */
+  agentKey(): string;
   startAgent(): TestProcess;
   end(): Promise<void>;
 };
@@ -37,8 +41,14 @@ export async function startCanaryWorld(): Promise<CanaryWorld> {
   if (activePatches().length === 0) await bundleApps(["apps/console"]);
   const [metricsPort, consolePort] = [await findFreePort(), await findFreePort()];
   const loud = { KULE_LOG_LEVEL: "trace", KULE_CANARY_CONTROL: control };
+  const certificateAuthority = await CanaryCa.open();
   const region = await startRegionWorld({
-    apiEnv: { ...loud, KULE_API_METRICS_PORT: String(metricsPort), ...(await sharedProviderFile()) },
+    apiEnv: {
+      ...loud,
+      ...certificateAuthority.environment,
+      ...(await sharedProviderFile()),
+      KULE_API_METRICS_PORT: String(metricsPort),
+    },
     leaseSeconds: 5,
   });
   const secrets = new KnownSecrets();
@@ -78,6 +88,9 @@ export async function startCanaryWorld(): Promise<CanaryWorld> {
     ]);
     secrets.learn("the client's secret at the provider", softClient.secret, environs("api", "worker"));
     secrets.learn("the console's key", consoleSecret, environs("console"));
+    const { masterKey, hmacKey } = certificateAuthority;
+    secrets.learn("the master key", masterKey, environs("api", "worker"));
+    secrets.learn("the key of the account that the operators have", hmacKey, environs("api", "worker"));
     const databasePassword = new URL(region.database.apiUrl).password;
     secrets.learn("the database's password", databasePassword, environs("api", "worker"));
     const workerPassword = new URL(region.database.workerUrl).password;
@@ -85,6 +98,7 @@ export async function startCanaryWorld(): Promise<CanaryWorld> {
   } catch (error) {
     await consoleProcess.end("SIGKILL");
     await region.end();
+    await certificateAuthority.close();
     throw error;
   }
   return {
@@ -95,18 +109,18 @@ export async function startCanaryWorld(): Promise<CanaryWorld> {
     metricsUrl: `http://127.0.0.1:${metricsPort}/metrics`,
     processes,
     midway: [],
+    certificateAuthority,
+    agentKey() {
+      const text = readFileSync(join(dirname(region.labDirectory), "agent", "sealing-key"), "utf8").trim();
+      return text.split(/\s+/).at(-1) ?? "";
+    },
     startAgent,
     async end() {
       await consoleProcess.end("SIGKILL");
       await region.end();
+      await certificateAuthority.close();
     },
   };
-}
-
-/** The private half of the agent's sealing key, which it makes at its first start. */
-export function learnSealingKey({ region, secrets }: CanaryWorld): void {
-  const text = readFileSync(join(dirname(region.labDirectory), "agent", "sealing-key"), "utf8").trim();
-  secrets.learn("the agent's sealing key", text.split(/\s+/).at(-1));
 }
 
 /** What is visible of the processes from outside, while they run. */

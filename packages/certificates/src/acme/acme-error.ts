@@ -42,6 +42,14 @@ export class AcmeUnavailable extends Error {
   }
 }
 
+/** What the CA has issued cannot be used. For the same order it gives the same again: another one is needed. */
+export class AcmeUnusable extends AcmeUnavailable {
+  constructor(call: string, detail: string) {
+    super("bad-answer", call, detail);
+    this.name = "AcmeUnusable";
+  }
+}
+
 /** The CA does not do what it was asked. `retryAt` is set when it will later, as for `rateLimited`. */
 export class AcmeRefused extends Error {
   readonly problem: AcmeProblem;

@@ -5,7 +5,7 @@ import { readCertificates } from "../read-certificates.ts";
 import { readCertificateRequest } from "../read-request.ts";
 import type { AcmeAccount } from "./account.ts";
 import type { AcmeClient } from "./acme-client.ts";
-import { AcmeRefused } from "./acme-error.ts";
+import { AcmeRefused, AcmeUnusable } from "./acme-error.ts";
 import { unusable } from "./answer-fields.ts";
 import { sameNames } from "./order.ts";
 
@@ -24,7 +24,7 @@ export const REVOCATION_REASONS = {
  * The certificate of an order that is `valid`. It is taken only when it is for the key and exactly the names of the request and
  * every certificate is signed by the next; what else a CA sends is an answer that cannot be used.
  *
- * @throws AcmeGone when the CA does not have it
+ * @throws AcmeGone when the CA does not have it; AcmeUnusable for another certificate than the one that was asked for
  */
 export async function downloadCertificate(
   client: AcmeClient,
@@ -47,15 +47,15 @@ export async function downloadCertificate(
   if ("code" in certificates) throw unusable(WHAT, certificates.text);
   const [leaf, ...others] = certificates;
   if (leaf === undefined || leaf.ca)
-    throw unusable(WHAT, "the first of the chain is the certificate of a CA");
+    throw new AcmeUnusable(WHAT, "the first of the chain is the certificate of a CA");
   if (!leaf.publicKey.export({ format: "der", type: "spki" }).equals(request.publicKeyDer))
-    throw unusable(WHAT, "it is for another key");
+    throw new AcmeUnusable(WHAT, "it is for another key");
   const ordered = orderChain(leaf, others);
-  if (ordered.outcome !== "ordered") throw unusable(WHAT, "its chain does not belong together");
+  if (ordered.outcome !== "ordered") throw new AcmeUnusable(WHAT, "its chain does not belong together");
   const facts = certificateFacts(ordered.chain);
-  if (facts === null) throw unusable(WHAT, "its key is none that browsers take");
-  if (!sameNames(facts.names, request.names)) throw unusable(WHAT, "it is for other names");
-  if (facts.notAfter <= client.now()) throw unusable(WHAT, "it has expired");
+  if (facts === null) throw new AcmeUnusable(WHAT, "its key is none that browsers take");
+  if (!sameNames(facts.names, request.names)) throw new AcmeUnusable(WHAT, "it is for other names");
+  if (facts.notAfter <= client.now()) throw new AcmeUnusable(WHAT, "it has expired");
   return facts;
 }
 

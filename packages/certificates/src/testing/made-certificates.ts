@@ -35,6 +35,8 @@ export interface CertificateWish {
   readonly isCa?: boolean;
   readonly names?: JsonGeneralNames;
   readonly keys?: KeyPair;
+  /** In place of the keys' own: that of a request, whose private key is elsewhere. */
+  readonly publicKey?: webcrypto.CryptoKey;
   readonly hash?: "SHA-1" | "SHA-256";
   readonly notBefore?: Date;
   readonly notAfter?: Date;
@@ -101,7 +103,7 @@ export async function makeCertificate(wish: CertificateWish = {}): Promise<MadeC
     issuer: wish.issuer?.subject ?? subject,
     notBefore: wish.notBefore ?? new Date(NOW.getTime() - 30 * DAY_MILLISECONDS),
     notAfter: wish.notAfter ?? new Date(NOW.getTime() + 60 * DAY_MILLISECONDS),
-    publicKey: keys.publicKey,
+    publicKey: wish.publicKey ?? keys.publicKey,
     signingKey,
     signingAlgorithm,
     extensions,

@@ -1,4 +1,10 @@
-import { AcmeGone, type AcmeProblem, AcmeRefused, AcmeUnavailable } from "@kule/certificates/acme/acme-error";
+import {
+  AcmeGone,
+  type AcmeProblem,
+  AcmeRefused,
+  AcmeUnavailable,
+  AcmeUnusable,
+} from "@kule/certificates/acme/acme-error";
 import { answerChallenge, readAuthorization } from "@kule/certificates/acme/authorization";
 import { type ChallengeType, challengeRecord } from "@kule/certificates/acme/challenge-values";
 import { downloadCertificate } from "@kule/certificates/acme/issued-certificate";
@@ -313,6 +319,8 @@ async function failureOf(
 ): Promise<AttemptFailure | null> {
   const retryAfterMs = (retryAt: Date | null) =>
     retryAt === null ? null : Math.max(0, retryAt.getTime() - ca.client.now().getTime());
+  // For this order the CA would give the same again, for ever.
+  if (error instanceof AcmeUnusable) return { code: "ca_unavailable", state: "ready" };
   if (error instanceof AcmeUnavailable || signal.aborted)
     return {
       code: "ca_unavailable",
