@@ -13,6 +13,7 @@ import type { JobRow } from "../../platform/jobs.ts";
 import type { Outcome } from "../../platform/mutation.ts";
 import { reply } from "../../platform/reply.ts";
 import { allocateAddress, askedBy } from "../networks/index.ts";
+import { lockFreePublicIp } from "../public-ips/index.ts";
 import { takeQuota } from "../quotas/index.ts";
 import type { ServerHooks } from "../servers/index.ts";
 import { answered } from "./answers.ts";
@@ -22,7 +23,7 @@ import { certificateErrors, holdCertificates } from "./listener-certificates.ts"
 import { insertListener } from "./listener-store.ts";
 import { makeMachine } from "./machines.ts";
 import { checkPlace, findPlace, type Place, strangeServers, targetNetwork } from "./place.ts";
-import { lockBrought, sharePublicIp, takeShared } from "./shared-public-ip.ts";
+import { sharePublicIp, takeShared } from "./shared-public-ip.ts";
 import { type LoadBalancerRow, writeLoadBalancer, writtenLoadBalancer } from "./store.ts";
 import { insertTarget } from "./target-store.ts";
 import { viewLoadBalancer } from "./view.ts";
@@ -128,7 +129,8 @@ async function write(
       .execute();
     jobs.push(await makeMachine(tx, row, slot, work, row.ha ? null : publicIp));
   }
-  if (shared !== null) await sharePublicIp(tx, row, taken ?? (await lockBrought(tx, organisationId, shared)));
+  if (shared !== null)
+    await sharePublicIp(tx, row, taken ?? (await lockFreePublicIp(tx, organisationId, shared)));
   const [job] = jobs;
   if (job === undefined) throw new Error("a load balancer without machines");
   await writeLoadBalancer(tx, row, {
