@@ -112,6 +112,12 @@ export async function read<Data>(call: Promise<Answer<Data>>): Promise<Data> {
   throw new ApiRefused(outcome.problem);
 }
 
+/** As `read`, but null where the API asks to try again later because of too many others at the same time. */
+export async function unlessTooMany<Data>(call: Promise<Answer<Data>>): Promise<Data | null> {
+  const outcome = await attempt(call);
+  return outcome.kind === "away" && outcome.tooMany ? null : read(call);
+}
+
 /** As `read`, but null for what does not exist. */
 export async function readOrNull<Data>(call: Promise<Answer<Data>>): Promise<Data | null> {
   const outcome = await attempt(call);

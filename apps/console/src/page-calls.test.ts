@@ -101,6 +101,7 @@ const operationOf: Readonly<Record<string, OperationId | readonly OperationId[] 
   "/load-balancers/*/labels": "updateLoadBalancer",
   "/load-balancers/*/delete": "deleteLoadBalancer",
   "/load-balancers/*/apply": "applyLoadBalancer",
+  "/load-balancers/*/resize": "resizeLoadBalancer",
   "/load-balancers/*/listeners/new": "createListener",
   "/load-balancers/*/listeners/*": "updateListener",
   "/load-balancers/*/listeners/*/delete": "deleteListener",

@@ -59,6 +59,7 @@ export const ownershipPairs: readonly OwnershipPair[] = [
   { child: "load_balancer", column: "subnet_id", parent: "subnet", region: true },
   { child: "load_balancer", column: "public_ip_id", parent: "public_ip", region: true },
   { child: "load_balancer", column: "failure_job_id", parent: "job", region: true },
+  { child: "load_balancer", column: "resize_job_id", parent: "job", region: true },
   { child: "address", column: "load_balancer_id", parent: "load_balancer", region: false },
   { child: "load_balancer_machine", column: "load_balancer_id", parent: "load_balancer", region: true },
   { child: "load_balancer_machine", column: "server_id", parent: "server", region: true },

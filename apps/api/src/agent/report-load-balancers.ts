@@ -13,7 +13,8 @@ export async function reportLoadBalancers(request: ApiRequest<"reportLoadBalance
   const region = regionOf(request);
   const none: Awaited<ReturnType<typeof machinesToAsk>> = { machines: [], next: null };
   const wanted = body.after === undefined ? none : await machinesToAsk(db, region, body.after);
-  await recordSights(db, region, body.reports);
+  for (const implausible of await recordSights(db, region, body.reports))
+    request.deps.log.warn({ region, ...implausible }, "a region reports implausible traffic");
   const ack: Schemas["LoadBalancerReportAck"] = { ...wanted, round_seconds: roundSeconds };
   return reply(200, ack);
 }

@@ -65,6 +65,7 @@ export const actionsEn = {
   "load_balancer.create": "Create a load balancer",
   "load_balancer.delete": "Delete a load balancer",
   "load_balancer.replace_machine": "Replace a lost machine of a load balancer",
+  "load_balancer.resize": "Resize a load balancer",
   "load_balancer.update": "Change a load balancer",
   "member.join": "Join the organisation",
   "member.leave": "Leave an organisation",

@@ -110,6 +110,7 @@ export const certificatesEn = {
       setup_incomplete: "This installation is not set up to issue certificates at the moment.",
     } satisfies Record<Schemas["CertificateError"]["code"], string>,
     proofs: {
+      busy: "Too many names are being looked up at the same time. This page tries again by itself.",
       title: "Proof of the names",
       dnsLead:
         "Kule writes these records into your domains while the CA is asked, and removes them then. You create nothing, as long as nothing below stands in the way.",

@@ -53,6 +53,9 @@ export const loadBalancersEn = {
         "A machine has refused the last change. The configuration before it is in force.",
       apply_failed: "The last change is not on all machines. Re-apply it.",
       provisioning_failed: "The load balancer could not be made. Re-apply it.",
+      resize_failed: "A machine could not be resized. Resize the load balancer again.",
+      resize_waiting:
+        "There is no room or quota to resize the next machine now. It is tried again every minute.",
       machine_silent: "A machine does not answer. With two machines it is replaced after 5 minutes.",
     } satisfies Record<NonNullable<Schemas["LoadBalancer"]["status_reason"]>["code"], string>,
     checkErrors: {
@@ -68,6 +71,19 @@ export const loadBalancersEn = {
     applyTitle: "Configuration",
     applyLead:
       "Brings the whole configuration to the machines again, and creates a machine again whose creation has failed.",
+    resize: {
+      title: "Size",
+      hint: "CPU and memory of each of its servers. The memory decides how many connections there can be at once.",
+      one: "Its server restarts: for about a minute nothing is served. Its addresses stay.",
+      two: "Its two servers restart one after the other: the standby first, the other one when that answers again. The addresses move within seconds; connections that are open there end.",
+      connections: (now: string, then: string) =>
+        `Connections at once, each server: ${now} now, ${then} then`,
+      changesNothing: "This is the size it has.",
+      ready: "Ready to resize.",
+      blocked: "Can't resize yet:",
+      unchecked: "Choose another size and we check whether everything is ready.",
+      button: "Resize",
+    },
     path: {
       title: "Path",
       summary: (name: string) => `The path of the traffic through ${name}`,
@@ -262,6 +278,7 @@ export const loadBalancersEn = {
       drained: "The target gets no new connections any more.",
       undrained: "The target gets new connections again.",
       applied: "The configuration is being applied again.",
+      resizing: "The load balancer is being resized.",
       deleting: "The load balancer is being deleted.",
       gone: "The load balancer is deleted.",
     } as Readonly<Record<string, string>>,

@@ -35,6 +35,8 @@ export const operatorEn = {
     look: "Last scan",
     lookOf: (vms: string) => `VMs found: ${vms}`,
     lookIncomplete: "incomplete",
+    implausibleTraffic: "Impossible traffic",
+    notCounted: "None of it is counted in usage.",
     numbers: "VM numbers",
     restricted: (count: string) =>
       `Only ${count} ${count === "1" ? "organisation sees" : "organisations see"} it`,

@@ -64,6 +64,7 @@ export const actionsTr = {
   "load_balancer.create": "Yük dengeleyici oluşturma",
   "load_balancer.delete": "Yük dengeleyici silme",
   "load_balancer.replace_machine": "Yük dengeleyicinin yitirilen makinesini yenileme",
+  "load_balancer.resize": "Yük dengeleyiciyi yeniden boyutlandırma",
   "load_balancer.update": "Yük dengeleyici değiştirme",
   "member.join": "Kuruluşa katılma",
   "member.leave": "Kuruluştan ayrılma",

@@ -108,6 +108,7 @@ export const certificatesTr = {
       setup_incomplete: "Bu kurulum şu anda sertifika alacak durumda değil. Bir işletmen bakmalı.",
     },
     proofs: {
+      busy: "Aynı anda çok fazla ad sorgulanıyor. Bu sayfa kendiliğinden yeniden dener.",
       title: "Adların kanıtı",
       dnsLead:
         "Sertifika makamına sorulurken Kule bu kayıtları alan adlarınıza yazar, sonra kaldırır. Aşağıda bir engel görünmedikçe sizin bir şey oluşturmanız gerekmez.",

@@ -50,6 +50,9 @@ export const loadBalancersTr = {
       configuration_refused: "Bir makine son değişikliği reddetti. Önceki yapılandırma yürürlükte.",
       apply_failed: "Son değişiklik bütün makinelere ulaşmadı. Yeniden uygulayın.",
       provisioning_failed: "Yük dengeleyici oluşturulamadı. Yeniden uygulayın.",
+      resize_failed: "Bir makine yeniden boyutlandırılamadı. Yük dengeleyiciyi yeniden boyutlandırın.",
+      resize_waiting:
+        "Sıradaki makineyi boyutlandırmak için şu anda kapasite ya da kota yok. Her dakika yeniden denenir.",
       machine_silent: "Bir makine yanıt vermiyor. İki makine varsa 5 dakika sonra yenisiyle değiştirilir.",
     },
     checkErrors: {
@@ -65,6 +68,19 @@ export const loadBalancersTr = {
     applyTitle: "Yapılandırma",
     applyLead:
       "Yapılandırmanın tamamını makinelere yeniden gönderir; oluşturulamayan bir makineyi yeniden oluşturur.",
+    resize: {
+      title: "Boyut",
+      hint: "Sunucularının her birinin işlemcisi ve belleği. Aynı anda kaç bağlantı olabileceğini bellek belirler.",
+      one: "Sunucusu yeniden başlar: yaklaşık bir dakika hizmet verilmez. Adresleri kalır.",
+      two: "İki sunucusu sırayla yeniden başlar: önce yedek olan, o yeniden yanıt verince öteki. Adresler birkaç saniyede taşınır; orada açık olan bağlantılar kopar.",
+      connections: (now: string, then: string) =>
+        `Sunucu başına aynı anda bağlantı: şimdi ${now}, sonra ${then}`,
+      changesNothing: "Zaten bu boyutta.",
+      ready: "Boyutlandırmaya hazır.",
+      blocked: "Henüz boyutlandırılamaz:",
+      unchecked: "Başka bir boyut seçin, her şeyin hazır olup olmadığına bakalım.",
+      button: "Yeniden boyutlandır",
+    },
     path: {
       title: "Yol",
       summary: (name: string) => `${name} üzerinden giden trafiğin yolu`,
@@ -253,6 +269,7 @@ export const loadBalancersTr = {
       drained: "Hedef artık yeni bağlantı almıyor.",
       undrained: "Hedef yeniden bağlantı alıyor.",
       applied: "Yapılandırma yeniden uygulanıyor.",
+      resizing: "Yük dengeleyici yeniden boyutlandırılıyor.",
       deleting: "Yük dengeleyici siliniyor.",
       gone: "Yük dengeleyici silindi.",
     },

@@ -36,6 +36,8 @@ export const operatorTr = {
     look: "Son tarama",
     lookOf: (vms: string) => `${vms} sanal makine bulundu`,
     lookIncomplete: "eksik",
+    implausibleTraffic: "Olanaksız trafik",
+    notCounted: "Hiçbiri kullanıma sayılmaz.",
     numbers: "Makine numaraları",
     restricted: (count: string) => `Yalnızca ${count} kuruluş görüyor`,
     maintenanceOn: "Bakıma al",

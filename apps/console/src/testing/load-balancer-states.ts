@@ -61,3 +61,33 @@ export async function seeHealth(api: SceneApi, id: string, refusing: string | nu
   );
   await done(api.agent.api.post("/agent/load-balancers", { agent_version: "0.1.0", reports, after: null }));
 }
+
+/** The region says of the machine of a new load balancer that it has carried what none can; the load balancer's id. */
+export async function reportImpossibleTraffic(api: SceneApi): Promise<string> {
+  const { network } = await done(
+    api.acme.post("/networks", { name: "counted", region: "ist1", cidr: "10.78.0.0/16" }),
+  );
+  const { subnet } = await done(
+    api.acme.post(`/networks/${network.id}/subnets`, { name: "app", tier: "app" }),
+  );
+  const id = await addLoadBalancer(api, "counted", subnet.id, {
+    listeners: [{ protocol: "tcp", port: 80 }],
+  });
+  const [listener] = await api.list(`/load-balancers/${id}/listeners`);
+  const [machine] = (await api.read(`/load-balancers/${id}`)).machines;
+  const report = {
+    load_balancer_id: id,
+    slot: 1,
+    server_id: machine.server_id,
+    asked_after_ms: 0,
+    seen_after_ms: 0,
+    status: {
+      ...wellStatus,
+      listeners: [listenerStatus(listener.id, { bytes_out: Number.MAX_SAFE_INTEGER })],
+    },
+  };
+  await done(
+    api.agent.api.post("/agent/load-balancers", { agent_version: "0.1.0", reports: [report], after: null }),
+  );
+  return id;
+}

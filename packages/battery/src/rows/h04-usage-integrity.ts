@@ -2,6 +2,7 @@ import { ServerWorld } from "@kule/api/testing/server-world";
 import { worldViolations } from "../races/world-violations.ts";
 import type { Row, RowRun } from "../row.ts";
 import { falseReports } from "../usage/false-reports.ts";
+import { falseTraffic } from "../usage/false-traffic.ts";
 import { secondsOff } from "../usage/seconds-off.ts";
 import { runLifecycle } from "../usage/usage-lifecycle.ts";
 
@@ -78,6 +79,30 @@ export const row: Row = {
       expects: /a disk of 640 GB is counted that nobody ordered/,
     },
     {
+      name: "traffic-of-any-size",
+      removes: "the bound of what a load balancer's machine can have carried",
+      patches: [
+        {
+          file: "packages/rules/src/load-balancers/plausible-traffic.ts",
+          find: "if (longest === undefined || needs(longest) <= inMs)",
+          replace: "if (longest === undefined || needs(longest) <= Number.MAX_VALUE)",
+        },
+      ],
+      expects: /bytes are counted that no machine can have carried/,
+    },
+    {
+      name: "time-for-each-reading",
+      removes: "the limit of the time that readings of a machine have together",
+      patches: [
+        {
+          file: "packages/rules/src/load-balancers/plausible-traffic.ts",
+          find: "spareMs: Math.min(mostSpareMs, inMs - (longest === undefined ? 0 : needs(longest))),",
+          replace: "spareMs: mostSpareMs,",
+        },
+      ],
+      expects: /bytes are counted that no machine can have carried/,
+    },
+    {
       name: "correction-changes-nothing",
       removes: "the new quantity of a segment that was corrected",
       patches: [
@@ -102,6 +127,7 @@ export const row: Row = {
       run.progress("comparing");
       const { violations, servers, worst } = await secondsOff(world, owners);
       violations.push(...(await falseReports(world)));
+      violations.push(...(await falseTraffic(world)));
       violations.push(...(await worldViolations(world.world.database.ownerUrl, "at the end")));
       const [{ runs, disks }] = await world.rows(
         `select count(*) filter (where kind = 'compute')::integer as runs,

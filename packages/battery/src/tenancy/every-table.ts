@@ -132,6 +132,10 @@ async function addLoadBalancers(
       [load_balancer.id],
     );
     await owner.query(
+      "update load_balancer set resize_failure = 'resize_failed', resize_job_id = $2 where id = $1",
+      [load_balancer.id, job.id],
+    );
+    await owner.query(
       `insert into load_balancer_traffic
          (load_balancer_id, listener_id, hour, organisation_id, connections, requests, bytes_in, bytes_out)
        select load_balancer_id, id, date_trunc('hour', now()), organisation_id, 1, 1, 1, 1 from listener

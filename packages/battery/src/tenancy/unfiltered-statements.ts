@@ -18,6 +18,10 @@ export const unfilteredUses: { readonly [use: string]: string } = {
     "an agent asks the machines of all organisations in its region",
   "select server by id, is_deleting, load_balancer_id, observed_generation, organisation_id, region, server_id, slot, state, status":
     "an agent asks the machines of all organisations in its region",
+  "select load_balancer_sight by implausible_at, load_balancer_id, organisation_id, region, slot":
+    "operators see what a region says that cannot be",
+  "select load_balancer_machine by implausible_at, load_balancer_id, organisation_id, region, slot":
+    "operators see what a region says that cannot be",
   "select load_balancer by id": "the worker looks after the load balancers of all",
   "select certificate_order by step_at": "the worker looks after the certificates of all",
   "select certificate_version by certificate_id, days, id, not_after, organisation_id, warned_days":

@@ -191,6 +191,7 @@ export type OperationId =
   | "updateLoadBalancer"
   | "deleteLoadBalancer"
   | "applyLoadBalancer"
+  | "resizeLoadBalancer"
   | "getLoadBalancerHealth"
   | "getLoadBalancerMetrics"
   | "listListeners"
@@ -295,6 +296,7 @@ export type AuditAction =
   | "load_balancer.apply"
   | "load_balancer.create"
   | "load_balancer.delete"
+  | "load_balancer.resize"
   | "load_balancer.update"
   | "member.join"
   | "member.leave"
@@ -540,6 +542,7 @@ export const operations: { readonly [id in OperationId]: OperationInfo } = {
   updateLoadBalancer: {"id":"updateLoadBalancer","method":"patch","path":"/load-balancers/{load_balancer_id}","tag":"load-balancers","permission":"load_balancer:write","audit":"load_balancer.update","pathParameters":["load_balancer_id"],"queryParameters":[],"headerParameters":["Kule-Organisation","Idempotency-Key","If-Match"],"body":"required","statuses":[200,202,400,401,403,404,409,412,422,429,503]},
   deleteLoadBalancer: {"id":"deleteLoadBalancer","method":"delete","path":"/load-balancers/{load_balancer_id}","tag":"load-balancers","permission":"load_balancer:write","audit":"load_balancer.delete","pathParameters":["load_balancer_id"],"queryParameters":[],"headerParameters":["Kule-Organisation","Idempotency-Key","If-Match"],"body":null,"statuses":[202,401,403,404,409,412,422,429,503]},
   applyLoadBalancer: {"id":"applyLoadBalancer","method":"post","path":"/load-balancers/{load_balancer_id}/apply","tag":"load-balancers","permission":"load_balancer:write","audit":"load_balancer.apply","pathParameters":["load_balancer_id"],"queryParameters":[],"headerParameters":["Kule-Organisation","Idempotency-Key","If-Match"],"body":null,"statuses":[202,401,403,404,409,412,422,429,503]},
+  resizeLoadBalancer: {"id":"resizeLoadBalancer","method":"post","path":"/load-balancers/{load_balancer_id}/resize","tag":"load-balancers","permission":"load_balancer:write","audit":"load_balancer.resize","pathParameters":["load_balancer_id"],"queryParameters":["dry_run"],"headerParameters":["Kule-Organisation","Idempotency-Key","If-Match"],"body":"required","statuses":[200,202,400,401,403,404,409,412,422,429,503]},
   getLoadBalancerHealth: {"id":"getLoadBalancerHealth","method":"get","path":"/load-balancers/{load_balancer_id}/health","tag":"load-balancers","permission":"load_balancer:read","audit":null,"pathParameters":["load_balancer_id"],"queryParameters":[],"headerParameters":["Kule-Organisation"],"body":null,"statuses":[200,401,403,404,422,429,503]},
   getLoadBalancerMetrics: {"id":"getLoadBalancerMetrics","method":"get","path":"/load-balancers/{load_balancer_id}/metrics","tag":"load-balancers","permission":"load_balancer:read","audit":null,"pathParameters":["load_balancer_id"],"queryParameters":["hours"],"headerParameters":["Kule-Organisation"],"body":null,"statuses":[200,401,403,404,422,429,503]},
   listListeners: {"id":"listListeners","method":"get","path":"/load-balancers/{load_balancer_id}/listeners","tag":"load-balancers","permission":"load_balancer:read","audit":null,"pathParameters":["load_balancer_id"],"queryParameters":["limit","cursor"],"headerParameters":["Kule-Organisation"],"body":null,"statuses":[200,401,403,404,422,429,503]},

@@ -2449,6 +2449,8 @@ export interface paths {
         /**
          * How the names of a managed certificate are proven
          * @description For each name what proves it, whether it can be proven now, and what the CA has said. Empty for an uploaded certificate.
+         *     Of a proof over HTTP, where the names lead is looked up at most every 10 seconds; 429 while two other certificates of the
+         *     organisation, or too many of all, are being looked up.
          */
         get: operations["getCertificateChallenges"];
         put?: never;
@@ -2878,6 +2880,43 @@ export interface paths {
          * @description Also the way out of a change that has failed, and of a machine whose creation has failed: that one is made anew.
          */
         post: operations["applyLoadBalancer"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/load-balancers/{load_balancer_id}/resize": {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description For operators only, the organisation to act in; the audit trail records it */
+                "Kule-Organisation"?: components["parameters"]["OnBehalfOf"];
+            };
+            path: {
+                load_balancer_id: components["parameters"]["LoadBalancerId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Resize the servers of a load balancer to another package
+         * @description Its servers get the CPU and memory of the package, and with them another number of connections at once; their disks stay
+         *     as they are. Each is restarted for it.
+         *
+         *     * With `ha: true` one after the other: the standby first, and the other one when the first answers again. The addresses
+         *       move to it within seconds, and connections that were open there end.
+         *     * With one server nothing is served while it restarts, about a minute.
+         *     * 409 `capacity_unavailable` when the node of the first server lacks the capacity for the difference, and `quota_exceeded`
+         *       when the quota does not suffice for all. Where the second finds no room when it is its turn, it is tried again
+         *       (`status_reason` `resize_waiting`).
+         *
+         *     The answer's `job` resizes the first server; it is null while none can be resized now, because one is being made, say. When
+         *     it fails, `status_reason` is `resize_failed` and the other server stays as it is; the same request again goes on. To the
+         *     package that all its servers have is refused (409).
+         */
+        post: operations["resizeLoadBalancer"];
         delete?: never;
         options?: never;
         head?: never;
@@ -5383,7 +5422,7 @@ export interface components {
             job: components["schemas"]["Job"] | null;
         };
         /**
-         * @description `provisioning` until its first configuration is in force, then `active`; `updating` while the machines do not have the last change; `degraded` while a machine does not answer; `error` when it could not be made (see `status_reason`); `deleting` until its servers are gone
+         * @description `provisioning` until its first configuration is in force, then `active`; `updating` while the machines do not have the last change or are being resized; `degraded` while a machine does not answer; `error` when it could not be made (see `status_reason`); `deleting` until its servers are gone
          * @enum {string}
          */
         LoadBalancerStatus: "provisioning" | "active" | "updating" | "degraded" | "error" | "deleting";
@@ -5408,11 +5447,11 @@ export interface components {
             status: components["schemas"]["LoadBalancerStatus"];
             status_reason: {
                 /** @enum {string} */
-                code: "configuration_refused" | "apply_failed" | "provisioning_failed" | "machine_silent";
+                code: "configuration_refused" | "apply_failed" | "provisioning_failed" | "resize_failed" | "resize_waiting" | "machine_silent";
                 message: string;
                 job_id: string | null;
             } | null;
-            /** @description Of each of its servers */
+            /** @description Of each of its servers; during a resize, what they are to have */
             package: string;
             /** @description It runs on two servers, and either can have its address */
             ha: boolean;
@@ -5441,9 +5480,10 @@ export interface components {
             actions: {
                 change: components["schemas"]["ActionState"];
                 apply: components["schemas"]["ActionState"];
+                resize: components["schemas"]["ActionState"];
                 delete: components["schemas"]["ActionState"];
             };
-            /** @description The open job that applies it, or that creates or destroys one of its servers */
+            /** @description The open job that applies it, or that creates, resizes or destroys one of its servers */
             job_id: string | null;
             /** @description Of what is wanted */
             generation: number;
@@ -5482,11 +5522,14 @@ export interface components {
             labels?: components["schemas"]["LabelChanges"];
             algorithm?: components["schemas"]["LoadBalancerAlgorithm"];
         };
+        LoadBalancerResize: {
+            package: components["schemas"]["Slug"];
+        };
         LoadBalancerAndJob: {
             load_balancer: components["schemas"]["LoadBalancer"];
             /**
-             * @description The job that brings the change to its machines, or that creates or destroys one. Null when a machine's creation
-             *     that is on its way brings it, or when nothing is to be done
+             * @description The job that brings the change to its machines, or that creates, resizes or destroys one. Null when a machine's creation
+             *     that is on its way brings it, or when nothing is to be done now
              */
             job: components["schemas"]["Job"] | null;
         };
@@ -7315,7 +7358,7 @@ export interface components {
             server: components["schemas"]["PayloadServer"];
             vmid: number;
             package: components["schemas"]["PayloadPackage"];
-            /** @description It ran when the resize was requested, and is to run at its end */
+            /** @description It is to run at its end: it ran when the resize was requested, or it is of a load balancer */
             run: boolean;
         } & {
             [key: string]: unknown;
@@ -8113,6 +8156,19 @@ export interface components {
                 vms: number;
                 trouble: string | null;
             } | null;
+            /**
+             * @description Machines of load balancers that the region's agent said in the last seven days to have carried more than any machine
+             *     can, the latest first. None of it was counted
+             */
+            implausible_traffic: {
+                organisation_id: string;
+                load_balancer_id: string;
+                /** @enum {integer} */
+                slot: 1 | 2;
+                message: string;
+                /** @description The last time */
+                at: components["schemas"]["Time"];
+            }[];
         };
         InventoryVm: {
             vmid: number;
@@ -15718,6 +15774,71 @@ export interface operations {
                     "application/json": components["schemas"]["LoadBalancerAndJob"];
                 };
             };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["PreconditionFailed"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    resizeLoadBalancer: {
+        parameters: {
+            query?: {
+                /** @description Answer what would happen and what prevents it, and change nothing */
+                dry_run?: components["parameters"]["DryRun"];
+            };
+            header?: {
+                /** @description For operators only, the organisation to act in; the audit trail records it */
+                "Kule-Organisation"?: components["parameters"]["OnBehalfOf"];
+                /**
+                 * @description Makes a retry of exactly this request safe for 24 hours
+                 * @example 5f0f4c9e-create-web-1
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
+                 * @description Go ahead only if the resource still has this ETag
+                 * @example "g7"
+                 */
+                "If-Match"?: components["parameters"]["IfMatch"];
+            };
+            path: {
+                load_balancer_id: components["parameters"]["LoadBalancerId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "package": "m"
+                 *     }
+                 */
+                "application/json": components["schemas"]["LoadBalancerResize"];
+            };
+        };
+        responses: {
+            /** @description What would happen (dry_run=true) */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LoadBalancerDryRun"];
+                };
+            };
+            /** @description Accepted */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LoadBalancerAndJob"];
+                };
+            };
+            400: components["responses"]["MalformedJson"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];

@@ -81,6 +81,7 @@ export const changeRecordValues: Validator;
 export const changeRecordSets: Validator;
 export const createLoadBalancer: Validator;
 export const updateLoadBalancer: Validator;
+export const resizeLoadBalancer: Validator;
 export const createListener: Validator;
 export const updateListener: Validator;
 export const createTarget: Validator;

@@ -356,6 +356,8 @@ export const deleteLoadBalancer_query: Validator;
 export const deleteLoadBalancer_header: Validator;
 export const applyLoadBalancer_query: Validator;
 export const applyLoadBalancer_header: Validator;
+export const resizeLoadBalancer_query: Validator;
+export const resizeLoadBalancer_header: Validator;
 export const getLoadBalancerHealth_query: Validator;
 export const getLoadBalancerHealth_header: Validator;
 export const getLoadBalancerMetrics_query: Validator;

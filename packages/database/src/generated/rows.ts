@@ -550,6 +550,8 @@ export interface LoadBalancer {
   package: string;
   public_ip_id: string | null;
   region: string;
+  resize_failure: string | null;
+  resize_job_id: string | null;
   subnet_id: string;
   targets_digest: Generated<string>;
   updated_at: Generated<Timestamp>;
@@ -562,6 +564,7 @@ export interface LoadBalancerMachine {
   observed_generation: Generated<number>;
   organisation_id: string;
   region: string;
+  restarted_at: Timestamp | null;
   server_id: string | null;
   since: Generated<Timestamp>;
   slot: number;
@@ -573,6 +576,8 @@ export interface LoadBalancerSight {
   connections: Int8 | null;
   counted: Json | null;
   health: Generated<Json>;
+  implausible: string | null;
+  implausible_at: Timestamp | null;
   listeners: Generated<Json>;
   load_balancer_id: string;
   organisation_id: string;

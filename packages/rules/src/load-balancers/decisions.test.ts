@@ -135,6 +135,7 @@ describe("a load balancer's status", () => {
     observedGeneration: 3,
     failure: null,
     isDegraded: false,
+    resize: "none",
   };
   const refused = { generation: 4, failure: "configuration_refused" } as const;
   test.each<[string, Partial<StatusFacts>, string | null]>([
@@ -149,6 +150,12 @@ describe("a load balancer's status", () => {
     ["degraded", { isDegraded: true }, "machine_silent"],
     ["degraded", { isDegraded: true, generation: 4, hasOpenJob: true }, "machine_silent"],
     ["degraded", { isDegraded: true, ...refused }, "configuration_refused"],
+    ["updating", { resize: "ongoing" }, null],
+    ["updating", { resize: "waiting" }, "resize_waiting"],
+    ["active", { resize: "failed" }, "resize_failed"],
+    ["degraded", { resize: "ongoing", isDegraded: true }, "machine_silent"],
+    ["degraded", { resize: "failed", isDegraded: true }, "resize_failed"],
+    ["provisioning", { resize: "ongoing", observedGeneration: 0, hasOpenJob: true }, null],
     ["deleting", { isDeleting: true, isDegraded: true, failure: "apply_failed" }, "machine_silent"],
   ])("is %s: %j", (status, more, code) => {
     expect(loadBalancerStatus({ ...applied, ...more })).toBe(status);

@@ -122,7 +122,7 @@ describe("usage", () => {
   const inTurn = (readings: readonly { readAtMs: number; workers: readonly WorkerCounters[] }[]) => {
     let counted: Counted | null = null;
     return readings.map((reading) => {
-      const result = countUsage(counted, reading, ids);
+      const result = countUsage(counted, reading, ids, 0);
       counted = result.counted;
       const { bytesIn = 0, errors = 0 } = result.added.get("lsn_a") ?? {};
       expect(errors).toBe(bytesIn);
@@ -167,11 +167,11 @@ describe("usage", () => {
 
   test("is nothing for listeners of others and for numbers that cannot be", () => {
     for (const value of [-1, Number.NaN, 1e300, 0.5]) {
-      const { added } = countUsage(null, { readAtMs: 1, workers: [worker("b", 1, value)] }, ids);
+      const { added } = countUsage(null, { readAtMs: 1, workers: [worker("b", 1, value)] }, ids, 0);
       expect(added.size).toBe(0);
     }
     const other = { readAtMs: 1, workers: [worker("b", 1, 5)] };
-    expect(countUsage(null, other, new Set(["lsn_other"])).added.size).toBe(0);
+    expect(countUsage(null, other, new Set(["lsn_other"]), 0).added.size).toBe(0);
   });
 
   test("adds up to what each worker had at most, never less than zero at a time", () => {
@@ -205,7 +205,7 @@ describe("usage", () => {
 
   test("remembers no more workers than can be there", () => {
     const many = Array.from({ length: 1_000 }, (_, index) => worker("b", index, 1));
-    const { counted, added } = countUsage(null, { readAtMs: 1, workers: many }, ids);
+    const { counted, added } = countUsage(null, { readAtMs: 1, workers: many }, ids, 0);
     expect(counted.workers).toHaveLength(maxRememberedWorkers);
     expect(added.get("lsn_a")?.bytesIn).toBe(8);
   });

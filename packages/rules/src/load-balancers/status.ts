@@ -1,3 +1,5 @@
+import type { ResizeState } from "./resize.ts";
+
 export type LoadBalancerStatus = "provisioning" | "active" | "updating" | "degraded" | "error" | "deleting";
 
 export type StatusFacts = {
@@ -10,6 +12,7 @@ export type StatusFacts = {
   /** How its last job ended; null: well, or none has ended. */
   readonly failure: "configuration_refused" | "apply_failed" | null;
   readonly isDegraded: boolean;
+  readonly resize: ResizeState;
 };
 
 /**
@@ -21,11 +24,18 @@ export function loadBalancerStatus(facts: StatusFacts): LoadBalancerStatus {
   if (facts.observedGeneration === 0)
     return facts.failure !== null && !facts.hasOpenJob ? "error" : "provisioning";
   if (facts.isDegraded) return "degraded";
+  if (facts.resize === "ongoing" || facts.resize === "waiting") return "updating";
   return facts.observedGeneration < facts.generation && facts.hasOpenJob ? "updating" : "active";
 }
 
 export type StatusReason = {
-  readonly code: "configuration_refused" | "apply_failed" | "provisioning_failed" | "machine_silent";
+  readonly code:
+    | "configuration_refused"
+    | "apply_failed"
+    | "provisioning_failed"
+    | "resize_failed"
+    | "resize_waiting"
+    | "machine_silent";
   readonly message: string;
 };
 
@@ -36,6 +46,7 @@ export function statusReason(facts: StatusFacts): StatusReason | null {
     return facts.observedGeneration === 0
       ? { code: "provisioning_failed", message: "The load balancer could not be made. Re-apply it." }
       : failureReasons[facts.failure];
+  if (facts.resize === "failed" || facts.resize === "waiting") return resizeReasons[facts.resize];
   if (facts.isDegraded && facts.observedGeneration > 0)
     return {
       code: "machine_silent",
@@ -43,6 +54,17 @@ export function statusReason(facts: StatusFacts): StatusReason | null {
     };
   return null;
 }
+
+const resizeReasons = {
+  failed: {
+    code: "resize_failed",
+    message: "A machine could not be resized. Resize the load balancer again.",
+  },
+  waiting: {
+    code: "resize_waiting",
+    message: "There is no room or quota to resize the next machine now. It is tried again every minute.",
+  },
+} as const satisfies Record<string, StatusReason>;
 
 const failureReasons = {
   configuration_refused: {

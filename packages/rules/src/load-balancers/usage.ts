@@ -1,3 +1,5 @@
+import { type Doubt, judgeTraffic, mostSpareMs } from "./plausible-traffic.ts";
+
 /** What a listener has carried since its worker began. Bytes of https are those after decryption. */
 export type ListenerCounters = {
   readonly connections: number;
@@ -29,6 +31,10 @@ export type Counted = {
   readonly readAtMs: number;
   /** The last ones, the newest first. */
   readonly workers: readonly WorkerCounters[];
+  /** Time in which less was carried than is possible, as `judgeTraffic` says it. */
+  readonly spareMs: number;
+  /** It was more than is possible: the next reading is where counting begins again. */
+  readonly isDoubted: boolean;
 };
 
 /** A worker before these has ended: each lives at most 10 minutes after its reload. */
@@ -40,6 +46,8 @@ export type UsageCount = {
   /** What has been added to each listener since the last reading; only those with more than zero. */
   readonly added: ReadonlyMap<string, ListenerCounters>;
   readonly counted: Counted;
+  /** Why nothing of it counts; null: it could be. */
+  readonly doubt: Doubt | null;
 };
 
 /**
@@ -49,15 +57,21 @@ export type UsageCount = {
  * until it is past where it was. A reading that is not newer than the last one adds nothing, so a report may be repeated.
  * What a worker has carried between its last reading and its end is lost: read it before a reload.
  *
+ * Of a reading with more than the machine can have carried in the time nothing counts. Counting begins again with the next one,
+ * of which nothing counts either: which of the two was wrong is not known.
+ *
  * @param counted null: nothing of this machine was ever counted
  * @param listenerIds those of the load balancer; what a machine says of others is left out
+ * @param madeAtMs when the machine's server was made, by the same clock: it has carried nothing before
  */
 export function countUsage(
   counted: Counted | null,
   reading: Reading,
   listenerIds: ReadonlySet<string>,
+  madeAtMs: number,
 ): UsageCount {
-  if (counted !== null && reading.readAtMs <= counted.readAtMs) return { added: new Map(), counted };
+  const { readAtMs } = reading;
+  if (counted !== null && readAtMs <= counted.readAtMs) return { added: new Map(), counted, doubt: null };
   const added = new Map<string, ListenerCounters>();
   let remembered = counted?.workers ?? [];
   for (const worker of reading.workers.slice(0, maxWorkers)) {
@@ -81,7 +95,17 @@ export function countUsage(
       ...remembered.filter((each) => !isSameWorker(each, worker)),
     ].slice(0, maxRememberedWorkers);
   }
-  return { added, counted: { readAtMs: reading.readAtMs, workers: remembered } };
+  const { doubt, spareMs } = judgeTraffic(counted?.isDoubted === true ? [] : added.values(), {
+    elapsedMs: readAtMs - (counted?.readAtMs ?? madeAtMs),
+    spareMs: counted?.spareMs ?? mostSpareMs,
+  });
+  if (doubt !== null)
+    return { added: new Map(), counted: { readAtMs, workers: [], spareMs, isDoubted: true }, doubt };
+  return {
+    added: counted?.isDoubted === true ? new Map() : added,
+    counted: { readAtMs, workers: remembered, spareMs, isDoubted: false },
+    doubt: null,
+  };
 }
 
 const zero: ListenerCounters = { connections: 0, requests: 0, errors: 0, bytesIn: 0, bytesOut: 0 };

@@ -135,8 +135,8 @@ insert into public_address (address, pool_id, range_id, state, allocated_to, pub
 insert into job (id, organisation_id, region, kind, resource_type, resource_id, status, epoch, attempt, last_seq, claim_id, finished_at, requested_by, request_id) values
   ('job_lb', 'org_a', 'r3', 'LoadBalancerApply', 'load_balancer', 'lb_a', 'failed', 1, 1, 1, 'c4', now(), '{}', 'req_5');
 insert into load_balancer (id, organisation_id, region, network_id, subnet_id, name, package, ha, algorithm, vrid, public_ip_id,
-                           failure, failure_job_id, generation, wanted_generation, observed_generation) values
-  ('lb_a', 'org_a', 'r3', 'net_r3', 'sub_r3', 'front', 'lb-s', true, 'round_robin', 1, 'ip_lb', 'apply_failed', 'job_lb', 2, 2, 1);
+                           failure, failure_job_id, resize_failure, resize_job_id, generation, wanted_generation, observed_generation) values
+  ('lb_a', 'org_a', 'r3', 'net_r3', 'sub_r3', 'front', 'lb-s', true, 'round_robin', 1, 'ip_lb', 'apply_failed', 'job_lb', 'resize_failed', 'job_lb', 2, 2, 1);
 update public_ip set load_balancer_id = 'lb_a' where id = 'ip_lb';
 insert into address (subnet_id, address, organisation_id, state, nic_id, load_balancer_id) values
   ('sub_r3', '10.0.1.2', 'org_a', 'used', 'nic_web', null), ('sub_r3', '10.0.1.3', 'org_a', 'used', 'nic_slot1', null),

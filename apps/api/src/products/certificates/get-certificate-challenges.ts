@@ -4,10 +4,12 @@ import { challengeName } from "@kule/rules/certificates/dns-proof";
 import type { ApiRequest } from "../../platform/api-request.ts";
 import { type Reply, reply } from "../../platform/reply.ts";
 import { acmeThumbprint } from "./acme-account.ts";
+import type { BoundedLooks } from "./bounded-looks.ts";
 import type { CertificateHooks } from "./hooks.ts";
 import { answersOf, findOrder } from "./order-store.ts";
-import { proofsOf } from "./preflight.ts";
+import { lookFrom, proofsOf } from "./preflight.ts";
 import type { CertificateDetails } from "./store.ts";
+import type { WhereNamesLead } from "./where-names-lead.ts";
 
 /** Somebody waits for the answer. */
 const longestLookMs = 10_000;
@@ -17,11 +19,14 @@ export async function getCertificateChallenges(
   { db, organisationId, deps }: ApiRequest<"getCertificateChallenges">,
   certificate: CertificateDetails,
   hooks: readonly CertificateHooks[],
+  looks: BoundedLooks<WhereNamesLead>,
 ): Promise<Reply> {
   if (certificate.type !== "managed") return reply(200, { items: [] });
   const { acme } = deps.settings;
+  const lookNow = lookFrom(deps.dns, longestLookMs);
+  const look = (names: readonly string[]) => looks.look(organisationId, certificate.id, () => lookNow(names));
   const [proofs, order, thumbprint] = await Promise.all([
-    proofsOf({ db, dns: deps.dns, hooks, withinMs: longestLookMs }, certificate),
+    proofsOf({ db, hooks, look }, certificate),
     findOrder(db, organisationId, certificate.id),
     acme === null ? null : acmeThumbprint(db, acme.file.directoryUrl),
   ]);

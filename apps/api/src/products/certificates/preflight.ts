@@ -11,7 +11,7 @@ import { type DnsInstallation, resolvingOf } from "../../platform/dns-installati
 import { readProvingDomains } from "../domains/index.ts";
 import type { CertificateHooks } from "./hooks.ts";
 import type { CertificateRow } from "./store.ts";
-import { whereNamesLead } from "./where-names-lead.ts";
+import { type WhereNamesLead, whereNamesLead } from "./where-names-lead.ts";
 
 type Managed = Pick<CertificateRow, "organisation_id" | "region" | "domain_names" | "challenge">;
 
@@ -24,11 +24,16 @@ export type NameProof = HttpProof & {
 
 type Looking = {
   readonly db: Database;
-  readonly dns: DnsInstallation | null;
   readonly hooks: readonly CertificateHooks[];
-  /** For asking where the names lead: never in a transaction. */
-  readonly withinMs: number;
+  /** Asks where the names lead: never in a transaction. */
+  readonly look: (names: readonly string[]) => Promise<WhereNamesLead>;
 };
+
+/** For one who looks because it is its turn, as the worker does. */
+export const lookFrom =
+  (dns: DnsInstallation | null, withinMs: number): Looking["look"] =>
+  (names) =>
+    whereNamesLead(names, resolvingOf(dns), withinMs);
 
 /** @param caIdentities names by which CAA records allow the CA; none where they are not known */
 export async function proofsOf(
@@ -52,7 +57,7 @@ export async function dnsProofsOf(
 
 /** What the Internet says of each name decides, and not a record that a domain is to have. */
 async function httpProofsOf(
-  { db, dns, hooks, withinMs }: Looking,
+  { db, hooks, look }: Looking,
   { organisation_id, region, domain_names }: Managed,
 ): Promise<HttpProof[]> {
   const answering = async (where: { region: string } | { addresses: readonly string[] }) => {
@@ -64,7 +69,7 @@ async function httpProofsOf(
   // Nobody's name servers are asked about a name that nothing could answer for.
   if ((await answering({ region })).length === 0)
     return domain_names.map((name) => unansweredProof(name, region));
-  const seen = await whereNamesLead(domain_names, resolvingOf(dns), withinMs);
+  const seen = await look(domain_names);
   const addresses = new Set([...seen.values()].flatMap((each) => each?.ipv4 ?? []));
   const balancers = await answering({ addresses: [...addresses] });
   return domain_names.map((name) => httpProofOf(name, region, seen.get(name) ?? null, balancers));

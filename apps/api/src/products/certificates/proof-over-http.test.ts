@@ -151,6 +151,20 @@ describe.skipIf(parts.some(({ missing }) => missing))(
       await drive(id);
     });
 
+    test("is looked up once for all who ask within ten seconds, and by the order itself each time", async () => {
+      const name = await world.name([front.address]);
+      const id = await world.ready([name]);
+      const began = performance.now();
+      const all = await Promise.all([world.challenges(id), world.challenges(id), world.challenges(id)]);
+      await world.lead(name, ["198.51.100.7"]);
+      const again = await world.challenges(id);
+      // A machine that needs longer than that for four calls has looked again.
+      if (performance.now() - began < 10_000)
+        for (const each of [...all, again]) expect(each).toMatchObject([{ ready: true, problem: null }]);
+      expect(await world.step(id)).toBe("ready");
+      expect((await world.lastError(id))?.code).toBe("names_not_ready");
+    });
+
     test("needs the public address at the load balancer's machine, and the listener", async () => {
       const other = await world.balancer(world.own, subnet);
       const name = await world.name([other.address]);

@@ -2,6 +2,7 @@ import type { ApiRequest } from "../../platform/api-request.ts";
 import type { Api } from "../../platform/deps.ts";
 import { operation } from "../../platform/operation.ts";
 import { reply } from "../../platform/reply.ts";
+import { BoundedLooks } from "./bounded-looks.ts";
 import { checkCreateCertificate, createCertificate } from "./create-certificate.ts";
 import { deleteCertificate } from "./delete-certificate.ts";
 import { getCertificateChallenges } from "./get-certificate-challenges.ts";
@@ -14,10 +15,13 @@ import {
 import { findCertificate, listCertificates } from "./store.ts";
 import { checkUpdateCertificate, updateCertificate } from "./update-certificate.ts";
 import { viewCertificate } from "./view.ts";
+import type { WhereNamesLead } from "./where-names-lead.ts";
 
 export function mountCertificates(api: Api, hooks: readonly CertificateHooks[]): void {
   const find = (request: ApiRequest) =>
     findCertificate(request.db, request.organisationId, request.pathId("certificate_id", "cert"));
+  // Of this process: its replicas each have their own.
+  const looks = new BoundedLooks<WhereNamesLead>();
 
   operation(api, "listCertificates", {
     handle: async (request) => {
@@ -35,7 +39,7 @@ export function mountCertificates(api: Api, hooks: readonly CertificateHooks[]):
   });
   operation(api, "getCertificateChallenges", {
     find,
-    handle: (request, row) => getCertificateChallenges(request, row, hooks),
+    handle: (request, row) => getCertificateChallenges(request, row, hooks, looks),
   });
   operation(api, "getCertificate", {
     find,

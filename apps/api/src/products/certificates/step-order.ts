@@ -33,7 +33,7 @@ import {
   requestKey,
   takeStep,
 } from "./order-store.ts";
-import { dnsProofsOf, firstProblem, proofsOf } from "./preflight.ts";
+import { dnsProofsOf, firstProblem, lookFrom, proofsOf } from "./preflight.ts";
 import {
   type CertificateDetails,
   type CertificateRow,
@@ -177,7 +177,7 @@ async function preflight(
   order: OrderRow,
   caaIdentities: readonly string[] = [],
 ): Promise<Next | null> {
-  const looking = { db, dns, hooks, withinMs: longestPreflightMs };
+  const looking = { db, hooks, look: lookFrom(dns, longestPreflightMs) };
   const found = firstProblem(await proofsOf(looking, certificate, caaIdentities));
   if (found === null) return null;
   const { name, problem, passes } = found;

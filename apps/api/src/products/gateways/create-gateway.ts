@@ -1,15 +1,13 @@
 import type { FieldError } from "@kule/contract/field-errors";
 import type { RequestBody } from "@kule/contract/schemas";
 import { decideCreateGateway } from "@kule/rules/gateways/lifecycle";
-import { decideGiveToOwner } from "@kule/rules/public-ips/lifecycle";
-import { sql } from "kysely";
 import type { ApiRequest } from "../../platform/api-request.ts";
 import type { Database, Tx } from "../../platform/database.ts";
 import { Conflict, fieldError, Invalid } from "../../platform/errors.ts";
 import { isId, newId } from "../../platform/ids.ts";
 import type { Outcome } from "../../platform/mutation.ts";
 import { findNetwork, lockNetwork, type NetworkRow } from "../networks/index.ts";
-import { factsOf, findPublicIp, lockPublicIp, takePublicIp } from "../public-ips/index.ts";
+import { findPublicIp, givePublicIp, lockFreePublicIp, takePublicIp } from "../public-ips/index.ts";
 import { takeQuota } from "../quotas/index.ts";
 import { answerWithEdgeJob, nextGeneration } from "./answer.ts";
 import { gatewayNameTaken } from "./conflicts.ts";
@@ -99,39 +97,10 @@ export async function createGateway(request: ApiRequest<"createGateway">, tx: Tx
     .returningAll()
     .executeTakeFirst();
   if (row === undefined) throw gatewayNameTaken(body.name, network.region);
-  await giveAddress(tx, row, taken ?? (await lockBrought(tx, organisationId, brought ?? "")));
+  const publicIpId = taken ?? (await lockFreePublicIp(tx, organisationId, brought ?? ""));
+  await givePublicIp(tx, organisationId, publicIpId, { gateway_id: row.id });
   for (const subnetId of body.subnet_ids ?? []) await serve(tx, row, subnetId, nextGeneration(network));
   return answerWithEdgeJob(request, tx, row, { isNew: true });
-}
-
-/**
- * The address that the body names for the gateway, under its lock.
- *
- * @throws Conflict `already_attached` when it is in use
- */
-async function lockBrought(tx: Tx, organisationId: string, id: string): Promise<string> {
-  const ip = await lockPublicIp(tx, organisationId, id);
-  if (ip === null) throw new Invalid([fieldError("/public_ip", "not_found", "no such public IP")]);
-  const [refusal] = decideGiveToOwner(factsOf(ip));
-  if (refusal !== undefined) throw new Conflict(refusal);
-  return ip.id;
-}
-
-async function giveAddress(
-  tx: Tx,
-  gateway: { readonly id: string; readonly organisation_id: string },
-  publicIpId: string,
-): Promise<void> {
-  await tx
-    .updateTable("public_ip")
-    .set({
-      gateway_id: gateway.id,
-      generation: sql<number>`generation + 1`,
-      updated_at: sql<Date>`clock_timestamp()`,
-    })
-    .where("organisation_id", "=", gateway.organisation_id)
-    .where("id", "=", publicIpId)
-    .execute();
 }
 
 /** @throws Conflict for each precondition that fails */

@@ -3,14 +3,22 @@ import { operation } from "../../platform/operation.ts";
 import { reply } from "../../platform/reply.ts";
 import { regionOf } from "../regions/index.ts";
 import { readCapacity } from "./capacity.ts";
-import { findLastPass, listDrift } from "./store.ts";
+import { findImplausibleTraffic, findLastPass, listDrift } from "./store.ts";
 import { viewCapacity, viewDrift } from "./view.ts";
 
 export function mountInventory(api: Api): void {
   operation(api, "getRegionCapacity", {
     find: regionOf,
     handle: async ({ db }, { slug }) =>
-      reply(200, viewCapacity(slug, await readCapacity(db, slug), await findLastPass(db, slug))),
+      reply(
+        200,
+        viewCapacity(
+          slug,
+          await readCapacity(db, slug),
+          await findLastPass(db, slug),
+          await findImplausibleTraffic(db, slug),
+        ),
+      ),
   });
   operation(api, "listDrift", {
     handle: async (request) => {

@@ -62,6 +62,27 @@ export async function findLastPass(db: Database, region: string): Promise<LastPa
   };
 }
 
+export type ImplausibleTrafficRow = {
+  readonly organisation_id: string;
+  readonly load_balancer_id: string;
+  readonly slot: number;
+  readonly implausible: string;
+  readonly implausible_at: Date;
+};
+
+/** Machines of load balancers of which the region has said lately what cannot be, the latest first. */
+export async function findImplausibleTraffic(db: Database, region: string): Promise<ImplausibleTrafficRow[]> {
+  const { rows } = await sql<ImplausibleTrafficRow>`
+    select sight.organisation_id, sight.load_balancer_id, sight.slot, sight.implausible, sight.implausible_at
+      from load_balancer_sight sight
+      join load_balancer_machine machine on machine.organisation_id = sight.organisation_id
+        and machine.load_balancer_id = sight.load_balancer_id and machine.slot = sight.slot
+     where machine.region = ${region} and sight.implausible_at > clock_timestamp() - interval '7 days'
+     order by sight.implausible_at desc, sight.load_balancer_id, sight.slot
+     limit 20`.execute(systemQuery(db, "operators see what regions say that cannot be"));
+  return rows;
+}
+
 /**
  * Why the VM of that number cannot be adopted, by the last complete scan of the region; null inside when no
  * reason is known, and null when there was no recent scan: the job checks for itself.

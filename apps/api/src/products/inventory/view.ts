@@ -1,7 +1,7 @@
 import type { Schemas } from "@kule/contract/schemas";
 import { freeMemoryMb, freeStorageGb, freeVcpu } from "@kule/rules/inventory/capacity";
 import type { KnownCapacity } from "./capacity.ts";
-import type { DriftRow, LastPass } from "./store.ts";
+import type { DriftRow, ImplausibleTrafficRow, LastPass } from "./store.ts";
 
 /** An entry of the operators' list. */
 export function viewDrift(row: DriftRow): Schemas["Drift"] {
@@ -27,6 +27,7 @@ export function viewCapacity(
   region: string,
   capacity: KnownCapacity,
   pass: LastPass | null,
+  traffic: readonly ImplausibleTrafficRow[],
 ): Schemas["RegionCapacity"] {
   return {
     region,
@@ -60,5 +61,14 @@ export function viewCapacity(
             vms: pass.vms,
             trouble: pass.trouble,
           },
+    implausible_traffic: traffic.map(
+      ({ organisation_id, load_balancer_id, slot, implausible, implausible_at }) => ({
+        organisation_id,
+        load_balancer_id,
+        slot: slot as 1 | 2,
+        message: implausible,
+        at: implausible_at.toISOString(),
+      }),
+    ),
   };
 }

@@ -1,4 +1,4 @@
-import type { Schemas } from "@kule/contract/schemas";
+import type { JobKind, Schemas } from "@kule/contract/schemas";
 import { decideChange } from "@kule/rules/load-balancers/lifecycle";
 import type { ApiRequest } from "../../platform/api-request.ts";
 import type { Tx } from "../../platform/database.ts";
@@ -57,6 +57,33 @@ export async function answered(
     resource: resource ?? row.id,
     details: { load_balancer: row.id, ...(job === null ? {} : { job: job.id }) },
   };
+}
+
+export type Written = {
+  readonly row: Owner;
+  readonly job: JobRow | null;
+  /** Of the job, also where that comes later. */
+  readonly kind: JobKind;
+};
+
+/** The answer to what can be tried (`dry_run`): then what would be written, or what prevents it. */
+export async function answeredOrTried(
+  request: ApiRequest,
+  tx: Tx,
+  write: () => Promise<Written>,
+  more: Pick<Answered, "isNew"> = {},
+): Promise<Outcome> {
+  try {
+    const { row, job, kind } = await write();
+    if (!request.dryRun) return await answered(request, tx, row, { job, ...more });
+    const load_balancer = viewLoadBalancer(await writtenLoadBalancer(tx, row.organisation_id, row.id));
+    const would = { load_balancer, job_kind: kind };
+    return { reply: reply(200, { dry_run: true, would, blockers: [] }), resource: null };
+  } catch (error) {
+    if (!request.dryRun || !(error instanceof Conflict)) throw error;
+    const blockers = [{ ...error.precondition }];
+    return { reply: reply(200, { dry_run: true, would: null, blockers }), resource: null };
+  }
 }
 
 /** Queues the job that brings the change to the machines, and answers with it. */

@@ -11,21 +11,20 @@ import { Conflict, fieldError, Invalid } from "../../platform/errors.ts";
 import { newId } from "../../platform/ids.ts";
 import type { JobRow } from "../../platform/jobs.ts";
 import type { Outcome } from "../../platform/mutation.ts";
-import { reply } from "../../platform/reply.ts";
 import { allocateAddress, askedBy } from "../networks/index.ts";
+import { lockFreePublicIp } from "../public-ips/index.ts";
 import { takeQuota } from "../quotas/index.ts";
 import type { ServerHooks } from "../servers/index.ts";
-import { answered } from "./answers.ts";
+import { answeredOrTried, type Written } from "./answers.ts";
 import { wantedThumbprint } from "./challenge-answer.ts";
 import { errorOf, listenerOf, targetOf } from "./fields.ts";
 import { certificateErrors, holdCertificates } from "./listener-certificates.ts";
 import { insertListener } from "./listener-store.ts";
 import { makeMachine } from "./machines.ts";
 import { checkPlace, findPlace, type Place, strangeServers, targetNetwork } from "./place.ts";
-import { lockBrought, sharePublicIp, takeShared } from "./shared-public-ip.ts";
-import { type LoadBalancerRow, writeLoadBalancer, writtenLoadBalancer } from "./store.ts";
+import { sharePublicIp, takeShared } from "./shared-public-ip.ts";
+import { type LoadBalancerRow, writeLoadBalancer } from "./store.ts";
 import { insertTarget } from "./target-store.ts";
-import { viewLoadBalancer } from "./view.ts";
 import { wantedDigest } from "./wanted-digest.ts";
 
 type Body = RequestBody<"createLoadBalancer">;
@@ -81,29 +80,15 @@ async function certificatesOf(
 }
 
 /** The load balancer, its servers with their jobs, and what it balances: all in this transaction. */
-export async function createLoadBalancer(
+export function createLoadBalancer(
   request: Request,
   tx: Tx,
   hooks: readonly ServerHooks[],
 ): Promise<Outcome> {
-  try {
-    const { row, job } = await write(request, tx, hooks);
-    if (!request.dryRun) return await answered(request, tx, row, { job, isNew: true });
-    const load_balancer = viewLoadBalancer(await writtenLoadBalancer(tx, row.organisation_id, row.id));
-    const would = { load_balancer, job_kind: job.kind };
-    return { reply: reply(200, { dry_run: true, would, blockers: [] }), resource: null };
-  } catch (error) {
-    if (!request.dryRun || !(error instanceof Conflict)) throw error;
-    const blockers = [{ ...error.precondition }];
-    return { reply: reply(200, { dry_run: true, would: null, blockers }), resource: null };
-  }
+  return answeredOrTried(request, tx, () => write(request, tx, hooks), { isNew: true });
 }
 
-async function write(
-  request: Request,
-  tx: Tx,
-  hooks: readonly ServerHooks[],
-): Promise<{ readonly row: LoadBalancerRow; readonly job: JobRow }> {
+async function write(request: Request, tx: Tx, hooks: readonly ServerHooks[]): Promise<Written> {
   const { body, organisationId, deps } = request;
   const place = await findPlace(tx, organisationId, body.subnet_id);
   if (place === null) throw new Invalid([fieldError("/subnet_id", "not_found", "no such subnet")]);
@@ -128,7 +113,8 @@ async function write(
       .execute();
     jobs.push(await makeMachine(tx, row, slot, work, row.ha ? null : publicIp));
   }
-  if (shared !== null) await sharePublicIp(tx, row, taken ?? (await lockBrought(tx, organisationId, shared)));
+  if (shared !== null)
+    await sharePublicIp(tx, row, taken ?? (await lockFreePublicIp(tx, organisationId, shared)));
   const [job] = jobs;
   if (job === undefined) throw new Error("a load balancer without machines");
   await writeLoadBalancer(tx, row, {
@@ -139,7 +125,7 @@ async function write(
       ? {}
       : { public_ip_id: await addressOf(tx, organisationId, job.resource_id) }),
   });
-  return { row, job };
+  return { row, job, kind: "ServerCreate" };
 }
 
 async function insertRow(

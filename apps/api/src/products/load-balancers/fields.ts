@@ -1,5 +1,6 @@
 import type { FieldError } from "@kule/contract/field-errors";
 import type { RequestBody } from "@kule/contract/schemas";
+import { findPackage, packages } from "@kule/rules/catalog/packages";
 import type { Problem } from "@kule/rules/domains/problem";
 import type { HealthCheck } from "@kule/rules/load-balancers/intent";
 import { completeHealthCheck, defaultIdleTimeoutSeconds } from "@kule/rules/load-balancers/limits";
@@ -45,6 +46,18 @@ const codes: { readonly [rule in LoadBalancerRule]: FieldError["code"] } = {
   too_many_targets: "too_long",
   target_twice: "duplicate",
 };
+
+/** What is wrong with the package that a body names. */
+export const packageErrors = (slug: string | undefined): FieldError[] =>
+  slug === undefined || findPackage(slug) !== undefined
+    ? []
+    : [
+        fieldError(
+          "/package",
+          "not_one_of",
+          `must be one of: ${packages.map((each) => each.slug).join(", ")}`,
+        ),
+      ];
 
 /** What the rules find wrong, as the API says it: in place and with what to do. */
 export const errorOf = ({ field, rule, message, fix }: Problem<LoadBalancerRule>): FieldError =>

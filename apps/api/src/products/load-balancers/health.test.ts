@@ -161,7 +161,8 @@ describe("the health of a load balancer", { timeout: 60_000 }, () => {
     const huge = Number.MAX_SAFE_INTEGER;
     await say({ worker_pid: 300, listeners: [listenerStatus(listener, { requests_total: huge })] });
     await say({ worker_pid: 400, listeners: [listenerStatus(listener, { requests_total: huge })] });
-    expect(await total()).toBe(huge);
+    // More than any machine can carry: traffic-usage.test.ts.
+    expect(await total()).toBe(135);
   });
 
   test("takes nothing from reportLoadBalancers of another region, slot, server or load balancer, and nothing old", async () => {

@@ -1,6 +1,7 @@
 import { decideReplacement } from "@kule/rules/load-balancers/machine-health";
+import { nextToResize } from "@kule/rules/load-balancers/resize";
 import { type Database, systemQuery, type Tx } from "../../platform/database.ts";
-import { Refusal } from "../../platform/errors.ts";
+import { Conflict, Refusal } from "../../platform/errors.ts";
 import type { Logger } from "../../platform/log.ts";
 import { actAs } from "../../platform/mutation.ts";
 import type { Settings } from "../../platform/settings.ts";
@@ -9,19 +10,21 @@ import type { ServerHooks } from "../servers/index.ts";
 import { applyAgain, bySystem, requestApply } from "./apply.ts";
 import { destroyServers } from "./delete-load-balancer.ts";
 import { endIfDone } from "./end.ts";
-import { isAddressFree, type MachineWork, makeMachine, replaceMachine } from "./machines.ts";
+import { isAddressFree, type MachineWork, makeMachine, replaceMachine, resizeNext } from "./machines.ts";
 import {
   type KeptLoadBalancer,
   type LoadBalancerDetails,
   loadBalancersToKeep,
   lockLoadBalancer,
+  writeLoadBalancer,
 } from "./store.ts";
 import { noteReplacement } from "./system-audit.ts";
-import { roundsOf, sightsOf } from "./view.ts";
+import { resizedMachines, roundsOf, sightsOf } from "./view.ts";
 
 export type Kept = {
   readonly replaced: number;
   readonly made: number;
+  readonly resized: number;
   readonly applied: number;
   /** That answer a CA with something else now. */
   readonly answering: number;
@@ -45,8 +48,8 @@ const mostAnsweringAtOnce = 200;
 const againAfterSeconds = 600;
 
 /**
- * Replaces lost machines, makes those that are missing, brings the configuration to machines that answer again, follows the account
- * at the CA, and goes on with deletions. Only what has something to do is locked, in a transaction of its own; one for which a
+ * Replaces lost machines, makes those that are missing, resizes one after the other, brings the configuration to machines that
+ * answer again, follows the account at the CA, and goes on with deletions. Only what has something to do is locked, in a transaction of its own; one for which a
  * server cannot be made now, such as for want of room, is tried again by the next pass. One that fails for a reason that nobody
  * expects keeps no other from its turn.
  *
@@ -59,7 +62,7 @@ export async function keepLoadBalancers({
   hooks,
   mostAnswering = mostAnsweringAtOnce,
 }: Keeping): Promise<Kept> {
-  const kept = { replaced: 0, made: 0, applied: 0, answering: 0, ended: 0 };
+  const kept = { replaced: 0, made: 0, resized: 0, applied: 0, answering: 0, ended: 0 };
   const unexpected: unknown[] = [];
   let after = "";
   for (;;) {
@@ -111,8 +114,9 @@ async function keepOne(
   }
   const work = { by: bySystem("load balancer machines"), settings, hooks };
   if (await makeMissing(tx, row, work)) return "made";
-  const slot = decideReplacement(sightsOf(row), row.ha, roundsOf(row));
+  const slot = slotToReplace(row);
   if (slot !== null) return (await replace(tx, row, slot, work)) ? "replaced" : null;
+  if (await goOnResizing(tx, row, work)) return "resized";
   if (isAnswerStale(row)) {
     await requestApply(tx, row, bySystem("account at the CA"));
     return "answering";
@@ -137,8 +141,18 @@ async function seenOf(
 const hasWork = (row: KeptLoadBalancer): boolean =>
   row.is_deleting ||
   row.machines.some(({ server_id }) => server_id === null) ||
-  decideReplacement(sightsOf(row), row.ha, roundsOf(row)) !== null ||
+  slotToReplace(row) !== null ||
+  isToResize(row) ||
   isBehind(row);
+
+/** One that is being restarted does not answer for a while, and is not lost. */
+const slotToReplace = (row: LoadBalancerDetails): 1 | 2 | null =>
+  row.machines.some(({ server_status }) => server_status === "resizing")
+    ? null
+    : decideReplacement(sightsOf(row), row.ha, roundsOf(row));
+
+const isToResize = (row: LoadBalancerDetails): boolean =>
+  row.resize_failure !== "resize_failed" && nextToResize(resizedMachines(row)) !== null;
 
 const isAnswerStale = (row: KeptLoadBalancer): boolean =>
   !row.is_deleting && row.acme_thumbprint !== row.wanted_thumbprint;
@@ -158,6 +172,23 @@ async function replace(tx: Tx, row: LoadBalancerDetails, slot: 1 | 2, work: Mach
   const { isReplaced } = await replaceMachine(tx, row, { slot, server_id }, work);
   if (isReplaced) await noteReplacement(tx, row, { slot, server_id, by: work.by });
   return isReplaced;
+}
+
+/**
+ * The next machine, when those before it serve again. Where it cannot be resized now its owner is told, and the next pass tries
+ * again: preconditions are checked before anything is written.
+ */
+async function goOnResizing(tx: Tx, row: LoadBalancerDetails, work: MachineWork): Promise<boolean> {
+  if (!isToResize(row)) return false;
+  try {
+    if ((await resizeNext(tx, row, work)) === null) return false;
+    if (row.resize_failure !== null) await writeLoadBalancer(tx, row, { resize_failure: null });
+    return true;
+  } catch (error) {
+    if (!(error instanceof Conflict)) throw error;
+    if (row.resize_failure === null) await writeLoadBalancer(tx, row, { resize_failure: "resize_waiting" });
+    return false;
+  }
 }
 
 /** The last job has passed over a silent machine, which answers again. */

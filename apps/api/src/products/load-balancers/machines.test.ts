@@ -86,7 +86,14 @@ describe("the machines of a load balancer", { timeout: 60_000 }, () => {
     try {
       await somebody.query("begin");
       await somebody.query("select from load_balancer where id = $1 for update", [lb.id]);
-      expect(await world.keep()).toEqual({ replaced: 0, made: 0, applied: 0, answering: 0, ended: 0 });
+      expect(await world.keep()).toEqual({
+        replaced: 0,
+        made: 0,
+        resized: 0,
+        applied: 0,
+        answering: 0,
+        ended: 0,
+      });
     } finally {
       await somebody.query("rollback");
       somebody.release();

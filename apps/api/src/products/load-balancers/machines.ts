@@ -1,4 +1,5 @@
 import { loadBalancerImage } from "@kule/rules/catalog/images";
+import { nextToResize } from "@kule/rules/load-balancers/resize";
 import { sql } from "kysely";
 import type { Tx } from "../../platform/database.ts";
 import { Conflict } from "../../platform/errors.ts";
@@ -11,9 +12,11 @@ import {
   createManagedServer,
   deleteManagedServer,
   destroyManagedServerAgain,
+  resizeManagedServer,
   type ServerHooks,
 } from "../servers/index.ts";
-import type { LoadBalancerRow } from "./store.ts";
+import type { LoadBalancerDetails, LoadBalancerRow } from "./store.ts";
+import { resizedMachines } from "./view.ts";
 
 type Owner = Pick<
   LoadBalancerRow,
@@ -65,7 +68,7 @@ export async function makeMachine(
   );
   await tx
     .updateTable("load_balancer_machine")
-    .set({ server_id: id, observed_generation: 0, since: sql<Date>`clock_timestamp()` })
+    .set({ server_id: id, observed_generation: 0, since: sql<Date>`clock_timestamp()`, restarted_at: null })
     .where("organisation_id", "=", owner.organisation_id)
     .where("load_balancer_id", "=", owner.id)
     .where("slot", "=", slot)
@@ -143,6 +146,30 @@ export async function replaceMachine(
     .execute();
   if (ofServer(owner) !== null) return { isReplaced: true, job: null };
   return { isReplaced: true, job: await makeMachine(tx, owner, slot, work) };
+}
+
+/**
+ * Begins to resize the machine whose turn it is to the load balancer's package. Its disk stays: it stores nothing, and the next
+ * package may be a smaller one. The load balancer's row must be locked.
+ *
+ * @returns null when it is nobody's turn, or the server is busy with something else
+ * @throws Conflict as `POST /servers/{server_id}/resize` does otherwise, before anything is written
+ */
+export async function resizeNext(
+  tx: Tx,
+  row: LoadBalancerDetails,
+  work: Omit<MachineWork, "hooks">,
+): Promise<JobRow | null> {
+  const slot = nextToResize(resizedMachines(row));
+  const serverId = row.machines.find((machine) => machine.slot === slot)?.server_id ?? null;
+  if (serverId === null) return null;
+  const body = { package: row.package, allow_restart: true, grow_disk: false };
+  try {
+    return await resizeManagedServer(byOwner(row, work), tx, serverId, body);
+  } catch (error) {
+    if (error instanceof Conflict && error.code === "invalid_state") return null;
+    throw error;
+  }
 }
 
 /** Whether a new machine could have the load balancer's public address now: no server has it, or is letting go of it. */

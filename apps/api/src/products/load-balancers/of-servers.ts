@@ -2,10 +2,10 @@ import { sql } from "kysely";
 import type { Tx } from "../../platform/database.ts";
 import { sendAhead } from "../../platform/transaction.ts";
 import type { ServerHooks } from "../servers/index.ts";
-import { applyAgain, bySystem } from "./apply.ts";
+import { applyAgain, bySystem, requestApply } from "./apply.ts";
 import { endIfDone } from "./end.ts";
 import { observedOf } from "./settle.ts";
-import { lockLoadBalancer, writeLoadBalancer, writtenLoadBalancer } from "./store.ts";
+import { type LoadBalancerRow, lockLoadBalancer, writeLoadBalancer, writtenLoadBalancer } from "./store.ts";
 
 /** The hooks of load balancers for servers: what the end of a job means for the one that the server belongs to. */
 export const loadBalancersOfServers: ServerHooks = {
@@ -47,6 +47,7 @@ async function settleMachine(
     await endIfDone(tx, row, { settings, job });
     return;
   }
+  if (job.kind === "ServerResize") await settleResize(tx, row, server, { job, end });
   if (job.kind !== "ServerCreate") return;
   if (end.status === "succeeded") await applyAgain(tx, row, bySystem(`after ${job.id}`));
   // The machines that are there are what it is now: nothing more comes by itself.
@@ -57,6 +58,31 @@ async function settleMachine(
       ? {}
       : { failure: "apply_failed", failure_job_id: job.id }),
   });
+}
+
+/**
+ * Its configuration fits its size from now on. The next machine is the worker's: it waits until this one answers again. After a
+ * failure it waits for a request.
+ */
+async function settleResize(
+  tx: Tx,
+  row: LoadBalancerRow,
+  { id, organisation_id }: OwnServer,
+  { job, end }: Pick<Ending, "job" | "end">,
+): Promise<void> {
+  if (end.status !== "succeeded") {
+    await writeLoadBalancer(tx, row, { resize_failure: "resize_failed", resize_job_id: job.id });
+    return;
+  }
+  await tx
+    .updateTable("load_balancer_machine")
+    .set({ restarted_at: sql<Date>`clock_timestamp()` })
+    .where("organisation_id", "=", organisation_id)
+    .where("server_id", "=", id)
+    .execute();
+  if (row.resize_job_id === job.id)
+    await writeLoadBalancer(tx, row, { resize_failure: null, resize_job_id: null });
+  await requestApply(tx, row, bySystem(`after ${job.id}`));
 }
 
 /** The server is gone. That of a machine which was replaced is in no slot any more. */

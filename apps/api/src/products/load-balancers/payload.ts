@@ -92,9 +92,11 @@ function payloadListener(
   };
 }
 
+/** A machine that is still to be resized has room for no more than both of its sizes. */
+const memoryOf = (slug: string | null): number => findPackage(slug ?? "")?.memoryMb ?? 0;
+
 /** Those whose VM exists: the end of the others' creation queues a job of its own. */
 function machinesOf(row: LoadBalancerDetails, vmids: ReadonlyMap<string, number>): Payload["machines"] {
-  const connections = connectionsOf(findPackage(row.package)?.memoryMb ?? 0);
   return row.machines.flatMap((machine) => {
     const vmid = machine.server_id === null ? undefined : vmids.get(machine.server_id);
     const { server_id, private_ip, slot } = machine;
@@ -110,7 +112,7 @@ function machinesOf(row: LoadBalancerDetails, vmids: ReadonlyMap<string, number>
         // Without the other machine nobody is there to hear it: the shared address is this machine's own.
         peer_address: row.ha ? (peer ?? row.shared_address) : null,
         interface_name: interfaceName,
-        max_connections: connections,
+        max_connections: connectionsOf(Math.min(memoryOf(machine.package), memoryOf(row.package))),
         has_state: machine.observed_generation > 0,
       },
     ];

@@ -1,6 +1,5 @@
 import type { FieldError } from "@kule/contract/field-errors";
 import type { RequestBody } from "@kule/contract/schemas";
-import { findPackage, packages } from "@kule/rules/catalog/packages";
 import type { TargetNetwork } from "@kule/rules/load-balancers/target";
 import { serverNameProblem } from "@kule/rules/servers/naming";
 import type { ApiRequest } from "../../platform/api-request.ts";
@@ -9,6 +8,7 @@ import { fieldError } from "../../platform/errors.ts";
 import { isId } from "../../platform/ids.ts";
 import { findSubnet } from "../networks/index.ts";
 import { findPublicIp } from "../public-ips/index.ts";
+import { packageErrors } from "./fields.ts";
 import { machineName } from "./machines.ts";
 import type { LoadBalancerDetails } from "./store.ts";
 
@@ -23,10 +23,7 @@ export async function checkPlace(
   const errors: FieldError[] = [];
   const nameProblem = body.name === undefined ? null : serverNameProblem(machineName(body.name, 1));
   if (nameProblem !== null) errors.push(fieldError("/name", "invalid_format", nameProblem));
-  if (body.package !== undefined && findPackage(body.package) === undefined)
-    errors.push(
-      fieldError("/package", "not_one_of", `must be one of: ${packages.map(({ slug }) => slug).join(", ")}`),
-    );
+  errors.push(...packageErrors(body.package));
   const place = await findPlace(db, organisationId, body.subnet_id);
   if (body.subnet_id !== undefined && place === null)
     errors.push(fieldError("/subnet_id", "not_found", "no such subnet"));

@@ -17,6 +17,7 @@ import {
   updateListener,
 } from "./listeners.ts";
 import { readMetrics } from "./metrics.ts";
+import { checkResizeLoadBalancer, resizeLoadBalancer } from "./resize-load-balancer.ts";
 import { findLoadBalancer, type LoadBalancerDetails, listLoadBalancers } from "./store.ts";
 import { findTarget, listTargets, viewTarget } from "./target-store.ts";
 import {
@@ -68,6 +69,7 @@ export function mountLoadBalancers(api: Api, hooks: readonly ServerHooks[]): voi
     find,
     mutate: (request, tx, found) => applyLoadBalancer(request, tx, found, hooks),
   });
+  operation(api, "resizeLoadBalancer", { find, check: checkResizeLoadBalancer, mutate: resizeLoadBalancer });
   operation(api, "getLoadBalancerHealth", { find, handle: readHealth });
   operation(api, "getLoadBalancerMetrics", { find, handle: readMetrics });
   operation(api, "listListeners", {

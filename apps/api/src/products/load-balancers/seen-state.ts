@@ -139,6 +139,8 @@ const countersOf = (told: Told): ListenerCounters => ({
 
 type StoredCounted = {
   readonly read_at_ms: number;
+  readonly spare_ms: number;
+  readonly is_doubted: boolean;
   readonly workers: readonly {
     readonly boot_id: string;
     readonly pid: number;
@@ -146,16 +148,20 @@ type StoredCounted = {
   }[];
 };
 
-export const storedCounted = ({ readAtMs, workers }: Counted): StoredCounted => ({
+export const storedCounted = ({ readAtMs, spareMs, isDoubted, workers }: Counted): StoredCounted => ({
   read_at_ms: readAtMs,
+  spare_ms: spareMs,
+  is_doubted: isDoubted,
   workers: workers.map(({ bootId, pid, listeners }) => ({ boot_id: bootId, pid, listeners: [...listeners] })),
 });
 
 export function countedOf(stored: unknown): Counted | null {
   if (stored === null) return null;
-  const { read_at_ms, workers } = stored as StoredCounted;
+  const { read_at_ms, spare_ms, is_doubted, workers } = stored as StoredCounted;
   return {
     readAtMs: read_at_ms,
+    spareMs: spare_ms,
+    isDoubted: is_doubted,
     workers: workers.map(({ boot_id, pid, listeners }) => ({
       bootId: boot_id,
       pid,

@@ -1,9 +1,8 @@
 import { refusePublicAddress, type Tier } from "@kule/rules/networks/tiers";
-import { decideGiveToOwner } from "@kule/rules/public-ips/lifecycle";
 import { sql } from "kysely";
 import type { Tx } from "../../platform/database.ts";
-import { Conflict, fieldError, Invalid } from "../../platform/errors.ts";
-import { factsOf, lockPublicIp, takePublicIp } from "../public-ips/index.ts";
+import { Conflict } from "../../platform/errors.ts";
+import { givePublicIp, takePublicIp } from "../public-ips/index.ts";
 import type { Place } from "./place.ts";
 import { type LoadBalancerRow, writeLoadBalancer } from "./store.ts";
 
@@ -36,31 +35,9 @@ export async function takeShared(
   return takePublicIp(tx, { organisationId, region, version: 4, address: null, more: {} });
 }
 
-/**
- * The address that a create names, under its lock.
- *
- * @throws Conflict `already_attached` when it is in use
- */
-export async function lockBrought(tx: Tx, organisationId: string, wanted: string): Promise<string> {
-  const ip = await lockPublicIp(tx, organisationId, wanted);
-  if (ip === null) throw new Invalid([fieldError("/public_ip", "not_found", "no such public IP")]);
-  const [taken] = decideGiveToOwner(factsOf(ip));
-  if (taken !== undefined) throw new Conflict(taken);
-  return ip.id;
-}
-
 /** The address, which must be locked, is the load balancer's. */
 export async function sharePublicIp(tx: Tx, row: LoadBalancerRow, publicIpId: string): Promise<void> {
-  await tx
-    .updateTable("public_ip")
-    .set({
-      load_balancer_id: row.id,
-      generation: sql<number>`generation + 1`,
-      updated_at: sql<Date>`clock_timestamp()`,
-    })
-    .where("organisation_id", "=", row.organisation_id)
-    .where("id", "=", publicIpId)
-    .execute();
+  await givePublicIp(tx, row.organisation_id, publicIpId, { load_balancer_id: row.id });
   await writeLoadBalancer(tx, row, { public_ip_id: publicIpId });
 }
 

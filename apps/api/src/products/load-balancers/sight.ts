@@ -1,4 +1,5 @@
 import type { Schemas } from "@kule/contract/schemas";
+import { doubtInWords } from "@kule/rules/load-balancers/plausible-traffic";
 import { serverName } from "@kule/rules/load-balancers/render/server-lines";
 import { countUsage, type ListenerCounters } from "@kule/rules/load-balancers/usage";
 import { sql } from "kysely";
@@ -26,18 +27,25 @@ type KnownMachine = {
   readonly server_id: string | null;
 };
 
+/** A machine that is said to have carried more than it can have. */
+type ImplausibleTraffic = {
+  readonly load_balancer: string;
+  readonly slot: number;
+  readonly what: string;
+};
+
 /**
  * Stores what a region's agent saw of its machines. What is not a machine of that load balancer, in that slot and in that
  * region, is left out, and so is what is older than what is known.
  *
- * @returns how many reports were recorded
+ * @returns what is news for operators
  */
 export async function recordSights(
   db: Database,
   region: string,
   reports: readonly MachineReport[],
-): Promise<number> {
-  if (reports.length === 0) return 0;
+): Promise<readonly ImplausibleTraffic[]> {
+  if (reports.length === 0) return [];
   const known: KnownMachine[] = await systemQuery(db, "an agent asks the machines of its region")
     .selectFrom("load_balancer_machine")
     .select(["organisation_id", "load_balancer_id", "slot", "server_id"])
@@ -48,7 +56,7 @@ export async function recordSights(
       reports.map(({ server_id }) => server_id),
     )
     .execute();
-  let recorded = 0;
+  const news: ImplausibleTraffic[] = [];
   for (const report of reports) {
     const machine = known.find(
       (each) =>
@@ -57,16 +65,23 @@ export async function recordSights(
         each.server_id === report.server_id,
     );
     if (machine === undefined) continue;
-    const isNew = await inTransaction(db, async (tx) => {
+    const found = await inTransaction(db, async (tx) => {
       actAs(tx, machine.organisation_id);
       return record(tx, machine, report);
     });
-    if (isNew) recorded += 1;
+    if (found !== null) news.push(found);
   }
-  return recorded;
+  return news;
 }
 
-async function record(tx: Tx, machine: KnownMachine, report: MachineReport): Promise<boolean> {
+/** What is found again within this time is no news. */
+const newsAfterMs = 3_600_000;
+
+async function record(
+  tx: Tx,
+  machine: KnownMachine,
+  report: MachineReport,
+): Promise<ImplausibleTraffic | null> {
   const { organisation_id, load_balancer_id } = machine;
   // First of all, as everywhere: its deletion waits, or there is nothing to record any more.
   const owner = await tx
@@ -76,7 +91,8 @@ async function record(tx: Tx, machine: KnownMachine, report: MachineReport): Pro
     .where("id", "=", load_balancer_id)
     .forKeyShare()
     .executeTakeFirst();
-  if (owner === undefined || !(await isStillThere(tx, machine))) return false;
+  const madeAt = owner === undefined ? null : await whenMade(tx, machine);
+  if (owner === undefined || madeAt === null) return null;
   const before = await tx
     .selectFrom("load_balancer_sight")
     .selectAll()
@@ -88,7 +104,7 @@ async function record(tx: Tx, machine: KnownMachine, report: MachineReport): Pro
   const own = before?.server_id === report.server_id ? before : undefined;
   const now = await nowOf(tx);
   const askedAt = new Date(now.getTime() - report.asked_after_ms);
-  if (own !== undefined && own.asked_at >= askedAt) return false;
+  if (own !== undefined && own.asked_at >= askedAt) return null;
   const { status } = report;
   const answeredAt =
     status === null || report.seen_after_ms === null
@@ -99,6 +115,7 @@ async function record(tx: Tx, machine: KnownMachine, report: MachineReport): Pro
       ? null
       : await readStatus(tx, owner, status, {
           answeredAt,
+          madeAt,
           health: (own?.health as readonly HealthGroup[] | undefined) ?? [],
           counted: own?.counted ?? null,
         });
@@ -118,6 +135,9 @@ async function record(tx: Tx, machine: KnownMachine, report: MachineReport): Pro
           ? null
           : JSON.stringify(own.counted)
         : seen.counted,
+    // The finding is about what the region says, also of a server that the slot had before.
+    implausible: seen?.implausible ?? before?.implausible ?? null,
+    implausible_at: seen?.implausible == null ? (before?.implausible_at ?? null) : now,
   };
   await tx
     .insertInto("load_balancer_sight")
@@ -129,20 +149,23 @@ async function record(tx: Tx, machine: KnownMachine, report: MachineReport): Pro
         .where("load_balancer_sight.organisation_id", "=", organisation_id),
     )
     .execute();
-  return true;
+  if (seen?.implausible == null) return null;
+  const last = before?.implausible_at ?? null;
+  if (last !== null && now.getTime() - last.getTime() < newsAfterMs) return null;
+  return { load_balancer: load_balancer_id, slot: machine.slot, what: seen.implausible };
 }
 
-/** It may have been replaced since it was read. */
-async function isStillThere(tx: Tx, machine: KnownMachine): Promise<boolean> {
+/** Null: it may have been replaced since it was read. */
+async function whenMade(tx: Tx, machine: KnownMachine): Promise<Date | null> {
   const row = await tx
     .selectFrom("load_balancer_machine")
-    .select("slot")
+    .select("since")
     .where("organisation_id", "=", machine.organisation_id)
     .where("load_balancer_id", "=", machine.load_balancer_id)
     .where("slot", "=", machine.slot)
     .where("server_id", "=", machine.server_id)
     .executeTakeFirst();
-  return row !== undefined;
+  return row?.since ?? null;
 }
 
 async function nowOf(tx: Tx): Promise<Date> {
@@ -155,6 +178,7 @@ async function nowOf(tx: Tx): Promise<Date> {
 type Owner = { readonly id: string; readonly organisation_id: string };
 type Before = {
   readonly answeredAt: Date;
+  readonly madeAt: Date;
   readonly health: readonly HealthGroup[];
   readonly counted: unknown;
 };
@@ -166,10 +190,11 @@ async function readStatus(tx: Tx, owner: Owner, status: MachineStatus, before: B
     listeners: new Set(listeners.map(({ id }) => id)),
     targets: new Set(targets.map(({ id }) => id)),
   };
-  const { added, counted } = countUsage(
+  const { added, counted, doubt } = countUsage(
     countedOf(before.counted),
     { readAtMs: before.answeredAt.getTime(), workers: seenWorkers(status) },
     known.listeners,
+    before.madeAt.getTime(),
   );
   for (const [listenerId, more] of added) await addTraffic(tx, owner, listenerId, before.answeredAt, more);
   return {
@@ -178,6 +203,7 @@ async function readStatus(tx: Tx, owner: Owner, status: MachineStatus, before: B
     listeners: JSON.stringify(seenListeners(status, known)),
     health: JSON.stringify(seenHealth(status, before.health, known)),
     counted: JSON.stringify(storedCounted(counted)),
+    implausible: doubt === null ? null : doubtInWords(doubt),
   };
 }
 

@@ -22,6 +22,11 @@ export type MachineOfLoadBalancer = {
   /** Its server's creation has failed. */
   readonly has_failed: boolean;
   readonly is_leaving: boolean;
+  /** The package that its server has; null without one. */
+  readonly package: string | null;
+  readonly server_status: string | null;
+  /** By its last resize. */
+  readonly restarted_at_ms: number | null;
   /** The region has seen that its VM is not there. */
   readonly is_gone: boolean;
   readonly since_ms: number;
@@ -30,7 +35,7 @@ export type MachineOfLoadBalancer = {
   readonly unanswered_asks: number;
   readonly role: "active" | "standby" | null;
   readonly connections: number | null;
-  /** The open job that creates or destroys its server. */
+  /** The open job that creates, resizes or destroys its server. */
   readonly job_id: string | null;
 };
 
@@ -55,10 +60,11 @@ const machines = sql<MachineOfLoadBalancer[]>`coalesce((
            'is_created', coalesce(s.observed_generation > 0 and s.status not in ('deleting', 'deleted'), false),
            'has_failed', coalesce(s.observed_generation = 0 and s.status = 'error', false),
            'is_leaving', coalesce(s.status in ('pending_deletion', 'deleting'), false),
+           'package', s.package, 'server_status', s.status, 'restarted_at_ms', ${inMs(sql`m.restarted_at`)},
            'is_gone', exists (select 1 from drift d where d.organisation_id = m.organisation_id
              and d.server_id = m.server_id and d.kind = 'missing' and d.sightings >= ${sql.lit(sightingsToReport)}),
            'since_ms', ${inMs(sql`m.since`)}, 'asked_at_ms', ${inMs(sql`seen.asked_at`)},
-           'job_id', case when s.status in ('creating', 'pending_deletion', 'deleting') then (
+           'job_id', case when s.status in ('creating', 'resizing', 'pending_deletion', 'deleting') then (
              select j.id from job j where j.organisation_id = m.organisation_id and j.resource_id = m.server_id
                 and j.status in ('queued', 'running') order by j.created_at, j.id limit 1) end,
            'answered_at_ms', ${inMs(sql`seen.answered_at`)},
@@ -201,7 +207,16 @@ export async function lockDetails(tx: Tx, organisationId: string, id: string): P
 type Changes = Partial<
   Pick<
     LoadBalancerRow,
-    "name" | "description" | "is_deleting" | "failure" | "failure_job_id" | "public_ip_id" | "targets_digest"
+    | "name"
+    | "description"
+    | "package"
+    | "is_deleting"
+    | "failure"
+    | "failure_job_id"
+    | "resize_failure"
+    | "resize_job_id"
+    | "public_ip_id"
+    | "targets_digest"
   >
 > & {
   readonly labels?: string;

@@ -21,11 +21,11 @@ async function counting() {
   return {
     lb,
     /** The machine says that it has carried so many requests in all. */
-    carry: (requests_total: number) =>
+    carry: (requests_total: number, more: object = {}) =>
       world.report({
         ...machine,
         seen_after_ms: 0,
-        status: { ...wellStatus, listeners: [listenerStatus(listener.id, { requests_total })] },
+        status: { ...wellStatus, listeners: [listenerStatus(listener.id, { requests_total, ...more })] },
       }),
     /** As if all that was counted had been carried so many hours ago. */
     hoursPass: (hours: number) =>
@@ -118,6 +118,43 @@ describe("the traffic of a load balancer in usage", { timeout: 60_000 }, () => {
     await meter();
     expect(requestsOf(await events())).toEqual([33]);
     expect(await world.violations()).toEqual([]);
+  });
+
+  test("is nothing of what no machine can have carried, which operators read", async () => {
+    const { lb, carry, hoursPass, events } = await counting();
+    await carry(100);
+    await carry(Number.MAX_SAFE_INTEGER);
+    // Told again, it is where counting begins anew.
+    await carry(Number.MAX_SAFE_INTEGER - 1);
+    await hoursPass(2);
+    await meter();
+    expect(requestsOf(await events())).toEqual([100]);
+    const { operator } = world.servers.world;
+    const { implausible_traffic } = await must(operator.get(`/regions/${world.servers.region}/capacity`));
+    expect(implausible_traffic).toContainEqual({
+      organisation_id: world.servers.organisation.id,
+      load_balancer_id: lb.id,
+      slot: 1,
+      message: expect.stringMatching(/^reports 9007199254740\d+ requests in \d+ s$/),
+      at: expect.any(String),
+    });
+    expect(JSON.stringify([await world.get(lb.id), await world.health(lb.id)])).not.toContain("reports 9007");
+    await carry(Number.MAX_SAFE_INTEGER);
+    await hoursPass(2);
+    await meter();
+    expect(requestsOf(await events())).toEqual([100, 1]);
+    expect(await world.violations()).toEqual([]);
+  });
+
+  test("is nothing of bytes that come faster than a machine's network, however often they are told", async () => {
+    const { carry, hoursPass, events } = await counting();
+    await carry(100);
+    // Ten terabytes more with each report.
+    for (let more = 1; more <= 6; more += 1) await carry(100 + more, { bytes_out: more * 1e13 });
+    await hoursPass(2);
+    await meter();
+    const told: readonly { quantity: { bytes_out: number } }[] = await events();
+    expect(told.map(({ quantity }) => quantity.bytes_out)).toEqual([90_000]);
   });
 
   test("has no event where nothing was carried", async () => {

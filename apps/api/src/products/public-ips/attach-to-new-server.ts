@@ -1,12 +1,11 @@
 import type { FieldError } from "@kule/contract/field-errors";
-import { decideGiveToOwner } from "@kule/rules/public-ips/lifecycle";
-import { sql } from "kysely";
 import type { Database, Tx } from "../../platform/database.ts";
-import { Conflict, fieldError, Invalid } from "../../platform/errors.ts";
+import { Conflict, fieldError } from "../../platform/errors.ts";
 import { isId } from "../../platform/ids.ts";
 import { takePublicIp } from "./allocation.ts";
+import { givePublicIp, lockFreePublicIp } from "./give-to-owner.ts";
 import { tierRefusal } from "./placement.ts";
-import { factsOf, findPublicIp, lockPublicIp } from "./store.ts";
+import { findPublicIp } from "./store.ts";
 
 /** What is wrong with the public address that a create names. */
 export async function publicIpOfNewServerErrors(
@@ -40,19 +39,6 @@ export async function attachIpToNewServer(
     wanted === "auto"
       ? await takePublicIp(tx, { organisationId, region: server.region, version: 4, address: null, more: {} })
       : wanted;
-  const ip = await lockPublicIp(tx, organisationId, id);
-  if (ip === null) throw new Invalid([fieldError("/public_ip", "not_found", "no such public IP")]);
-  const [taken] = decideGiveToOwner(factsOf(ip));
-  if (taken !== undefined) throw new Conflict(taken);
-  await tx
-    .updateTable("public_ip")
-    .set({
-      server_id: server.id,
-      held_by: server.id,
-      generation: sql<number>`generation + 1`,
-      updated_at: sql<Date>`clock_timestamp()`,
-    })
-    .where("organisation_id", "=", organisationId)
-    .where("id", "=", id)
-    .execute();
+  await lockFreePublicIp(tx, organisationId, id);
+  await givePublicIp(tx, organisationId, id, { server_id: server.id, held_by: server.id });
 }

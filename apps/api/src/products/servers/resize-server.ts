@@ -91,7 +91,12 @@ export async function changeSize(
   const job = await queueServerJob(request, tx, server, {
     kind: "ServerResize",
     status: "resizing",
-    parameters: { package: to.slug, disk_gb: diskGb, run: server.status === "running" },
+    // What a product runs on is to run, also when a resize before has left it off.
+    parameters: {
+      package: to.slug,
+      disk_gb: diskGb,
+      run: server.status === "running" || request.owner !== undefined,
+    },
     set: additionalQuota(to.slug, diskGb),
   });
   return { job };

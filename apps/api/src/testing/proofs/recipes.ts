@@ -383,6 +383,7 @@ export const recipes: { readonly [id in OperationId]: Recipe } = {
   updateLoadBalancer: { path: standing("load_balancer"), body: () => ({ description: "touched" }) },
   deleteLoadBalancer: { path: newLoadBalancer },
   applyLoadBalancer: { path: standing("load_balancer") },
+  resizeLoadBalancer: { path: newLoadBalancer, body: () => ({ package: "m" }) },
   getLoadBalancerHealth: { path: standing("load_balancer") },
   getLoadBalancerMetrics: { path: standing("load_balancer") },
   listListeners: { path: standing("load_balancer") },

@@ -41,6 +41,7 @@ export const systemQueries: readonly string[] = [
   "products/inventory/observe-servers.ts: an agent looks at the servers of all organisations in its region",
   "products/inventory/passes.ts: an agent looks at the servers of all organisations in its region",
   "products/inventory/store.ts: operators see where regions differ from the records",
+  "products/inventory/store.ts: operators see what regions say that cannot be",
   "products/ip-pools/store.ts: operators see who has a pool's addresses",
   "products/jobs/operator-jobs.ts: operators see the jobs of all organisations",
   "products/jobs/stuck-jobs.ts: operators see what needs somebody to look",

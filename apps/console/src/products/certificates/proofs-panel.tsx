@@ -27,11 +27,15 @@ export function Proofs({ view, certificate, challenges }: OverviewProps) {
       <p class="panel-lead">
         {certificate.challenge === "http" ? text.httpLead(certificate.region) : text.dnsLead}
       </p>
-      <div class="ways">
-        {challenges.map((challenge, index) => (
-          <Proof view={view} challenge={challenge} index={index} />
-        ))}
-      </div>
+      {challenges === null ? (
+        <p class="hint">{text.busy}</p>
+      ) : (
+        <div class="ways">
+          {challenges.map((challenge, index) => (
+            <Proof view={view} challenge={challenge} index={index} />
+          ))}
+        </div>
+      )}
     </section>
   );
 }

@@ -30,8 +30,8 @@ export type CreateCertificatePageProps = Forms & {
 export type CertificateTabProps = Forms & { readonly certificate: Schemas["Certificate"] };
 
 export type OverviewProps = CertificateTabProps & {
-  /** How its names are proven; none of an uploaded one. */
-  readonly challenges: readonly Schemas["CertificateChallenge"][];
+  /** How its names are proven; none of an uploaded one, and null while too many others are being looked up. */
+  readonly challenges: readonly Schemas["CertificateChallenge"][] | null;
   /** Those that use it, as far as the role may read them. */
   readonly balancers: readonly Pick<Schemas["LoadBalancer"], "id" | "name">[];
 };

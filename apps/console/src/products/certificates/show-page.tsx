@@ -32,7 +32,7 @@ export function OverviewPage(props: OverviewProps) {
       ) : (
         <Renewal {...props} renewal={certificate.renewal} />
       )}
-      {props.challenges.length === 0 ? null : <Proofs {...props} />}
+      {props.challenges?.length === 0 ? null : <Proofs {...props} />}
       <Uses {...props} />
       <Facts {...props} />
     </ResourcePage>

@@ -1,5 +1,5 @@
 import type { Hono } from "hono";
-import { attempt, read, readAll } from "../../api.ts";
+import { attempt, readAll, unlessTooMany } from "../../api.ts";
 import type { ConsoleContext, ConsoleEnv } from "../../console-context.ts";
 import { answersOf } from "../../form-answer.ts";
 import { renderPage } from "../../layout/document.tsx";
@@ -47,7 +47,7 @@ async function showOverview(
   const mayRead = session === null || may(session, "load_balancer:read");
   const [challenges, balancers] = await Promise.all([
     type === "managed"
-      ? read(
+      ? unlessTooMany(
           api.GET("/certificates/{certificate_id}/challenges", { params: { path: certificateIds(context) } }),
         )
       : { items: [] },
@@ -56,7 +56,7 @@ async function showOverview(
       : { items: [] },
   ]);
   return context.html(
-    renderPage(<OverviewPage {...tab} challenges={challenges.items} balancers={balancers.items} />),
+    renderPage(<OverviewPage {...tab} challenges={challenges?.items ?? null} balancers={balancers.items} />),
     status,
   );
 }

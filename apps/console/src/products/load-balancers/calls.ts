@@ -1,6 +1,6 @@
 import type { CalledOperation } from "../../api-operation.ts";
 import { callsOf } from "../../resources/resource.ts";
-import type { BalancerTabProps, OverviewProps } from "./props.ts";
+import type { OverviewProps, SettingsProps } from "./props.ts";
 import { loadBalancers } from "./resource.ts";
 
 export const exampleListener = { protocol: "tcp", port: 5432 };
@@ -26,10 +26,15 @@ export function overviewCalls({ balancer, listeners, targets }: OverviewProps): 
   ];
 }
 
-/** Its name, description, algorithm, labels and deletion as calls. */
-export function settingsCalls({ balancer }: BalancerTabProps): readonly CalledOperation[] {
+/** Its name, description, algorithm, labels, size and deletion as calls. */
+export function settingsCalls({ balancer, resize }: SettingsProps): readonly CalledOperation[] {
   return [
     ...Object.values(callsOf(loadBalancers, balancer)),
+    {
+      operation: "resizeLoadBalancer",
+      path: { load_balancer_id: balancer.id },
+      body: { package: resize.package },
+    },
     { operation: "applyLoadBalancer", path: { load_balancer_id: balancer.id } },
   ];
 }

@@ -293,6 +293,44 @@ test("name, description and algorithm are changed on the settings tab, and label
   expect((await world.real.read(path)).labels).toEqual({ env: "prod" });
 });
 
+test("another size is chosen on the settings tab, which says what that means before it is asked for", async () => {
+  const path = await createBalancer();
+  const fresh = await ada.page(`${path}/settings`);
+  expect(fresh).toContain("This is the size it has.");
+  expect(fresh).not.toContain("nothing is served");
+  const preview = await ada.submit(`${path}/settings`, `${path}/resize/preview`, { package: "m" });
+  expect(preview.status).toBe(200);
+  const chosen = await preview.text();
+  for (const words of [
+    "for about a minute nothing is served",
+    "15,420 now, 30,840 then",
+    "Ready to resize",
+    `${path}/resize`,
+  ])
+    expect(chosen).toContain(words);
+  expect((await world.real.read(path)).package).toBe("s");
+  const resized = await ada.submit(`${path}/settings`, `${path}/resize`, { package: "m" });
+  expect(resized.headers.get("location")).toBe(`${path}/settings?notice=resizing`);
+  expect(await world.real.read(path)).toMatchObject({ package: "m", status: "updating" });
+  const { acme, agent } = world.real;
+  await agent.fail(await agent.take("ServerResize"));
+  expect(await ada.page(path)).toContain("A machine could not be resized.");
+  expect((await ada.submit(`${path}/settings`, `${path}/resize`, { package: "m" })).status).toBe(303);
+  await agent.work();
+  const again = await ada.submit(`${path}/settings`, `${path}/resize`, { package: "m" });
+  expect(again.status).toBe(409);
+  expect(await again.text()).toContain('id="package-problem"');
+  const pair = await addLoadBalancer(world.real, "pair", subnetId("app"), { ha: true });
+  const turkish = await world.signedIn("ada", { "accept-language": "tr" });
+  const two = await turkish.submit(
+    `/load-balancers/${pair}/settings`,
+    `/load-balancers/${pair}/resize/preview`,
+    { package: "l" },
+  );
+  expect(await two.text()).toContain("önce yedek olan");
+  expect((await done(acme.get(`/load-balancers/${pair}`))).package).toBe("s");
+});
+
 test("a deletion requires the name, and the overview follows it until the load balancer is gone", async () => {
   const path = await createBalancer();
   const wrong = await ada.submit(`${path}/settings`, `${path}/delete`, { confirm_name: "other" });

@@ -45,6 +45,17 @@ export type BalancerTabProps = {
   readonly idempotencyKey: string;
 };
 
+export type SettingsProps = BalancerTabProps & {
+  readonly catalog: Schemas["Catalog"];
+  readonly resize: {
+    /** The one that is chosen. */
+    readonly package: string;
+    /** Its servers have it, or are getting it. */
+    readonly changesNothing: boolean;
+    readonly check: Check<Schemas["LoadBalancerDryRun"]>;
+  };
+};
+
 export type OverviewProps = BalancerTabProps & {
   readonly network: Schemas["Network"];
   readonly listeners: readonly Schemas["Listener"][];

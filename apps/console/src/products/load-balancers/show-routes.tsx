@@ -7,6 +7,7 @@ import type { PageBanner } from "../../page-banner.ts";
 import type { RefusedForm } from "../../refused-form.ts";
 import { changeRoutes } from "../../resources/change-routes.ts";
 import { balancerIds, balancerNotice, balancerPage, changeOptions, readTab } from "./read-tab.ts";
+import { readResize, resizeRoutes } from "./resize-routes.ts";
 import { loadBalancers } from "./resource.ts";
 import { OverviewPage } from "./show-page.tsx";
 import { SettingsPage } from "./show-settings-page.tsx";
@@ -22,6 +23,7 @@ export function showRoutes(routes: Hono<ConsoleEnv>): void {
     // The overview follows the deletion.
     deleted: { pathOf: balancerPage, notice: "deleting" },
   });
+  resizeRoutes(routes, showSettings);
   // The address of a refused form, loaded again, leads to the page that contains the form.
   routes.get(`${page}/apply`, (context) => context.redirect(balancerPage(context), 303));
 
@@ -79,5 +81,7 @@ async function showSettings(
   form: RefusedForm | null,
   status: 200 | 409 | 422,
 ) {
-  return context.html(renderPage(<SettingsPage {...(await readTab(context, banner, form))} />), status);
+  const tab = await readTab(context, banner, form);
+  const more = await readResize(context, tab, form);
+  return context.html(renderPage(<SettingsPage {...tab} {...more} />), status);
 }

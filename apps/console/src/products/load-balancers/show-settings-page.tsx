@@ -8,11 +8,12 @@ import { settingsCalls } from "./calls.ts";
 import { BalancerSettings } from "./change-form.tsx";
 import { disabledReason } from "./disabled-reason.ts";
 import { headedLoadBalancers } from "./head-part.tsx";
-import type { BalancerTabProps } from "./props.ts";
+import type { BalancerTabProps, SettingsProps } from "./props.ts";
+import { BalancerSize } from "./resize-form.tsx";
 import { loadBalancers } from "./resource.ts";
 
-/** Its name, description, algorithm and labels; applying it again; deletion. */
-export function SettingsPage(props: BalancerTabProps) {
+/** Its name, description, algorithm and labels; its size; applying it again; deletion. */
+export function SettingsPage(props: SettingsProps) {
   const { view, balancer, banner, form, idempotencyKey } = props;
   const why = disabledReason(view, balancer, "change");
   const forms = { view, resource: loadBalancers, item: balancer, form, idempotencyKey };
@@ -29,6 +30,7 @@ export function SettingsPage(props: BalancerTabProps) {
       <Offered view={view} permission="load_balancer:write">
         <BalancerSettings {...props} />
         <LabelsPanel {...forms} why={why} />
+        <BalancerSize {...props} />
         <Apply {...props} />
         <DeletePanel {...forms} why={disabledReason(view, balancer, "delete")} />
       </Offered>

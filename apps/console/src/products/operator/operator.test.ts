@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { formatOf } from "../../messages/format.ts";
+import { reportImpossibleTraffic } from "../../testing/load-balancer-states.ts";
 import { type PanelWorld, startPanelWorld } from "../../testing/panel-world.ts";
 import { capacityWith, createSeen, foreignVm, scan } from "../../testing/scans.ts";
 import { done } from "../../testing/scene-api.ts";
@@ -59,6 +60,19 @@ test("a region's page has its agent, its templates and its capacity", async () =
     "offline: pve3",
     `${formatOf("en").memory(nodes[0].memory_free_mb)} of 512 GB to give`,
     "Degraded",
+  ])
+    expect(page).toContain(text);
+});
+
+test("a region's page has the traffic of load balancers that its agent reports and that cannot be", async () => {
+  expect(await grace.page("/operator/regions")).not.toContain("Impossible traffic");
+  const balancer = await reportImpossibleTraffic(world.real);
+  const page = await grace.page("/operator/regions");
+  for (const text of [
+    "Impossible traffic",
+    balancer,
+    "bytes to clients in",
+    "None of it is counted in usage",
   ])
     expect(page).toContain(text);
 });

@@ -98,6 +98,22 @@ function Health({ view, region, capacity }: Props) {
           )}
         </dd>
       </div>
+      {capacity.implausible_traffic.length === 0 ? null : (
+        <div>
+          <dt>{operator.implausibleTraffic}</dt>
+          <dd>
+            <ul>
+              {capacity.implausible_traffic.map(({ load_balancer_id, slot, message, at }) => (
+                <li>
+                  <span class="mono anywhere">{`${load_balancer_id} · ${slot}`}</span> {message}{" "}
+                  <When view={view} time={at} />
+                </li>
+              ))}
+            </ul>
+            <div class="hint">{operator.notCounted}</div>
+          </dd>
+        </div>
+      )}
       <div>
         <dt>{operator.numbers}</dt>
         <dd class="figures">

@@ -29,6 +29,9 @@ create table load_balancer (
   -- How its last job ended; null: well, or none has ended.
   failure text check (failure in ('configuration_refused', 'apply_failed')),
   failure_job_id text,
+  -- Why its machines do not get its package; null: they have it, or get it one after the other.
+  resize_failure text check (resize_failure in ('resize_failed', 'resize_waiting')),
+  resize_job_id text,
   -- Of the addresses that its targets stood for when they were last compared: servers come and go without a request.
   targets_digest text not null default '',
   -- What its machines are to answer challenges of a CA with (HTTP-01), and since which generation; null without an http
@@ -50,9 +53,11 @@ create table load_balancer (
   constraint load_balancer_public_ip_key foreign key (organisation_id, public_ip_id, region)
     references public_ip (organisation_id, id, region) on delete set null (public_ip_id),
   foreign key (organisation_id, failure_job_id) references job (organisation_id, id),
+  foreign key (organisation_id, resize_job_id) references job (organisation_id, id),
   check (observed_generation <= generation and wanted_generation <= generation and acme_generation <= wanted_generation),
   check (ha = (vrid is not null)),
-  check (failure is not null or failure_job_id is null)
+  check (failure is not null or failure_job_id is null),
+  check (resize_job_id is null or resize_failure is not distinct from 'resize_failed')
 );
 create index load_balancer_list on load_balancer (organisation_id, created_at desc, id desc);
 create index load_balancer_list_by_name on load_balancer (organisation_id, name, id);
@@ -80,6 +85,8 @@ create table load_balancer_machine (
   server_id text,
   observed_generation integer not null default 0,
   since timestamptz not null default clock_timestamp(),
+  -- By a resize: what it answered before says nothing of it now.
+  restarted_at timestamptz,
   primary key (load_balancer_id, slot),
   unique (organisation_id, load_balancer_id, slot),
   constraint load_balancer_machine_server unique (server_id),
@@ -183,11 +190,17 @@ create table load_balancer_sight (
   health jsonb not null default '[]',
   -- The counters that were counted already, by worker of haproxy's.
   counted jsonb,
+  -- The last time that it was said to have carried more than it can have, in our own words, for operators.
+  implausible text,
+  implausible_at timestamptz,
+  check ((implausible is null) = (implausible_at is null)),
   primary key (load_balancer_id, slot),
   foreign key (organisation_id, load_balancer_id, slot)
     references load_balancer_machine (organisation_id, load_balancer_id, slot) on delete cascade,
   foreign key (organisation_id, server_id) references server (organisation_id, id)
 ) with (fillfactor = 50);
+-- What operators read of a region. Hardly ever written.
+create index load_balancer_sight_implausible on load_balancer_sight (implausible_at desc) where implausible_at is not null;
 grant select, insert, update, delete on load_balancer_sight to kule_api;
 ${isolateTenants("load_balancer_sight")}
 
