@@ -22,6 +22,7 @@ const tasks = {
   generate: ["turbo", "run", "generate", "--output-logs=errors-only"],
   build: ["turbo", "run", "build", "--output-logs=errors-only"],
   format: ["biome", "check", "--write", "."],
+  ops: ["node", "tools/ops/src/main.ts"],
 };
 
 // Settings for the shell's own npm or Node that would change what is installed or how our processes run.

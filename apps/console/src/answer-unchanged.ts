@@ -13,7 +13,7 @@ export const answerUnchanged = createMiddleware<ConsoleEnv>(async (context, next
   const known = context.req.header("if-none-match");
   const isPoll =
     context.req.method === "GET" && context.req.header("hx-request") === "true" && known !== undefined;
-  const seen = isPoll ? new AnswersSeen() : null;
+  const seen = isPoll ? new AnswersSeen(context.get("sendToApi")) : null;
   context.set("answersSeen", seen);
   await next();
   if (seen === null || context.res.status !== 200) return;

@@ -6,10 +6,15 @@ import { createHash } from "node:crypto";
  */
 export class AnswersSeen {
   readonly #answers: string[] = [];
+  readonly #send: (request: Request) => Promise<Response>;
+
+  constructor(send: (request: Request) => Promise<Response> = fetch) {
+    this.#send = send;
+  }
 
   /** Sends the request and notes the answer. */
   readonly send = async (request: Request): Promise<Response> => {
-    const response = await fetch(request);
+    const response = await this.#send(request);
     const body = Buffer.from(await response.arrayBuffer());
     const digest = createHash("sha256").update(body).digest("base64url");
     this.#answers.push(`${request.method} ${request.url} ${response.status} ${digest}`);

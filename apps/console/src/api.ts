@@ -58,10 +58,10 @@ export function clientFor(
   context: ConsoleContext,
   timeoutMs = 15_000,
 ): ApiClient {
-  const seen = context.get("answersSeen");
+  const send = context.get("answersSeen")?.send ?? context.get("sendToApi");
   return createApiClient({
     baseUrl: settings.apiUrl,
-    ...(seen === null ? {} : { send: seen.send }),
+    send,
     ...(session === null ? {} : { token: session.token }),
     ...(session?.operator && session.organisation !== null
       ? { organisationId: session.organisation.id }

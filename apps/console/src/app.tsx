@@ -7,6 +7,7 @@ import { SessionEnded } from "./api.ts";
 import type { ConsoleContext, ConsoleEnv, ConsoleServices } from "./console-context.ts";
 import { answerFailure, broken, notFound, tooLarge } from "./failures.tsx";
 import type { Log } from "./log.ts";
+import { countedFetch } from "./metrics.ts";
 import { accountRoutes } from "./products/account/routes.tsx";
 import { auditRoutes } from "./products/audit/routes.tsx";
 import { certificateRoutes } from "./products/certificates/routes.tsx";
@@ -46,13 +47,17 @@ const pemForms = /^\/certificates\/(new|[^/]+\/material)$/;
 
 /** The console as one request handler. */
 export function createConsole(services: ConsoleServices, log: Log): Hono<ConsoleEnv> {
-  const { cookies, assets } = services;
+  const { cookies, assets, metrics } = services;
   const app = new Hono<ConsoleEnv>();
+  const sendToApi = countedFetch(metrics);
 
   app.use(async (context, next) => {
     const startedAt = performance.now();
+    const answered = metrics.beginRequest(context.req.method);
     context.set("requestId", crypto.randomUUID());
+    context.set("sendToApi", sendToApi);
     await next();
+    answered(context.res.status);
     context.header("x-request-id", context.get("requestId"));
     // Only the path: queries may contain user input.
     log("request", {

@@ -3,6 +3,7 @@ import type { Context } from "hono";
 import type { AnswersSeen } from "./answers-seen.ts";
 import type { Assets } from "./assets.ts";
 import type { View } from "./layout/view.ts";
+import type { ConsoleMetrics } from "./metrics.ts";
 import type { JobStreams } from "./products/jobs/streams.ts";
 import type { Cookies, Session } from "./session.ts";
 import type { ConsoleSettings } from "./settings.ts";
@@ -16,12 +17,15 @@ export type ConsoleServices = {
   readonly cookies: Cookies;
   readonly assets: Assets;
   readonly jobStreams: JobStreams;
+  readonly metrics: ConsoleMetrics;
 };
 
 /** What every handler finds in its context. */
 export type ConsoleEnv = {
   Variables: {
     requestId: string;
+    /** Sends a request to the API, and counts it. */
+    sendToApi: (request: Request) => Promise<Response>;
     view: View;
     session: Session | null;
     /** Base of the tokens in this visitor's forms. */

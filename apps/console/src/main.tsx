@@ -3,6 +3,7 @@ import { serve } from "@hono/node-server";
 import { createConsole } from "./app.tsx";
 import { loadAssets } from "./assets.ts";
 import { createLog } from "./log.ts";
+import { createConsoleMetrics, serveMetrics } from "./metrics.ts";
 import { createJobStreams } from "./products/jobs/streams.ts";
 import { createSealer } from "./sealed-value.ts";
 import { createCookies } from "./session.ts";
@@ -23,12 +24,14 @@ try {
 
 function start(): void {
   const settings = readSettings(process.env);
+  const metrics = createConsoleMetrics();
   const app = createConsole(
     {
       settings,
       cookies: createCookies(createSealer(settings.secrets), settings.secureCookies),
       assets: loadAssets(join(import.meta.dirname, "assets")),
       jobStreams: createJobStreams(),
+      metrics,
     },
     log,
   );
@@ -38,16 +41,26 @@ function start(): void {
       log("listening", { host: settings.host, port: address.port });
     },
   );
-  server.on("error", (error: NodeJS.ErrnoException) => {
-    const busy = error.code === "EADDRINUSE" ? ` port ${settings.port} is in use (KULE_CONSOLE_PORT)` : "";
-    process.stderr.write(`the console cannot listen:${busy || ` ${error.message}`}\n`);
-    process.exit(1);
-  });
+  server.on("error", (error) => cannotListen(error, settings.port, "KULE_CONSOLE_PORT"));
+  const { metricsPort } = settings;
+  const scraped = metricsPort === null ? null : serveMetrics(metrics);
+  if (metricsPort !== null) {
+    scraped?.on("error", (error) => cannotListen(error, metricsPort, "KULE_CONSOLE_METRICS_PORT"));
+    scraped?.listen(metricsPort, settings.metricsHost);
+  }
   for (const signal of ["SIGTERM", "SIGINT"] as const)
     process.once(signal, () => {
       log("stopping", { signal });
+      scraped?.close();
+      scraped?.closeAllConnections();
       server.close(() => process.exit(0));
       // Event streams do not end by themselves; browsers reopen them at another replica.
       if ("closeAllConnections" in server) setTimeout(() => server.closeAllConnections(), 1000).unref();
     });
+}
+
+function cannotListen(error: NodeJS.ErrnoException, port: number, variable: string): never {
+  const busy = error.code === "EADDRINUSE" ? ` port ${port} is in use (${variable})` : "";
+  process.stderr.write(`the console cannot listen:${busy || ` ${error.message}`}\n`);
+  process.exit(1);
 }

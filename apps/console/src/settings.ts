@@ -8,6 +8,9 @@ export type ConsoleSettings = {
   readonly publicUrl: string;
   readonly host: string;
   readonly port: number;
+  /** Null: no metrics are served. */
+  readonly metricsPort: number | null;
+  readonly metricsHost: string;
   /** Key ring for cookies: the first seals, all open. Each has at least 32 characters. */
   readonly secrets: readonly string[];
   /**
@@ -72,6 +75,13 @@ export function readSettings(environment: Readonly<Record<string, string | undef
   if (!Number.isInteger(port) || port < 0 || port > 65535)
     problems.push("KULE_CONSOLE_PORT must be a port number");
 
+  const metricsPort =
+    (environment.KULE_CONSOLE_METRICS_PORT ?? "") === ""
+      ? null
+      : Number(environment.KULE_CONSOLE_METRICS_PORT);
+  if (metricsPort !== null && (!Number.isInteger(metricsPort) || metricsPort < 0 || metricsPort > 65535))
+    problems.push("KULE_CONSOLE_METRICS_PORT must be a port number");
+
   const publicUrl = publicUrlOf(environment.KULE_CONSOLE_PUBLIC_URL ?? "", host, port);
   if (publicUrl === null)
     problems.push(
@@ -104,6 +114,8 @@ export function readSettings(environment: Readonly<Record<string, string | undef
     publicUrl: publicUrl ?? "",
     host,
     port,
+    metricsPort,
+    metricsHost: environment.KULE_METRICS_HOST || host,
     secrets,
     visitorKey: visitorKeys[0] ?? null,
     trustedProxies,

@@ -16,6 +16,7 @@ const PROGRAMS = [
   "pdns_server",
   "pebble",
   "ping",
+  "promtool",
   "socat",
   "ssh",
   "sshd",

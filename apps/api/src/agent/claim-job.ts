@@ -71,12 +71,15 @@ export async function nextJob(claim: Claim): Promise<ClaimedJob | null> {
     // Subscribed before the search, so that what happens between the search and the wait is not missed.
     const news = listenForJobs(claim);
     try {
-      const job = await claimOnce(claim);
-      if (job instanceof NotAssigned) {
-        await releaseUnassignable(claim, job);
+      const found = await claimOnce(claim);
+      if (found instanceof NotAssigned) {
+        await releaseUnassignable(claim, found);
         continue;
       }
-      if (job !== null) return job;
+      if (found !== null) {
+        deps.metrics.jobs.claimed(found.row);
+        return found.job;
+      }
       const leftMs = deadline - performance.now();
       if (leftMs <= 0 || gone.aborted) return null;
       await news.next(Math.min(leftMs, recheckMs), gone);
@@ -94,7 +97,7 @@ class CallerDisconnected extends Error {}
  * connection: if both find work, the index on claims gives it to one of them, and the other searches again
  * and gets the same answer.
  */
-async function claimOnce(claim: Claim): Promise<ClaimedJob | NotAssigned | null> {
+async function claimOnce(claim: Claim): Promise<Assigned | NotAssigned | null> {
   const look = () =>
     inTransaction(claim.deps.db, async (tx) => {
       const job = await assign(tx, claim);
@@ -117,7 +120,7 @@ async function claimOnce(claim: Claim): Promise<ClaimedJob | NotAssigned | null>
 async function assign(
   tx: Tx,
   { deps, handlers, claimed, claimant, body }: Claim,
-): Promise<ClaimedJob | NotAssigned | null> {
+): Promise<Assigned | NotAssigned | null> {
   const { leaseSeconds } = deps.settings;
   const { region, tokenId, name } = claimant;
   // A newer agent may support kinds that this build cannot settle: they wait for a newer control plane. What the control
@@ -147,16 +150,22 @@ async function assign(
   )
     return new NotAssigned(job, keyAwaited);
   return {
-    id: job.id,
-    kind: job.kind as Schemas["JobKind"],
-    attempt: job.attempt,
-    epoch: job.epoch,
-    lease_seconds: leaseSeconds,
-    lease_expires_at: job.lease_until.toISOString(),
-    cancel_requested: job.cancel_requested,
-    payload,
+    row: job,
+    job: {
+      id: job.id,
+      kind: job.kind as Schemas["JobKind"],
+      attempt: job.attempt,
+      epoch: job.epoch,
+      lease_seconds: leaseSeconds,
+      lease_expires_at: job.lease_until.toISOString(),
+      cancel_requested: job.cancel_requested,
+      payload,
+    },
   };
 }
+
+/** A job with what its claimant is told of it. */
+type Assigned = { readonly row: JobRow; readonly job: ClaimedJob };
 
 /** A job that was claimed and is released again: this build cannot render it, or the agent cannot run it. */
 class NotAssigned {
@@ -186,10 +195,11 @@ async function releaseUnassignable(
     );
   else deps.log.error({ err: cause, job: job.id, kind: job.kind }, "the payload of a job cannot be rendered");
   try {
-    await inTransaction(deps.db, async (tx) => {
+    const status = await inTransaction(deps.db, async (tx) => {
       await handlerOf(handlers, job).lockResource(tx, job);
-      await endAttempt(tx, job, outcome, { handlers, settings: deps.settings });
+      return endAttempt(tx, job, outcome, { handlers, settings: deps.settings });
     });
+    deps.metrics.jobs.attemptEnded(job, status);
   } catch (error) {
     if (!(error instanceof StaleLease)) throw error;
   }

@@ -49,7 +49,7 @@ export async function reportStep(
 
 /** What a report is recorded with. */
 export type Recording = {
-  readonly deps: Pick<Deps, "db" | "settings">;
+  readonly deps: Pick<Deps, "db" | "settings" | "metrics">;
   readonly handlers: JobHandlers;
   readonly claimed: ClaimedJobs;
 };
@@ -61,7 +61,7 @@ export type Recording = {
  * @throws Conflict for a former holder; NotFound for a job that is not there
  */
 export async function recordReport(
-  { deps: { db, settings }, handlers, claimed }: Recording,
+  { deps: { db, settings, metrics }, handlers, claimed }: Recording,
   found: JobIdentity,
   report: Report,
 ): Promise<Schemas["StepAck"]> {
@@ -74,6 +74,8 @@ export async function recordReport(
   try {
     const job = await inTransaction(db, (tx) => decide(tx, found, report, { handlers, settings }));
     if (job.status !== "running" && job.status !== "queued") claimed.forget(found.id);
+    if (job.ended !== undefined)
+      metrics.jobs.attemptEnded(job.ended, job.status as JobStatus, job.ended.ageSeconds);
     return acknowledge(job);
   } catch (error) {
     if (error instanceof NotFound) claimed.forget(found.id);
@@ -83,6 +85,10 @@ export async function recordReport(
 }
 
 type Acknowledged = Pick<JobRow, "lease_until" | "cancel_requested" | "status">;
+
+/** `ended` when this report ended the attempt, and not an earlier copy of it. */
+type Decided = Acknowledged & { readonly ended?: LockedJob };
+type LockedJob = JobRow & { readonly isLeased: boolean; readonly ageSeconds: number };
 
 function acknowledge(job: Acknowledged): Schemas["StepAck"] {
   return {
@@ -150,12 +156,7 @@ function writtenSteps(phase: JobPhase | null, { earlier_steps: earlier = [], ste
 }
 
 /** Under the locks of the resource and its jobs: ends the attempt, or tells a repeated report from a stale one. */
-async function decide(
-  tx: Tx,
-  found: JobIdentity,
-  report: Report,
-  context: EndContext,
-): Promise<Acknowledged> {
+async function decide(tx: Tx, found: JobIdentity, report: Report, context: EndContext): Promise<Decided> {
   // The resource before its jobs, as everywhere, so that no two transactions wait for each other.
   if (report.outcome !== undefined) await handlerOf(context.handlers, found).lockResource(tx, found);
   const job = await lockJob(tx, found);
@@ -170,7 +171,7 @@ async function decide(
   if (!job.isLeased || report.outcome === undefined) throw new StaleLease(job.id);
   recordLastSteps(tx, job, report);
   const status = await endAttempt(tx, job, readOutcome(report.outcome), context, stateOf(job, report));
-  return { status, lease_until: null, cancel_requested: job.cancel_requested };
+  return { status, lease_until: null, cancel_requested: job.cancel_requested, ended: job };
 }
 
 function stateOf(job: JobRow, report: Report): ReportedState {
@@ -186,11 +187,14 @@ function stateOf(job: JobRow, report: Report): ReportedState {
 }
 
 /** @throws NotFound for a job that this process knows and the database does not: one that was restored from a backup */
-async function lockJob(tx: Tx, job: JobIdentity): Promise<JobRow & { isLeased: boolean }> {
+async function lockJob(tx: Tx, job: JobIdentity): Promise<LockedJob> {
   const row = await tx
     .selectFrom("job")
     .selectAll()
-    .select(sql<boolean>`job.status = 'running' and lease_until > clock_timestamp()`.as("isLeased"))
+    .select([
+      sql<boolean>`job.status = 'running' and lease_until > clock_timestamp()`.as("isLeased"),
+      sql<number>`extract(epoch from clock_timestamp() - created_at)::float8`.as("ageSeconds"),
+    ])
     .where("organisation_id", "=", job.organisation_id)
     .where("id", "=", job.id)
     .forUpdate()

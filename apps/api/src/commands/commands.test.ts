@@ -250,8 +250,21 @@ test("metrics are on a port of their own, and only when one is named", async () 
   await fetch(`http://127.0.0.1:${port}/api/v1/me`);
   const metrics = await (await fetch(`http://127.0.0.1:${metricsPort}/metrics`)).text();
   expect(metrics).toContain('kule_api_requests_total{operation="getMe",status="401"} 1');
-  expect(metrics).toContain("kule_api_database_connections");
+  expect(metrics).toContain("kule_database_connections");
   // Another test of this file may have run the worker's scan in the meantime.
   expect(metrics).toMatch(/^kule_invariants_checked_timestamp_seconds \d/m);
   expect((await fetch(`http://127.0.0.1:${port}/metrics`)).status).toBe(404);
+});
+
+test("the worker has its metrics and its health on a port of its own", async () => {
+  const port = await findFreePort();
+  const worker = start(["worker"], { KULE_WORKER_METRICS_PORT: String(port) });
+  const asked = async (path: string) => (await fetch(`http://127.0.0.1:${port}${path}`)).status;
+  await expect.poll(() => asked("/readyz").catch(() => 0), { timeout: 30_000 }).toBe(200);
+  expect(await asked("/healthz")).toBe(200);
+  const metrics = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
+  expect(metrics).toMatch(/^kule_worker_running 1$/m);
+  expect(metrics).not.toContain("kule_api_requests");
+  worker.signal("SIGTERM");
+  expect(await worker.ended).toEqual({ code: 0, signal: null });
 });

@@ -1,15 +1,14 @@
-import { createServer, type Server, type ServerResponse } from "node:http";
+import type { Server, ServerResponse } from "node:http";
 import { type ServerType, serve } from "@hono/node-server";
 import type { CrashHook } from "@kule/crash-points/crash-hook";
 import { apiRoot, createApp } from "../app.ts";
 import type { Logger } from "../platform/log.ts";
-import type { Metrics } from "../platform/metrics.ts";
 import { openDeps } from "../platform/open-deps.ts";
-import { BadSettings, type Settings } from "../platform/settings.ts";
+import type { Settings } from "../platform/settings.ts";
 import { addressOf, announceReplica, serveConsoles } from "../products/consoles/index.ts";
-import { registerInvariantMetrics } from "../products/invariants/index.ts";
-import { registerInventoryMetrics } from "../products/inventory/index.ts";
-import { registerRegionMetrics } from "../products/regions/index.ts";
+import { registerApiMetrics } from "./api-metrics.ts";
+import { listening } from "./listening.ts";
+import { serveMetrics } from "./metrics-server.ts";
 import { isWeakRole, onceStrongRole } from "./refuse-strong-role.ts";
 import { untilStopSignal } from "./stop-signal.ts";
 
@@ -46,14 +45,17 @@ export async function serveCommand(settings: Settings, log: Logger, crash: Crash
       serverOptions: serverTimeouts,
     });
     await listening(server, settings, "KULE_API_PORT");
-    registerInvariantMetrics(open.deps);
-    registerInventoryMetrics(open.deps);
-    registerRegionMetrics(open.deps);
+    registerApiMetrics(open.deps);
     const address = settings.replicaUrl ?? addressOf(settings.host, portOf(server) ?? settings.port);
     const announced = await announceReplica(open.deps, address);
     const consoles = serveConsoles(server as Server, open.deps, announced.replica, apiRoot);
     const lastAnswers = markLastAnswers(server as Server);
-    const metrics = await serveMetrics(settings, open.deps.metrics.registry);
+    const metrics = await serveMetrics({
+      host: settings.metricsHost,
+      port: settings.metricsPort,
+      variable: "KULE_API_METRICS_PORT",
+      registry: open.deps.metrics.registry,
+    });
     log.info({ host: settings.host, port: portOf(server), url: settings.publicUrl }, "serving");
 
     log.info({ signal: await stop }, "stopping");
@@ -67,24 +69,6 @@ export async function serveCommand(settings: Settings, log: Logger, crash: Crash
     await open.close();
   }
   log.info("stopped");
-}
-
-function listening(
-  server: ServerType | Server,
-  { host, port }: { readonly host: string; readonly port: number },
-  variable: string,
-): Promise<void> {
-  return new Promise((resolve, reject) => {
-    server.once("listening", resolve);
-    server.once("error", (error: NodeJS.ErrnoException) => {
-      const place = `${host}:${port}`;
-      reject(
-        error.code === "EADDRINUSE"
-          ? new BadSettings(`port ${place} is in use; set ${variable} to another one`)
-          : new BadSettings(`cannot listen on ${place}: ${error.message}`),
-      );
-    });
-  });
 }
 
 /**
@@ -128,22 +112,4 @@ function drained(server: ServerType): Promise<void> {
 function portOf(server: ServerType): number | null {
   const address = server.address();
   return typeof address === "object" && address !== null ? address.port : null;
-}
-
-async function serveMetrics(settings: Settings, registry: Metrics["registry"]): Promise<Server | null> {
-  const { host, metricsPort } = settings;
-  if (metricsPort === null) return null;
-  const server = createServer((request, response) => {
-    if (request.url !== "/metrics") {
-      response.writeHead(404).end();
-      return;
-    }
-    registry.metrics().then(
-      (text) => response.writeHead(200, { "Content-Type": registry.contentType }).end(text),
-      () => response.writeHead(500).end(),
-    );
-  });
-  server.listen(metricsPort, host);
-  await listening(server, { host, port: metricsPort }, "KULE_API_METRICS_PORT");
-  return server;
 }

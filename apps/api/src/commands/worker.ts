@@ -11,6 +11,8 @@ import { readAuditKeys } from "../worker/audit-seals/audit-keys.ts";
 import { keepWorking } from "../worker/keep-working.ts";
 import { readMailer } from "../worker/mailer.ts";
 import { runWorker } from "../worker/run.ts";
+import { createTaskMetrics } from "../worker/task-metrics.ts";
+import { serveMetrics } from "./metrics-server.ts";
 import { untilStopSignal } from "./stop-signal.ts";
 
 /** Runs the control plane's own tasks until SIGTERM or SIGINT. graphile-worker's tables are the worker's role's. */
@@ -40,7 +42,16 @@ export async function workerCommand(
   const ca = settings.acme === null ? null : await openCa(settings.acme, environment);
   const stop = untilStopSignal();
   const open = await openDeps(settings, log, batteryHook(environment));
+  const metrics = createTaskMetrics(open.deps);
+  let scraped: Awaited<ReturnType<typeof serveMetrics>> = null;
   try {
+    scraped = await serveMetrics({
+      host: settings.metricsHost,
+      port: settings.workerMetricsPort,
+      variable: "KULE_WORKER_METRICS_PORT",
+      registry: open.deps.metrics.registry,
+      flaw: () => metrics.flaw(),
+    });
     void stop.then((signal) => log.info({ signal }, "stopping"));
     const stopping = new AbortController();
     void stop.then(() => stopping.abort());
@@ -54,15 +65,19 @@ export async function workerCommand(
             mailer,
             dnsProvider: own?.provider ?? null,
             ca,
+            metrics,
           }),
         stop,
         log,
+        { onChange: (isRunning) => metrics.setRunning(isRunning) },
       ),
       // A region that cannot be worked for ends the process, as it would end its agent.
       direct?.workDirectRegions(open.deps, regions, environment, stopping.signal),
       own?.work(open.deps, stopping.signal),
     ]);
   } finally {
+    scraped?.close();
+    scraped?.closeAllConnections();
     ca?.client.close();
     await open.close();
   }

@@ -11,8 +11,12 @@ export type Settings = {
   readonly databaseUrl: string;
   readonly host: string;
   readonly port: number;
-  /** Null: no metrics are served. */
+  /** Null: the API serves no metrics. */
   readonly metricsPort: number | null;
+  /** Null: the worker serves neither metrics nor its health. */
+  readonly workerMetricsPort: number | null;
+  /** Where both listen for scrapes. */
+  readonly metricsHost: string;
   /** The versioned root as clients see it, for links. */
   readonly publicUrl: string;
   /**
@@ -192,6 +196,8 @@ export function readSettings(environment: Readonly<Record<string, string | undef
     host,
     port,
     metricsPort: optionalInteger("KULE_API_METRICS_PORT", 0, 65_535),
+    workerMetricsPort: optionalInteger("KULE_WORKER_METRICS_PORT", 0, 65_535),
+    metricsHost: text("KULE_METRICS_HOST", host),
     publicUrl: url("KULE_PUBLIC_URL", ["http:", "https:"], `http://${hostInUrl(host)}:${port}/api/v1`),
     replicaUrl: text("KULE_REPLICA_URL", "") === "" ? null : url("KULE_REPLICA_URL", ["http:", "https:"]),
     consoleIdleSeconds: integer("KULE_CONSOLE_IDLE_SECONDS", 30 * 60, 5, 86_400),

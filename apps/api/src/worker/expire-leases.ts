@@ -1,3 +1,4 @@
+import type { JobStatus } from "@kule/rules/jobs/actions";
 import { sql } from "kysely";
 import { type EndContext, endAttempt, StaleLease } from "../agent/end-attempt.ts";
 import { systemQuery, type Tx } from "../platform/database.ts";
@@ -16,7 +17,7 @@ const reason = "the reaper looks after the jobs of all";
  * @throws AggregateError of those that could not be, after all others
  */
 export async function expireLeases(
-  { db, settings }: Pick<Deps, "db" | "settings">,
+  { db, settings, metrics }: Pick<Deps, "db" | "settings" | "metrics">,
   handlers: EndContext["handlers"],
 ): Promise<number> {
   const expired = await systemQuery(db, reason)
@@ -30,20 +31,24 @@ export async function expireLeases(
   let reaped = 0;
   const failures: unknown[] = [];
   for (const job of expired) {
-    const done = await inTransaction(db, (tx) => reap(tx, job, { handlers, settings })).catch(
+    const status = await inTransaction(db, (tx) => reap(tx, job, { handlers, settings })).catch(
       (error: unknown) => {
         // One job that cannot be ended must not delay the others; its error is thrown when they are done.
         if (!(error instanceof StaleLease)) failures.push(error);
-        return false;
+        return null;
       },
     );
-    if (done) reaped += 1;
+    if (status === null) continue;
+    metrics.jobs.leaseExpired(job);
+    metrics.jobs.attemptEnded(job, status);
+    reaped += 1;
   }
   if (failures.length > 0) throw new AggregateError(failures, `${failures.length} leases cannot be reaped`);
   return reaped;
 }
 
-async function reap(tx: Tx, seen: JobRow, context: EndContext): Promise<boolean> {
+/** The job's status now; null when its lease is not expired any more. */
+async function reap(tx: Tx, seen: JobRow, context: EndContext): Promise<JobStatus | null> {
   await handlerOf(context.handlers, seen).lockResource(tx, seen);
   const job = await tx
     .selectFrom("job")
@@ -55,8 +60,8 @@ async function reap(tx: Tx, seen: JobRow, context: EndContext): Promise<boolean>
     .where("lease_until", "<", sql<Date>`clock_timestamp()`)
     .forUpdate()
     .executeTakeFirst();
-  if (job === undefined) return false;
-  await endAttempt(
+  if (job === undefined) return null;
+  return endAttempt(
     tx,
     job,
     {
@@ -74,5 +79,4 @@ async function reap(tx: Tx, seen: JobRow, context: EndContext): Promise<boolean>
     },
     context,
   );
-  return true;
 }

@@ -23,8 +23,10 @@ test("a worker that cannot start, or ends by itself, is restarted until a stop s
       },
     };
   };
-  await keepWorking(start, told.promise, log, 1);
+  const changes: boolean[] = [];
+  await keepWorking(start, told.promise, log, { pauseMs: 1, onChange: (now) => changes.push(now) });
   expect([starts, stops]).toEqual([4, 1]);
+  expect(changes).toEqual([true, false, true, false, true, false]);
 });
 
 test("one that cannot begin does not delay the stop", async () => {
@@ -33,5 +35,5 @@ test("one that cannot begin does not delay the stop", async () => {
     told.resolve();
     return Promise.reject(new Error("connect ECONNREFUSED"));
   };
-  await keepWorking(start, told.promise, log, 60_000);
+  await keepWorking(start, told.promise, log, { pauseMs: 60_000 });
 });

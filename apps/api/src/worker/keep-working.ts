@@ -2,6 +2,12 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { Logger } from "../platform/log.ts";
 import type { RunningWorker } from "./run.ts";
 
+export type KeepWorking = {
+  readonly pauseMs?: number;
+  /** Told whether a worker runs now. */
+  readonly onChange?: (isRunning: boolean) => void;
+};
+
 /**
  * Keeps a worker running until told to stop. graphile's runner cannot start without its database, and ends
  * when it cannot record the end of a task; both are temporary, so another one is started after a moment.
@@ -10,7 +16,7 @@ export async function keepWorking(
   start: () => Promise<RunningWorker>,
   stopSignal: Promise<unknown>,
   log: Pick<Logger, "info" | "error">,
-  pauseMs = 1_000,
+  { pauseMs = 1_000, onChange = () => {} }: KeepWorking = {},
 ): Promise<void> {
   const stop = stopSignal.then(() => "stop" as const);
   for (;;) {
@@ -20,6 +26,7 @@ export async function keepWorking(
     });
     if (running !== null) {
       log.info("working");
+      onChange(true);
       const why = await Promise.race([
         stop,
         running.ended.then(
@@ -27,6 +34,7 @@ export async function keepWorking(
           (error: unknown) => error,
         ),
       ]);
+      onChange(false);
       if (why === "stop") return running.stop();
       log.error({ err: why }, "the worker ended by itself; restarting it");
     }

@@ -27,15 +27,22 @@ export async function removeWorker(owner: Pick<pg.Pool, "query">, id: string): P
   await owner.query("delete from worker_process where id = $1", [id]);
 }
 
+const isLive = sql<boolean>`seen_at > clock_timestamp() - make_interval(secs => ${sql.lit(goneAfterSeconds)})`;
+
 /** Whether any worker has written a heartbeat recently. */
 export async function hasLiveWorker(db: Database): Promise<boolean> {
+  const row = await db.selectFrom("worker_process").select("id").where(isLive).limit(1).executeTakeFirst();
+  return row !== undefined;
+}
+
+/** How many workers have written a heartbeat recently. */
+export async function countLiveWorkers(db: Database): Promise<number> {
   const row = await db
     .selectFrom("worker_process")
-    .select("id")
-    .where("seen_at", ">", sql<Date>`clock_timestamp() - make_interval(secs => ${sql.lit(goneAfterSeconds)})`)
-    .limit(1)
-    .executeTakeFirst();
-  return row !== undefined;
+    .select(sql<number>`count(*)::integer`.as("live"))
+    .where(isLive)
+    .executeTakeFirstOrThrow();
+  return row.live;
 }
 
 /** Longer than any pause between two heartbeats of a worker that has taken a task right after it has started. */

@@ -32,6 +32,7 @@ import { releaseTasksOfTheDead } from "./presence.ts";
 import { keepAddingTasks, type RecurringTask } from "./recurring-tasks.ts";
 import { refreshFiltersOf } from "./refresh-filters.ts";
 import { compareAllPointers, serveAllPointers } from "./serve-all-pointers.ts";
+import type { TaskMetrics } from "./task-metrics.ts";
 
 export type RunningWorker = {
   /** Resolves when the worker ends by itself. */
@@ -51,6 +52,7 @@ export async function runWorker({
   mailer = null,
   dnsProvider = null,
   ca = null,
+  metrics = null,
 }: {
   readonly deps: Deps;
   /** Of `kule_worker`. */
@@ -63,8 +65,10 @@ export async function runWorker({
   readonly dnsProvider?: DnsProvider | null;
   /** Null: no certificates are issued. */
   readonly ca?: CertificateAuthority | null;
+  /** Null: nobody scrapes this worker. */
+  readonly metrics?: TaskMetrics | null;
 }): Promise<RunningWorker> {
-  const tasks = tasksOf(deps, { auditKeys, mailer, dnsProvider, ca });
+  const tasks = tasksOf(deps, { auditKeys, mailer, dnsProvider, ca, metrics });
   const holders = new Set<string>();
   const events: WorkerEvents = new EventEmitter();
   events.on("worker:create", ({ worker }) => holders.add(worker.workerId));
@@ -124,13 +128,22 @@ function recurringTasks({ invariantsEveryMinutes }: Settings): RecurringTask[] {
 }
 
 /** The tasks by name. A task that throws is tried again with backoff. */
-export function tasksOf(deps: Deps, has: Partial<WorkersOwn> = {}): TaskList {
-  const tasks = plainTasksOf(deps, { auditKeys: null, mailer: null, dnsProvider: null, ca: null, ...has });
+export function tasksOf(
+  deps: Deps,
+  has: Partial<WorkersOwn> & { readonly metrics?: TaskMetrics | null } = {},
+): TaskList {
+  const { metrics = null, ...own } = has;
+  const tasks = plainTasksOf(deps, { auditKeys: null, mailer: null, dnsProvider: null, ca: null, ...own });
   const withPoints = Object.entries(tasks).map(([name, task]) => {
     const run = (payload: unknown, helpers: JobHelpers) =>
       withCrashPoints(deps.crash, `worker.${name}`, async () => {
         await crashPoint("before-begin");
-        await task(payload, helpers);
+        const ended = metrics?.begin(name);
+        await task(payload, helpers).catch((error: unknown) => {
+          ended?.(false);
+          throw error;
+        });
+        ended?.(true);
         await crashPoint("done");
       });
     return [name, run] as const;

@@ -5,6 +5,7 @@ import { createConsole } from "../app.tsx";
 import type { Assets } from "../assets.ts";
 import type { ConsoleEnv } from "../console-context.ts";
 import { createLog } from "../log.ts";
+import { type ConsoleMetrics, createConsoleMetrics } from "../metrics.ts";
 import { createJobStreams, type JobStreams } from "../products/jobs/streams.ts";
 import { createSealer, type Sealer } from "../sealed-value.ts";
 import { createCookies } from "../session.ts";
@@ -33,6 +34,7 @@ export type TestPanel = {
   readonly publicUrl: string;
   readonly sealer: Sealer;
   readonly jobStreams: JobStreams;
+  readonly metrics: ConsoleMetrics;
   /** All log lines of the panel. */
   readonly logged: () => string;
   stop(): Promise<void>;
@@ -40,6 +42,7 @@ export type TestPanel = {
 
 export async function startTestPanel(apiUrl: string, options: PanelOptions = {}): Promise<TestPanel> {
   const jobStreams = createJobStreams(50);
+  const metrics = createConsoleMetrics();
   const assets = options.listen ? await builtAssets() : noAssets;
   let log = "";
   const settings = {
@@ -51,7 +54,7 @@ export async function startTestPanel(apiUrl: string, options: PanelOptions = {})
   };
   const sealer = createSealer(options.secrets ?? [testSecret]);
   const app = createConsole(
-    { settings, cookies: createCookies(sealer, false), assets, jobStreams },
+    { settings, cookies: createCookies(sealer, false), assets, jobStreams, metrics },
     createLog((line) => {
       log += line;
     }),
@@ -69,6 +72,7 @@ export async function startTestPanel(apiUrl: string, options: PanelOptions = {})
     publicUrl: settings.publicUrl,
     sealer,
     jobStreams,
+    metrics,
     logged: () => log,
     async stop() {
       if (server === null) return;

@@ -1,11 +1,9 @@
 import { databaseChecks } from "@kule/invariants/database-checks";
 import { Gauge } from "prom-client";
 import type { Deps } from "../../platform/deps.ts";
+import { scrapeReading } from "../../platform/scrape-reading.ts";
 import { findReport, type StoredReport } from "./store.ts";
 import { completeSince } from "./view.ts";
-
-/** A scrape must not wait for an unreachable database: the other metrics are needed most just then. */
-const readTimeoutMs = 1_000;
 
 const invariants = [...new Set(databaseChecks.map(({ invariant }) => invariant))];
 
@@ -16,24 +14,9 @@ const invariants = [...new Set(databaseChecks.map(({ invariant }) => invariant))
  */
 export function registerInvariantMetrics({ metrics: { registry }, db, log }: Deps): void {
   let known: StoredReport | null = null;
-  let reading: Promise<void> | null = null;
-
-  /** All gauges of a scrape are collected at once, and share one reading. */
-  function refresh(): Promise<void> {
-    reading ??= readInTime().finally(() => {
-      reading = null;
-    });
-    return reading;
-  }
-  async function readInTime(): Promise<void> {
-    const late = Promise.withResolvers<null>();
-    const timer = setTimeout(late.resolve, readTimeoutMs, null);
-    const read = findReport(db).catch((error: unknown) => {
-      log.debug({ err: error }, "the invariants' report could not be read for a scrape");
-      return null;
-    });
-    known = (await Promise.race([read, late.promise])) ?? known;
-    clearTimeout(timer);
+  const read = scrapeReading(log, "the invariants' report", () => findReport(db));
+  async function refresh(): Promise<void> {
+    known = (await read()) ?? known;
   }
 
   new Gauge({
@@ -74,7 +57,7 @@ export function registerInvariantMetrics({ metrics: { registry }, db, log }: Dep
     (report) => Date.parse(completeSince(report) ?? "1970-01-01T00:00:00Z") / 1000,
   );
   gauge(
-    "kule_invariants_check_seconds",
+    "kule_invariants_check_duration_seconds",
     "How long the last check of the invariants took",
     ({ duration_ms }) => duration_ms / 1000,
   );

@@ -2,10 +2,9 @@ import { sql } from "kysely";
 import { Gauge } from "prom-client";
 import { systemQuery } from "../../platform/database.ts";
 import type { Deps } from "../../platform/deps.ts";
+import { scrapeReading } from "../../platform/scrape-reading.ts";
 import { sightingsToReport } from "./drift-notes.ts";
 
-/** A scrape must not wait for an unreachable database. */
-const readTimeoutMs = 1_000;
 const why = "operators see where regions differ from the records";
 
 /**
@@ -13,32 +12,31 @@ const why = "operators see where regions differ from the records";
  * reports the same values.
  */
 export function registerInventoryMetrics({ metrics: { registry }, db, log }: Deps): void {
-  async function inTime<Row>(read: Promise<Row[]>): Promise<Row[] | null> {
-    const late = Promise.withResolvers<null>();
-    const timer = setTimeout(late.resolve, readTimeoutMs, null);
-    const rows = read.catch((error: unknown) => {
-      log.debug({ err: error }, "the inventory could not be read for a scrape");
-      return null;
-    });
-    const first = await Promise.race([rows, late.promise]);
-    clearTimeout(timer);
-    return first;
-  }
-
+  const readDrift = scrapeReading(log, "the drift", () =>
+    systemQuery(db, why)
+      .selectFrom("drift")
+      .select(["region", "kind", sql<number>`count(*)::integer`.as("guests")])
+      .where("sightings", ">=", sightingsToReport)
+      .groupBy(["region", "kind"])
+      .execute(),
+  );
+  const readAges = scrapeReading(log, "the age of the inventory", () =>
+    db
+      .selectFrom("region_inventory")
+      .select([
+        "region",
+        sql<number>`extract(epoch from clock_timestamp() - complete_began_at)::float8`.as("age"),
+      ])
+      .where("complete_began_at", "is not", null)
+      .execute(),
+  );
   new Gauge({
-    name: "kule_drift",
+    name: "kule_drift_guests",
     help: "Guests that are not as the records say, by region and kind",
     labelNames: ["region", "kind"],
     registers: [registry],
     async collect() {
-      const rows = await inTime(
-        systemQuery(db, why)
-          .selectFrom("drift")
-          .select(["region", "kind", sql<number>`count(*)::integer`.as("guests")])
-          .where("sightings", ">=", sightingsToReport)
-          .groupBy(["region", "kind"])
-          .execute(),
-      );
+      const rows = await readDrift();
       if (rows === null) return;
       this.reset();
       for (const { region, kind, guests } of rows) this.set({ region, kind }, guests);
@@ -50,16 +48,7 @@ export function registerInventoryMetrics({ metrics: { registry }, db, log }: Dep
     labelNames: ["region"],
     registers: [registry],
     async collect() {
-      const rows = await inTime(
-        db
-          .selectFrom("region_inventory")
-          .select([
-            "region",
-            sql<number>`extract(epoch from clock_timestamp() - complete_began_at)::float8`.as("age"),
-          ])
-          .where("complete_began_at", "is not", null)
-          .execute(),
-      );
+      const rows = await readAges();
       if (rows === null) return;
       this.reset();
       for (const { region, age } of rows) this.set({ region }, age);

@@ -124,6 +124,32 @@ export async function listStuckJobs(
   return fetchPage(rows as never, paging);
 }
 
+/** More of one reason are not counted. */
+export const mostCountedStuck = 1_000;
+
+/** How many jobs of all organisations are stuck for each reason. */
+export async function countStuckJobs(
+  db: Database,
+): Promise<{ readonly reason: Schemas["StuckReason"]; readonly jobs: number }[]> {
+  const all = systemQuery(db, "operators see what needs somebody to look");
+  const parts = reasonNames.flatMap((reason) => {
+    const { statuses, applies } = reasons[reason];
+    return statuses.map((status) => {
+      const found = all
+        .selectFrom("job")
+        .select("job.id")
+        .where("job.status", "=", sql.lit(status))
+        .where(applies)
+        .limit(mostCountedStuck);
+      return sql`select ${sql.lit(reason)}::text as reason, count(*)::integer as jobs from (${found}) found`;
+    });
+  });
+  const { rows } = await sql<{ reason: Schemas["StuckReason"]; jobs: number }>`
+    select reason, least(sum(jobs), ${mostCountedStuck})::integer as jobs
+      from (${sql.join(parts, sql` union all `)}) counted group by reason`.execute(all);
+  return rows;
+}
+
 /** A stuck job as the contract shows it. */
 export function viewStuckJob(row: StuckRow): Schemas["StuckJob"] {
   return {

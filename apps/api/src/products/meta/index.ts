@@ -1,2 +1,3 @@
 /** What other products may import of the API's description of itself. */
+export { registerWorkerPresence } from "./metrics.ts";
 export { mountMeta } from "./routes.ts";

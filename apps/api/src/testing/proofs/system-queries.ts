@@ -43,6 +43,7 @@ export const systemQueries: readonly string[] = [
   "products/inventory/store.ts: operators see where regions differ from the records",
   "products/inventory/store.ts: operators see what regions say that cannot be",
   "products/ip-pools/store.ts: operators see who has a pool's addresses",
+  "products/jobs/metrics.ts: operators see how long the queues are",
   "products/jobs/operator-jobs.ts: operators see the jobs of all organisations",
   "products/jobs/stuck-jobs.ts: operators see what needs somebody to look",
   "products/load-balancers/keep-load-balancers.ts: the worker looks after the load balancers of all organisations",

@@ -9,6 +9,7 @@ import { firstPage, openSession } from "../../session.ts";
 export function visitorsClient({ settings }: ConsoleServices, context: ConsoleContext): ApiClient {
   return createApiClient({
     baseUrl: settings.apiUrl,
+    send: context.get("sendToApi"),
     headers: { "x-request-id": context.get("requestId"), ...forwarded(context, settings) },
   });
 }
@@ -24,6 +25,7 @@ export async function enter(
     baseUrl: settings.apiUrl,
     token: opened.token,
     readRetries: 0,
+    send: context.get("sendToApi"),
     headers: forwarded(context, settings),
   });
   const me = await read(asUser.GET("/me"));

@@ -1,0 +1,20 @@
+import type { Command } from "../command.ts";
+import { addPool } from "./add-pool.ts";
+import { addRegion } from "./add-region.ts";
+import { createOrganisation } from "./create-organisation.ts";
+import { exportOrganisation } from "./export-organisation.ts";
+import { listAgents } from "./list-agents.ts";
+import { listStuckJobs } from "./list-stuck-jobs.ts";
+import { runInvariants } from "./run-invariants.ts";
+import { setQuotas } from "./set-quotas.ts";
+
+export const commands: readonly Command[] = [
+  createOrganisation,
+  exportOrganisation,
+  addRegion,
+  addPool,
+  setQuotas,
+  runInvariants,
+  listStuckJobs,
+  listAgents,
+];
