@@ -21,6 +21,7 @@ const tasks = {
   battery: ["node", "packages/battery/src/main.ts"],
   generate: ["turbo", "run", "generate", "--output-logs=errors-only"],
   build: ["turbo", "run", "build", "--output-logs=errors-only"],
+  "server-release": ["node", "tools/build/src/server-release/main.ts"],
   format: ["biome", "check", "--write", "."],
   ops: ["node", "tools/ops/src/main.ts"],
 };

@@ -13,6 +13,7 @@ const usage = `usage: kule-api <command>
             KULE_WORKER_DATABASE_PASSWORD)
   seed      make a first operator, organisation, user and region, and print their secrets as JSON
             (KULE_OWNER_DATABASE_URL)
+  doctor    look at the whole installation, and print what is wrong and how to fix it; --json
 `;
 
 /** Each command loads its own part of the program: the worker's needs several megabytes that the API does not. */
@@ -32,6 +33,8 @@ async function main(command: string | undefined, options: readonly string[]): Pr
       return (await import("./commands/migrate.ts")).migrateCommand(env);
     case "seed":
       return (await import("./commands/seed.ts")).seedCommand(env, options);
+    case "doctor":
+      return (await import("./commands/doctor.ts")).doctorCommand(env, options);
     default:
       throw new BadSettings(usage);
   }

@@ -12,7 +12,7 @@ import type { ConsoleSettings } from "./settings.ts";
 export type ConsoleServices = {
   readonly settings: Pick<
     ConsoleSettings,
-    "apiUrl" | "socketOrigin" | "publicUrl" | "visitorKey" | "trustedProxies"
+    "apiUrl" | "shownApiUrl" | "socketOrigin" | "publicUrl" | "visitorKey" | "trustedProxies"
   >;
   readonly cookies: Cookies;
   readonly assets: Assets;

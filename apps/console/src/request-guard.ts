@@ -51,7 +51,7 @@ export function readVisitor({ settings, cookies, assets }: ConsoleServices) {
         path: context.req.method === "GET" ? url.pathname + url.search : url.pathname,
         requestId: context.get("requestId"),
         nonce: context.get("secureHeadersNonce") ?? "",
-        apiUrl: settings.apiUrl,
+        apiUrl: settings.shownApiUrl,
         formSecret,
       }),
     );

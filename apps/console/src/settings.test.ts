@@ -6,6 +6,7 @@ const good = { KULE_API_URL: "http://127.0.0.1:8080/api/v1/", KULE_CONSOLE_SECRE
 test("a try-out on loopback needs only the API and a secret", () => {
   expect(readSettings(good)).toEqual({
     apiUrl: "http://127.0.0.1:8080/api/v1",
+    shownApiUrl: "http://127.0.0.1:8080/api/v1",
     socketOrigin: "ws://127.0.0.1:8080",
     publicUrl: "http://127.0.0.1:3000",
     host: "127.0.0.1",
@@ -17,6 +18,16 @@ test("a try-out on loopback needs only the API and a secret", () => {
     trustedProxies: 0,
     secureCookies: false,
   });
+});
+
+test("what people see and open is the API's public address, where the panel itself takes another way", () => {
+  const settings = readSettings({ ...good, KULE_PUBLIC_URL: "https://kule.example/api/v1/" });
+  expect(settings).toMatchObject({
+    apiUrl: "http://127.0.0.1:8080/api/v1",
+    shownApiUrl: "https://kule.example/api/v1",
+    socketOrigin: "wss://kule.example",
+  });
+  expect(() => readSettings({ ...good, KULE_PUBLIC_URL: "kule.example" })).toThrow(/KULE_PUBLIC_URL/);
 });
 
 test("cookies are secure wherever the console can be reached from outside", () => {

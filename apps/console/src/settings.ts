@@ -2,6 +2,8 @@
 export type ConsoleSettings = {
   /** The API's versioned root, without a slash at the end. */
   readonly apiUrl: string;
+  /** The same root as people reach it: the panel shows it in API calls. */
+  readonly shownApiUrl: string;
   /** Where browsers reach the API's websockets, such as wss://kule.example. */
   readonly socketOrigin: string;
   /** The panel's own origin as browsers reach it, for links in invitations and e-mails. */
@@ -65,7 +67,13 @@ export function readSettings(environment: Readonly<Record<string, string | undef
   if (!/^https?:\/\/[^/\s]+/.test(apiUrl))
     problems.push("KULE_API_URL must be the API's root, such as http://127.0.0.1:8080/api/v1");
 
-  const socketOrigin = (environment.KULE_CONSOLE_SOCKETS || originOf(apiUrl)).replace(/^http/, "ws");
+  const shownApiUrl = (environment.KULE_PUBLIC_URL || apiUrl).replace(/\/{1,9}$/, "");
+  if (!/^https?:\/\/[^/\s]+/.test(shownApiUrl) && shownApiUrl !== apiUrl)
+    problems.push(
+      "KULE_PUBLIC_URL must be the API's root as people reach it, such as https://kule.example/api/v1",
+    );
+
+  const socketOrigin = (environment.KULE_CONSOLE_SOCKETS || originOf(shownApiUrl)).replace(/^http/, "ws");
   if (URL.canParse(apiUrl) && !/^wss?:\/\/[^/\s;,'"]+$/.test(socketOrigin))
     problems.push(
       "KULE_CONSOLE_SOCKETS must be the origin of the API's websockets, such as wss://kule.example",
@@ -110,6 +118,7 @@ export function readSettings(environment: Readonly<Record<string, string | undef
   if (problems.length > 0) throw new SettingsError(problems);
   return {
     apiUrl,
+    shownApiUrl,
     socketOrigin,
     publicUrl: publicUrl ?? "",
     host,

@@ -15,7 +15,7 @@ import { activePatches, patchSource, type SourcePatch } from "./source-patch.ts"
 const root = resolve(import.meta.dirname, "../../..");
 
 /** The apps that ship as processes, by directory; each has `src/main.ts` and becomes `dist/main.js`. */
-export const bundledApps = ["apps/api", "apps/agent", "apps/console", "packages/lab"] as const;
+export const bundledApps = ["apps/api", "apps/agent", "apps/console", "apps/server", "packages/lab"] as const;
 
 /** CommonJS code in the bundle still expects these three. */
 const commonJsNames = [

@@ -20,6 +20,7 @@ export const LONG_TESTS: Readonly<Record<string, string>> = {
   "apps/api/src/products/servers/concurrent-creates.test.ts": "2,000 creates by 32 clients",
   "apps/api/src/read-costs.test.ts": "every list and filter of an installation with 20,000 servers",
   "apps/console/src/api-parity.test.ts": "reads the forms of every page in every state",
+  "apps/server/src/main.test.ts": "starts each program of the control plane as a process",
   "packages/edge/src/linux-edge.test.ts":
     "real packets through namespaces, and silence that has to be waited for",
   "packages/programs/src/firewalls/filtered-from-start.test.ts":

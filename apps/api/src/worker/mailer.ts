@@ -76,6 +76,21 @@ export function mailerOf(server: MailServer): Mailer {
   };
 }
 
+/**
+ * Connects, encrypts and signs in as for a mail, and sends none.
+ *
+ * @throws what nodemailer says went wrong
+ */
+export async function tryMailServer(server: MailServer, signal: AbortSignal): Promise<void> {
+  const { createTransport } = await import("nodemailer");
+  const transport = createTransport(transportOf(server, signal));
+  try {
+    await Promise.race([transport.verify(), rejectedBy(signal)]);
+  } finally {
+    transport.close();
+  }
+}
+
 function transportOf(server: MailServer, until: AbortSignal): SMTPTransportOptions {
   const { host, port, security, login, ca } = server;
   return {
@@ -108,7 +123,7 @@ function transportOf(server: MailServer, until: AbortSignal): SMTPTransportOptio
 
 function rejectedBy(signal: AbortSignal): Promise<never> {
   return new Promise((_, reject) => {
-    const fail = () => reject(new Error("the mail server has not taken the mail in time"));
+    const fail = () => reject(new Error("the mail server has not answered in time"));
     if (signal.aborted) fail();
     else signal.addEventListener("abort", fail, { once: true });
   });

@@ -3,7 +3,7 @@ import type pg from "pg";
 import type { Database } from "../platform/database.ts";
 
 /** A worker without a heartbeat for this long is gone; a running one writes one every five seconds. */
-const goneAfterSeconds = 20;
+export const goneAfterSeconds = 20;
 /** The rows of processes that were killed go after this. */
 const forgottenAfterSeconds = 3_600;
 

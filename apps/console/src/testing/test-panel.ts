@@ -47,6 +47,7 @@ export async function startTestPanel(apiUrl: string, options: PanelOptions = {})
   let log = "";
   const settings = {
     apiUrl,
+    shownApiUrl: apiUrl,
     publicUrl: testPanelUrl,
     socketOrigin: new URL(apiUrl).origin.replace("http", "ws"),
     visitorKey: testSecret,

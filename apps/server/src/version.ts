@@ -1,0 +1,3 @@
+import manifest from "../package.json" with { type: "json" };
+
+export const SERVER_VERSION: string = manifest.version;

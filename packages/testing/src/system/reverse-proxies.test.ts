@@ -1,0 +1,196 @@
+import { once } from "node:events";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import type { IncomingMessage } from "node:http";
+import { type RequestOptions, request } from "node:https";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { text } from "node:stream/consumers";
+import { getCACertificates, setDefaultCACertificates } from "node:tls";
+import type { Schemas } from "@kule/contract/schemas";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { TestProcess } from "../child-process.ts";
+import { ConsoleViewer } from "../console-viewer.ts";
+import { requirePart } from "../parts.ts";
+import { type RegionWorld, startRegionWorld } from "../region-world.ts";
+import { type ProxyKind, probeProxy, type ReverseProxy, startReverseProxy } from "../rig/reverse-proxy.ts";
+
+/** Kule as it runs, with the panel, behind the samples of infra/server/proxies. */
+let world: RegionWorld;
+let panelUrl = "";
+let folder = "";
+
+const suite = import.meta.filename;
+const parts = {
+  nginx: await requirePart("nginx", () => probeProxy("nginx"), suite),
+  haproxy: await requirePart("haproxy", () => probeProxy("haproxy"), suite),
+  caddy: await requirePart("caddy", () => probeProxy("caddy"), suite),
+};
+
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), "kule-proxies-"));
+  world = await startRegionWorld({ apiEnv: { KULE_TRUSTED_PROXIES: "1" } });
+  panelUrl = (await world.startPanel({ KULE_CONSOLE_TRUSTED_PROXIES: "1" })).url;
+}, 180_000);
+afterAll(async () => {
+  await world?.end();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+/** Without those of the other proxies, which have the same name. */
+const usualCas = getCACertificates("default");
+
+/** An address of this machine that no proxy has towards Kule. */
+const clientAddress = "127.0.0.77";
+const claimedAddress = "203.0.113.9";
+
+describe.each(["nginx", "haproxy", "caddy"] as const satisfies readonly ProxyKind[])("behind %s", (kind) => {
+  const part = parts[kind];
+  let proxy: ReverseProxy;
+  let agent: TestProcess;
+
+  beforeAll(async () => {
+    if (part.missing) return;
+    const portOf = (url: string) => Number(new URL(url).port);
+    proxy = await startReverseProxy(kind, { apiPort: portOf(world.apiUrl), consolePort: portOf(panelUrl) });
+    setDefaultCACertificates([...usualCas, proxy.certificatePem]);
+    const ca = join(folder, `${kind}.pem`);
+    writeFileSync(ca, proxy.certificatePem);
+    // The region's agent comes by the same way.
+    agent = world.startAgent({ NODE_EXTRA_CA_CERTS: ca }, { apiOrigin: proxy.origin, name: kind });
+  }, 120_000);
+  afterAll(async () => {
+    await agent?.end();
+    await proxy?.end();
+  });
+
+  const ask = async (path: string, options: RequestOptions = {}, body?: string): Promise<IncomingMessage> => {
+    const sent = request(`${proxy.origin}${path}`, {
+      ...options,
+      localAddress: clientAddress,
+      ca: proxy.certificatePem,
+    });
+    if (body === undefined && options.method === "POST") sent.flushHeaders();
+    else sent.end(body);
+    sent.on("error", () => {});
+    const [response] = (await once(sent, "response")) as [IncomingMessage];
+    return response;
+  };
+  const authorised = (more: Record<string, string> = {}) => ({
+    Authorization: `Bearer ${world.organisationToken}`,
+    ...more,
+  });
+
+  test.skipIf(part.missing)("a page of the panel and an answer of the API arrive", async () => {
+    const page = await ask("/sign-in");
+    expect([page.statusCode, page.headers["content-type"]]).toEqual([200, "text/html; charset=UTF-8"]);
+    expect(await text(page)).toContain('name="password"');
+    const answer = await ask("/api/v1/me", { headers: authorised() });
+    expect([answer.statusCode, JSON.parse(await text(answer))]).toEqual([
+      200,
+      expect.objectContaining({ organisation: expect.anything() }),
+    ]);
+  });
+
+  test.skipIf(part.missing || kind === "caddy")(
+    "without encryption nothing is answered but the way",
+    async () => {
+      const answer = await fetch(`${proxy.plainOrigin}/api/v1/me`, { redirect: "manual" });
+      expect(answer.status).toBe(308);
+      expect(answer.headers.get("location")).toMatch(/^https:\/\/.*\/api\/v1\/me$/);
+    },
+  );
+
+  test.skipIf(part.missing)("a form of the panel is accepted as one of its own page", async () => {
+    const page = await ask("/sign-in");
+    const cookie = (page.headers["set-cookie"] ?? []).map((each) => each.split(";")[0]).join("; ");
+    const html = await text(page);
+    const form = new URLSearchParams();
+    for (const [, name = "", value = ""] of html.matchAll(
+      /<input[^>]*type="hidden"[^>]*name="([^"]+)"[^>]*value="([^"]*)"/g,
+    ))
+      form.set(name, value);
+    form.set("email", world.users.organisation.email);
+    form.set("password", world.users.organisation.password);
+    const headers = {
+      Cookie: cookie,
+      Origin: proxy.origin,
+      "Content-Type": "application/x-www-form-urlencoded",
+      "X-Forwarded-For": claimedAddress,
+    };
+    const answer = await ask("/sign-in", { method: "POST", headers }, form.toString());
+    expect([answer.statusCode, answer.headers.location]).toEqual([303, expect.stringMatching(/^\//)]);
+    answer.resume();
+    // Through the panel, which passes the visitor's address on.
+    expect(await addressOf("session.open")).toBe(clientAddress);
+  });
+
+  test.skipIf(part.missing)("the client's address arrives, whatever the client says about it", async () => {
+    const name = `of-${kind}`;
+    const body = JSON.stringify({ name, public_key: `ssh-ed25519 ${keyOf(kind)} ${name}` });
+    const headers = authorised({ "Content-Type": "application/json", "X-Forwarded-For": claimedAddress });
+    const answer = await ask("/api/v1/ssh-keys", { method: "POST", headers }, body);
+    expect([answer.statusCode, await text(answer)]).toEqual([201, expect.any(String)]);
+    expect(await addressOf("ssh_key.create")).toBe(clientAddress);
+  });
+
+  test.skipIf(part.missing)("each event of a stream arrives when it happens", async () => {
+    // Nothing happens until the agent goes on: what has arrived until then is what is not buffered.
+    agent.signal("SIGSTOP");
+    const { job } = await world.createServer(`streamed-${kind}`);
+    const stream = await ask(`/api/v1/jobs/${job.id}/events`, { headers: authorised() });
+    expect([stream.statusCode, stream.headers["content-type"]]).toEqual([200, "text/event-stream"]);
+    stream.setEncoding("utf8");
+    let seen = "";
+    let isOver = false;
+    stream.on("data", (chunk) => (seen += chunk));
+    stream.on("end", () => (isOver = true));
+    const last = () => {
+      const data = [...seen.matchAll(/^data: (.*)$/gm)].at(-1)?.[1];
+      return data === undefined ? undefined : (JSON.parse(data) as Schemas["Job"]);
+    };
+    await expect.poll(() => last()?.id).toBe(job.id);
+    expect([last()?.done, isOver]).toEqual([false, false]);
+    agent.signal("SIGCONT");
+    await expect.poll(() => last()?.status, { timeout: 60_000 }).toBe("succeeded");
+    await expect.poll(() => isOver).toBe(true);
+  });
+
+  test.skipIf(part.missing)("a console of a server is a websocket through it", async () => {
+    const { server, job } = await world.createServer(`console-${kind}`);
+    await world.untilDone(job.id);
+    const { data: ticket } = await world.organisation.POST("/servers/{server_id}/console", {
+      params: { path: { server_id: server.id } },
+      body: {},
+    });
+    if (ticket === undefined) throw new Error("no ticket");
+    const viewer = new ConsoleViewer(ticket, proxy.origin, () => `${world.outputs()}\n${proxy.output()}`);
+    await viewer.until(() => viewer.bytes.length > 0);
+    expect(await viewer.line("", /login: $/)).toMatch(/login: $/);
+    viewer.socket.close();
+    await viewer.end();
+  });
+
+  test.skipIf(part.missing)("a body that nothing of Kule takes is refused before it is sent", async () => {
+    for (const path of ["/api/v1/ssh-keys", "/sign-in"]) {
+      const headers = authorised({
+        "Content-Type": "application/json",
+        "Content-Length": String(5 * 1024 ** 2),
+      });
+      const answer = await ask(path, { method: "POST", headers });
+      // By the proxy: what Kule itself answers has an id of the request.
+      expect([path, answer.statusCode, answer.headers["x-request-id"]]).toEqual([path, 413, undefined]);
+      answer.destroy();
+    }
+  });
+});
+
+async function addressOf(action: string): Promise<string | null | undefined> {
+  const { data } = await world.operator.GET("/audit", { params: { query: { action, limit: 1 } } });
+  return data?.items[0]?.source_address;
+}
+
+/** A public key of its own for each: the API takes none twice. */
+function keyOf(kind: ProxyKind): string {
+  const part = (bytes: Buffer) => Buffer.concat([Buffer.from([0, 0, 0, bytes.length]), bytes]);
+  return Buffer.concat([part(Buffer.from("ssh-ed25519")), part(Buffer.alloc(32, kind))]).toString("base64");
+}
