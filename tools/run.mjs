@@ -21,6 +21,7 @@ const tasks = {
   battery: ["node", "packages/battery/src/main.ts"],
   generate: ["turbo", "run", "generate", "--output-logs=errors-only"],
   build: ["turbo", "run", "build", "--output-logs=errors-only"],
+  "agent-binary": ["node", "tools/build/src/agent-binary/main.ts"],
   format: ["biome", "check", "--write", "."],
 };
 
