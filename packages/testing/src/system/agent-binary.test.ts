@@ -81,6 +81,19 @@ describe.skipIf(part.missing)("the binary kule-agent", { timeout: 120_000 }, () 
     expect(run(["--require", other]).status).toBe(2);
   });
 
+  test("installs itself with the unit and the example that it brings along, and a second time nothing", () => {
+    const root = join(folder, "machine");
+    expect(run(["install", "--root", root])).toMatchObject({ status: 0 });
+    expect(
+      execFileSync(join(root, "opt/kule-agent/bin/kule-agent"), ["--version"], { env: {}, encoding: "utf8" }),
+    ).toMatch(/^\d+\.\d+\.\d+\n$/);
+    expect(readFileSync(join(root, "etc/systemd/system/kule-agent.service"), "utf8")).toContain(
+      "ExecStart=/opt/kule-agent/bin/kule-agent run /etc/kule/region.yaml\n",
+    );
+    expect(readFileSync(join(root, "etc/kule/region.yaml"), "utf8")).toContain("region: ist1\n");
+    expect(run(["install", "--root", root]).output).toContain("everything is installed");
+  });
+
   test("reaches a hypervisor whose certificate is pinned, and says what is wrong with the rest", async () => {
     const region = join(folder, "region.yaml");
     writeFileSync(region, renderLabRegionFile("http://127.0.0.1:9/api/v1", lab));
