@@ -6,7 +6,7 @@ const textOf = (...args: string[]) => {
   return "text" in parsed ? parsed : { text: JSON.stringify(parsed), isError: null };
 };
 
-const COMMANDS = ["run", "check", "status", "images", "install", "uninstall", "conformance"];
+const COMMANDS = ["run", "check", "status", "images", "install", "enrol", "uninstall", "conformance"];
 
 test("the help names every command, and every command has help of its own", () => {
   const { text, isError } = textOf("--help");
@@ -55,6 +55,7 @@ test.each([
   { args: ["run"], says: /^run needs <region\.yaml>\n/ },
   { args: ["run", "a", "b"], says: /^run does not know what to do with b\n/ },
   { args: ["run", "a", "--once", "--dry-run"], says: /^--once and --dry-run exclude each other\n/ },
+  { args: ["enrol", "https://kule.example"], says: /^enrol needs <api-address> <code>\n/ },
   { args: ["check", "a", "--once"], says: /--once/ },
   { args: ["install", "--root"], says: /--root/ },
   { args: ["status", "here"], says: /^status does not know what to do with here\n/ },

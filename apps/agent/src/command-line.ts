@@ -15,6 +15,13 @@ export type Call =
       readonly start: boolean;
     }
   | {
+      readonly command: "enrol";
+      readonly address: string;
+      readonly code: string;
+      readonly name: string | null;
+      readonly root: string;
+    }
+  | {
       readonly command: "uninstall";
       readonly root: string;
       readonly dryRun: boolean;
@@ -105,6 +112,24 @@ written again. The service is started when its settings are complete.`,
       root: given.value("root") ?? "/",
       dryRun: given.flag("dry-run"),
       start: !given.flag("no-start"),
+    }),
+  },
+  enrol: {
+    usage: "<api-address> <code> [--name NAME] [--root DIR]",
+    about: "get this agent's token with a code that an operator has created",
+    values: {
+      name: "how the token is called in the panel (default: this machine's name)",
+      root: "a folder that stands for /, as with install",
+    },
+    more: `The code is on the region's page of the panel (Operator, Regions, Settings and tokens). The token is written into
+/etc/kule/agent.env, and never shown.`,
+    words: { least: 2, most: 2 },
+    call: (given) => ({
+      command: "enrol",
+      address: first(given),
+      code: given.words[1] ?? "",
+      name: given.value("name"),
+      root: given.value("root") ?? "/",
     }),
   },
   uninstall: {
@@ -208,7 +233,9 @@ function namesOf(
 function helpOf(name: string, { usage, about, more, flags = {}, values = {} }: Command): string {
   const options = [
     ...Object.entries(flags).map(([option, text]) => [`--${option}`, text] as const),
-    ...Object.entries(values).map(([option, text]) => [`--${option} DIR`, text] as const),
+    ...Object.entries(values).map(
+      ([option, text]) => [`--${option} ${option === "name" ? "NAME" : "DIR"}`, text] as const,
+    ),
   ];
   const width = Math.max(0, ...options.map(([option]) => option.length));
   return [

@@ -12,6 +12,7 @@ import { conformance } from "./conformance.ts";
 import { conformancePlan } from "./conformance-settings.ts";
 import { ControlPlane, Unanswered } from "./control-plane.ts";
 import { dryRun } from "./dry-run.ts";
+import { enrol } from "./enrol/enrol.ts";
 import { findingsTable, isReady } from "./findings-table.ts";
 import { hasAllImages, imagesTable, regionImages } from "./images.ts";
 import { InstallRefused, install, uninstall } from "./install/install.ts";
@@ -54,6 +55,9 @@ async function main(args: readonly string[]): Promise<number> {
         return status(call.state, call.json);
       case "install":
         install(ownSource(), call, printLine);
+        return 0;
+      case "enrol":
+        await enrol(call, isSea() ? getAsset("region.example.yaml", "utf8") : null, printLine);
         return 0;
       case "uninstall":
         uninstall(call, printLine);

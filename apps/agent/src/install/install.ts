@@ -36,8 +36,8 @@ export const thisMachine: Machine = {
 
 /** It cannot be done as it was called. The message says what to do. */
 export class InstallRefused extends Error {
-  constructor(message: string) {
-    super(message);
+  constructor(message: string, options?: ErrorOptions) {
+    super(message, options);
     this.name = "InstallRefused";
   }
 }

@@ -11,6 +11,8 @@ export const LAYOUT = {
   settings: "/etc/kule",
   environment: "/etc/kule/agent.env",
   region: "/etc/kule/region.yaml",
+  /** Of a control plane whose certificate is of a private authority. */
+  authority: "/etc/kule/control-plane-ca.pem",
   state: "/var/lib/kule-agent",
 } as const;
 

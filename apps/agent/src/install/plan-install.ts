@@ -39,7 +39,7 @@ const USER_TEXT = `# The user of the region agent. Made by systemd-sysusers.
 u ${USER} - "Kule region agent" ${LAYOUT.state}
 `;
 
-const ENVIRONMENT_TEXT = `# The secrets of the region's agent, read by systemd: one NAME=value a line, no spaces around "=".
+export const ENVIRONMENT_TEXT = `# The secrets of the region's agent, read by systemd: one NAME=value a line, no spaces around "=".
 KULE_AGENT_TOKEN=
 KULE_PVE_TOKEN=
 `;
@@ -91,7 +91,7 @@ export function planUninstall(root: string, purge: boolean): UninstallPlan {
   const at = (path: string) => join(root, path);
   const exists = (path: string) => lstatSync(at(path), { throwIfNoEntry: false }) !== undefined;
   const hasUnit = exists(LAYOUT.unit);
-  const kept = [LAYOUT.environment, LAYOUT.region, LAYOUT.state];
+  const kept = [LAYOUT.environment, LAYOUT.region, LAYOUT.authority, LAYOUT.state];
   const own = [LAYOUT.wanted, LAYOUT.unit, LAYOUT.command, LAYOUT.binary, LAYOUT.user];
   const removed = new Set<string>([...own, ...(purge ? kept : [])].filter(exists));
   const folders = [
