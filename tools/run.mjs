@@ -22,6 +22,7 @@ const tasks = {
   generate: ["turbo", "run", "generate", "--output-logs=errors-only"],
   build: ["turbo", "run", "build", "--output-logs=errors-only"],
   "server-release": ["node", "tools/build/src/server-release/main.ts"],
+  "agent-binary": ["node", "tools/build/src/agent-binary/main.ts"],
   format: ["biome", "check", "--write", "."],
   ops: ["node", "tools/ops/src/main.ts"],
 };

@@ -7,16 +7,17 @@ import { ProxmoxConsoles } from "@kule/proxmox/console";
 import type { RegionFile } from "@kule/region-config/region-file";
 import type { Environment } from "@kule/region-config/secret-references";
 import { keyFingerprint } from "@kule/sealed-secret/key-fingerprint";
+import type { AgentWatcher } from "./agent-watcher.ts";
 import { type ApiCalls, httpCalls } from "./api-calls.ts";
 import { ClaimLoop } from "./claim-loop.ts";
 import { runConsoleLoop } from "./console-loop.ts";
 import { ControlPlane } from "./control-plane.ts";
 import { edgeHealth } from "./edge-health.ts";
-import { runHealthLoop } from "./health-loop.ts";
+import { type HealthLoopOptions, reportHealth, runHealthLoop } from "./health-loop.ts";
 import { runInventoryLoop } from "./inventory-loop.ts";
 import { runLoadBalancerLoop } from "./load-balancer-loop.ts";
 import type { Logger } from "./log.ts";
-import { confirmRegion } from "./own-region.ts";
+import { confirmRegion, confirmRegionNow } from "./own-region.ts";
 import {
   hypervisorClient,
   jobRunner,
@@ -34,10 +35,17 @@ import { AGENT_VERSION } from "./version.ts";
 /** After this, what is still running when the agent stops is aborted. */
 const GRACE_MILLISECONDS = 1_500;
 
+export type AgentOptions = {
+  /** The control plane's; direct mode has them in its own process. Over HTTP when left out. */
+  readonly calls?: ApiCalls;
+  readonly watcher?: AgentWatcher;
+  /** Reports health, runs what waits now, and ends. */
+  readonly once?: boolean;
+};
+
 /**
- * Works until the signal, then hands its jobs back. Throws WrongRegion and StateUnusable before it has begun.
- *
- * @param calls the control plane's; direct mode has them in its own process
+ * Works until the signal, then hands its jobs back. Throws WrongRegion and StateUnusable before it has begun, and with
+ * `once` Unanswered when the control plane does not answer.
  */
 export async function runAgent(
   file: RegionFile,
@@ -45,8 +53,10 @@ export async function runAgent(
   environment: Environment,
   log: Logger,
   stop: AbortSignal,
-  calls: ApiCalls = httpCalls(file.controlPlane.url, file.controlPlane.token.reveal()),
+  options: AgentOptions = {},
 ): Promise<void> {
+  const { calls = httpCalls(file.controlPlane.url, file.controlPlane.token.reveal()), once = false } =
+    options;
   const runtime = agentRuntime;
   const key = loadSealingKey(settings.stateDirectory);
   const crashPoint = batteryHook(environment);
@@ -61,6 +71,7 @@ export async function runAgent(
     log,
     agentVersion: AGENT_VERSION,
     agentName: settings.name,
+    watcher: options.watcher,
   };
   log.info(
     {
@@ -73,7 +84,8 @@ export async function runAgent(
     "agent starting",
   );
   try {
-    if (!(await confirmRegion(file.region, common, stop))) return;
+    if (once) await confirmRegionNow(file.region, controlPlane, stop);
+    else if (!(await confirmRegion(file.region, common, stop))) return;
     const claims = new ClaimLoop({
       ...common,
       crashPoint,
@@ -82,21 +94,24 @@ export async function runAgent(
       concurrency: settings.concurrency,
       run: jobRunner(file, client, edge, key, runtime),
     });
-    const health = runHealthLoop(
-      {
-        ...common,
-        publicKey: key.publicKey,
-        everySeconds: settings.healthSeconds,
-        look: async () => {
-          const [hypervisor, router] = await Promise.all([
-            regionHealth(client, templateVmids(file)),
-            edgeHealth(edge, runtime),
-          ]);
-          return { ...hypervisor, edge: router };
-        },
+    const healthOptions: HealthLoopOptions = {
+      ...common,
+      publicKey: key.publicKey,
+      everySeconds: settings.healthSeconds,
+      look: async () => {
+        const [hypervisor, router] = await Promise.all([
+          regionHealth(client, templateVmids(file)),
+          edgeHealth(edge, runtime),
+        ]);
+        return { ...hypervisor, edge: router };
       },
-      stop,
-    );
+    };
+    if (once) {
+      await reportHealth(healthOptions, stop);
+      await workOnce(claims, log, stop);
+      return;
+    }
+    const health = runHealthLoop(healthOptions, stop);
     const inventory = runInventoryLoop(
       {
         ...common,
@@ -129,6 +144,12 @@ export async function runAgent(
     client.close();
     router?.end();
   }
+}
+
+/** Runs the jobs that wait, to their ends or until the signal, then releases those that still run. */
+async function workOnce(claims: ClaimLoop, log: Logger, stop: AbortSignal): Promise<void> {
+  await claims.runWaiting(stop).finally(() => claims.releaseJobs(GRACE_MILLISECONDS));
+  log.info("no job is left; agent stopped");
 }
 
 /** Runs jobs until the signal, then releases those that run. Rejects when the claims or another loop fail. */

@@ -3,8 +3,9 @@
 
 import type { JobKind, Schemas } from "@kule/contract/schemas";
 import { Released, StaleLease } from "@kule/programs/errors";
+import { type AgentWatcher, unwatched } from "./agent-watcher.ts";
 import { backoffMilliseconds } from "./backoff.ts";
-import type { ClaimedJob } from "./control-plane.ts";
+import { type ClaimedJob, Unanswered } from "./control-plane.ts";
 import { type JobDependencies, RunningJob } from "./run-claimed-job.ts";
 import { pausedFully, withinTime } from "./runtime.ts";
 
@@ -18,6 +19,8 @@ const SHORTEST_EMPTY_CLAIM_MILLISECONDS = 1_000;
  * This many jobs that wait for their guests use no place. With more, the agent would hold leases without end.
  */
 const MOST_IDLE_JOBS = 60;
+/** Of one claim, for an agent that ends when there is nothing to do. */
+const TRIES_OF_ONE_ROUND = 5;
 /** For a job whose claim was open when the agent had to stop. */
 const SETTLE_CLAIM_MILLISECONDS = 2_000;
 
@@ -37,12 +40,14 @@ type Claim = { readonly job: ClaimedJob; readonly sentAt: number };
 
 export class ClaimLoop {
   readonly #options: ClaimLoopOptions;
+  readonly #watcher: AgentWatcher;
   readonly #running = new Map<string, { readonly job: RunningJob; readonly ended: Promise<void> }>();
   /** Settles when a job begins or ends to wait for its guest. */
   #idleChange = Promise.withResolvers<void>();
 
   constructor(options: ClaimLoopOptions) {
     this.#options = options;
+    this.#watcher = options.watcher ?? unwatched;
   }
 
   get runningJobs(): number {
@@ -60,6 +65,23 @@ export class ClaimLoop {
       if (claim === null) continue;
       await this.#endEarlierRunOf(claim.job.id);
       this.#start(claim, stop.aborted);
+    }
+  }
+
+  /**
+   * Claims and runs what waits now, and resolves when nothing is left or at the signal. Jobs that still run then
+   * continue: see `releaseJobs`.
+   *
+   * @throws Unanswered when the control plane does not answer, or refuses
+   */
+  async runWaiting(stop: AbortSignal): Promise<void> {
+    while (!stop.aborted) {
+      const claim = this.#isFull() ? null : await this.#claimNow(stop);
+      if (claim !== null) {
+        await this.#endEarlierRunOf(claim.job.id);
+        this.#start(claim, stop.aborted);
+      } else if (this.#running.size === 0) return;
+      else await this.#untilSlotFree(stop);
     }
   }
 
@@ -83,8 +105,11 @@ export class ClaimLoop {
       this.#idleChange = Promise.withResolvers<void>();
     });
     if (stopping) job.breakOff(new Released());
+    this.#watcher.jobClaimed(claimed.id, claimed.kind);
     const ended = job.run().finally(() => {
-      if (this.#running.get(claimed.id)?.job === job) this.#running.delete(claimed.id);
+      if (this.#running.get(claimed.id)?.job !== job) return;
+      this.#running.delete(claimed.id);
+      this.#watcher.jobGone(claimed.id);
     });
     this.#running.set(claimed.id, { job, ended });
   }
@@ -122,6 +147,7 @@ export class ClaimLoop {
         throw error;
       });
       if (answer === null) return this.#settleClaim(body.claim_id);
+      this.#watcher.controlPlaneAnswered(answer.kind === "ok" ? null : answer.message);
       let pause: number;
       if (answer.kind === "ok") {
         if (answer.value !== null) return { job: answer.value, sentAt };
@@ -145,6 +171,24 @@ export class ClaimLoop {
       if (!(await pausedFully(runtime, pause, stop))) return this.#settleClaim(body.claim_id);
     }
     return null;
+  }
+
+  /** A job that waits now; null when there is none or the agent is to stop. */
+  async #claimNow(stop: AbortSignal): Promise<Claim | null> {
+    const { controlPlane, runtime } = this.#options;
+    const body = this.#request(runtime.uuid(), 0);
+    for (let failures = 0; ; failures++) {
+      const sentAt = runtime.monotonic();
+      const answer = await controlPlane.claim(body, stop).catch((error: unknown) => {
+        if (stop.aborted) return null;
+        throw error;
+      });
+      if (answer === null) return this.#settleClaim(body.claim_id);
+      if (answer.kind === "ok") return answer.value === null ? null : { job: answer.value, sentAt };
+      if (answer.kind !== "away" || failures + 1 >= TRIES_OF_ONE_ROUND) throw new Unanswered(answer.message);
+      const pause = backoffMilliseconds(failures, LONGEST_BACKOFF_MILLISECONDS, runtime.random());
+      if (!(await pausedFully(runtime, pause, stop))) return this.#settleClaim(body.claim_id);
+    }
   }
 
   /**

@@ -19,6 +19,14 @@ export type Answer<Value> =
    */
   | { readonly kind: "away"; readonly message: string; readonly retryAfterSeconds: number | null };
 
+/** The control plane did not answer, or refused, and whoever called does not wait for it. */
+export class Unanswered extends Error {
+  constructor(message: string) {
+    super(message);
+    this.name = "Unanswered";
+  }
+}
+
 export type ClaimedJob = Schemas["ClaimedJob"]["job"];
 
 export type ClaimedConsole = Schemas["ClaimedConsole"]["console"];

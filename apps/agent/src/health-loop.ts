@@ -1,4 +1,5 @@
 import { keyFingerprint } from "@kule/sealed-secret/key-fingerprint";
+import type { AgentWatcher } from "./agent-watcher.ts";
 import type { ControlPlane } from "./control-plane.ts";
 import type { Logger } from "./log.ts";
 import type { RegionHealth } from "./region-health.ts";
@@ -14,6 +15,7 @@ export type HealthLoopOptions = {
   readonly everySeconds: number;
   /** Checks the region; never throws. */
   readonly look: () => Promise<RegionHealth>;
+  readonly watcher?: AgentWatcher | undefined;
 };
 
 /** Reports the region's health at once and then at its interval, until the signal. Logs what changes, not what stays. */
@@ -50,6 +52,11 @@ export async function runHealthLoop(options: HealthLoopOptions, stop: AbortSigna
       lastKeyUse = keyUse;
     }
     const delivery = answer.kind === "ok" ? "delivered" : answer.message;
+    options.watcher?.healthReported({
+      region,
+      undelivered: answer.kind === "ok" ? null : answer.message,
+      keyUse: answer.kind === "ok" ? (answer.value.agent_key ?? null) : null,
+    });
     if (delivery !== lastDelivery) {
       if (answer.kind !== "ok") log.warn({ reason: answer.message }, "the health report is not delivered");
       else if (lastDelivery !== "") log.info("health reports are delivered again");
@@ -57,6 +64,21 @@ export async function runHealthLoop(options: HealthLoopOptions, stop: AbortSigna
     }
     await pausedFully(runtime, everySeconds * 1000 - (runtime.monotonic() - startedAt), stop);
   }
+}
+
+/** One report, for an agent that ends soon. What the control plane says of it is not waited for again. */
+export async function reportHealth(options: HealthLoopOptions, stop: AbortSignal): Promise<void> {
+  const { controlPlane, log, agentVersion, agentName, publicKey } = options;
+  const health = await options.look();
+  const region = inWords(health);
+  log[region === HEALTHY ? "info" : "warn"]({ hypervisor: health.hypervisor }, `region health: ${region}`);
+  const body = { agent_version: agentVersion, agent_name: agentName, public_key: publicKey, ...health };
+  const answer = await controlPlane.health(body, stop).catch((error: unknown) => {
+    if (stop.aborted) return null;
+    throw error;
+  });
+  if (answer !== null && answer.kind !== "ok")
+    log.warn({ reason: answer.message }, "the health report is not delivered");
 }
 
 const HEALTHY = "all well";

@@ -106,6 +106,36 @@ describe("kule-agent run", () => {
     expect(await stuck.ended).toMatchObject({ code: 143 });
   });
 
+  it("runs what waits to its end with --once, reports health, and ends", async () => {
+    const jobs = [20_007, 20_008].map((vmid) => offerCreate(vmid));
+    const { code, output } = await startAgent(["run", site.path, "--once"], site.environment).ended;
+    expect(code).toBe(0);
+    expect(jobs.map((job) => job.outcome?.status)).toEqual(["succeeded", "succeeded"]);
+    expect(fake.health.length).toBe(1);
+    expect(output).toContain("no job is left");
+  });
+
+  it("does not wait with --once for a control plane that is away", async () => {
+    fake.failWith = 503;
+    const { code, output } = await startAgent(["run", site.path, "--once"], site.environment).ended;
+    expect(code).toBe(1);
+    expect(output).toContain("the control plane does not answer");
+  });
+
+  it("shows what it does to kule-agent status, and that it was stopped", async () => {
+    const job = offerCreate(20_009);
+    const working = agent("run", slowSite);
+    const status = () => startAgent(["status", "--state", join(slowSite.directory, ".kule-agent")]).ended;
+    await fake.until(() => job.reports.some(({ step }) => step?.external_ref?.includes(":qmclone:")));
+    const shown = await status();
+    expect(shown.code).toBe(0);
+    expect(shown.output).toMatch(new RegExp(`^state +works, process ${working.pid}, `, "m"));
+    expect(shown.output).toMatch(new RegExp(`^last claim +\\d+ s ago: ServerCreate ${job.id}$`, "m"));
+    working.signal("SIGTERM");
+    await working.ended;
+    expect(await status()).toMatchObject({ code: 3, output: expect.stringContaining("was stopped") });
+  });
+
   it("runs nothing when its token is of another region", async () => {
     fake.region = "ist1";
     const job = offerCreate(20_004);
@@ -223,6 +253,8 @@ describe("kule-agent", () => {
     const help = await startAgent(["--help"]).ended;
     expect(help.code).toBe(0);
     expect(help.output).toMatch(/kule-agent run <region\.yaml>/);
+    const install = await startAgent(["install", "--dry-run"]).ended;
+    expect(install).toMatchObject({ code: 1, output: expect.stringContaining("npm run agent-binary") });
     for (const args of [[], ["run"], ["walk", "region.yaml"], ["run", "a", "b"], ["--colour"]])
       expect((await startAgent(args).ended).code).toBe(2);
   });

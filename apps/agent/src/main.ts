@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-import { parseArgs } from "node:util";
+import { getAsset, isSea } from "node:sea";
 import { ProxmoxError } from "@kule/proxmox/errors";
 import { loadRegionFile } from "@kule/region-config/load-region-file";
 import type { RegionFile } from "@kule/region-config/region-file";
@@ -7,47 +7,25 @@ import { RegionFileError } from "@kule/region-config/region-file-error";
 import { runAgent } from "./agent.ts";
 import { httpCalls } from "./api-calls.ts";
 import { checkRegion } from "./check.ts";
+import { parseCommandLine } from "./command-line.ts";
 import { conformance } from "./conformance.ts";
 import { conformancePlan } from "./conformance-settings.ts";
-import { ControlPlane } from "./control-plane.ts";
+import { ControlPlane, Unanswered } from "./control-plane.ts";
+import { dryRun } from "./dry-run.ts";
+import { enrol } from "./enrol/enrol.ts";
 import { findingsTable, isReady } from "./findings-table.ts";
 import { hasAllImages, imagesTable, regionImages } from "./images.ts";
+import { InstallRefused, install, uninstall } from "./install/install.ts";
+import type { Source } from "./install/plan-install.ts";
 import { type Logger, makeLog } from "./log.ts";
 import { WrongRegion } from "./own-region.ts";
 import { hypervisorClient } from "./region.ts";
 import { agentRuntime } from "./runtime.ts";
 import { StateUnusable } from "./sealing-key.ts";
 import { type AgentSettings, agentSettings, SettingsError } from "./settings.ts";
+import { showStatus } from "./show-status.ts";
+import { StatusFile } from "./status-file.ts";
 import { AGENT_VERSION } from "./version.ts";
-
-const HELP = `kule-agent ${AGENT_VERSION}: drives one region for the Kule control plane
-
-  kule-agent run <region.yaml>     take jobs and run them until SIGTERM
-  kule-agent check <region.yaml>   look at everything the region file names, print what is wrong and how to fix it
-  kule-agent images <region.yaml>  list the templates that the region file names, and how to make those that are missing
-  kule-agent conformance [region.yaml]
-                                   try every call of the driver on a TEST cluster, print where the answers differ
-  kule-agent --version
-  kule-agent --help
-
-Environment
-  KULE_AGENT_TOKEN            the agent's token, unless control_plane names another place
-  KULE_PVE_TOKEN              or whatever hypervisor.token_env names: USER@REALM!NAME=SECRET
-  KULE_AGENT_CONCURRENCY      jobs at the same time (default: agent.concurrency, 4)
-  KULE_AGENT_HEALTH_SECONDS   seconds between health reports (default: agent.health_seconds, 20)
-  KULE_AGENT_INVENTORY_SECONDS  seconds between two looks at the region (default: agent.inventory_seconds, 30)
-  KULE_AGENT_STATE            folder of the key pair (default: agent.state_dir, .kule-agent beside the region file)
-  KULE_LOG_LEVEL              trace, debug, info, warn, error (default: info)
-  KULE_PVE_URL, _FINGERPRINT or _CA, _STORAGE, _BRIDGE, _TEMPLATE
-                              for conformance, where there is no region file or another one is meant
-  KULE_PVE_VMIDS              for conformance: VM numbers that it may destroy, 29990-29995; nobody may have them
-  KULE_PVE_AGENT_SECONDS      for conformance: until the guest's agent answers (default: 180)
-  NODE_EXTRA_CA_CERTS         PEM file with the certificate authority of a private control plane
-
-Exit status
-  0  done, or everything is in order    1  check, images or conformance found something wrong, or the agent broke
-  2  not called as above                78 the configuration cannot be used
-`;
 
 const EXIT_WRONG = 1;
 const EXIT_USAGE = 2;
@@ -64,56 +42,74 @@ const STOP_SIGNALS = [
 type Configuration = { readonly file: RegionFile; readonly settings: AgentSettings };
 
 async function main(args: readonly string[]): Promise<number> {
-  const call = parse(args);
-  if (typeof call === "number") return call;
+  const call = parseCommandLine(args);
+  if ("text" in call) {
+    process[call.isError ? "stderr" : "stdout"].write(call.text);
+    return call.isError ? EXIT_USAGE : 0;
+  }
   try {
-    if (call.command === "conformance") return await tryConformance(call.path);
-    const file = loadRegionFile(call.path, process.env);
-    const configuration = { file, settings: agentSettings(file, process.env) };
-    return await { run, check, images }[call.command](configuration);
+    switch (call.command) {
+      case "conformance":
+        return await tryConformance(call.path);
+      case "status":
+        return status(call.state, call.json);
+      case "install":
+        install(ownSource(), call, printLine);
+        return 0;
+      case "enrol":
+        await enrol(call, isSea() ? getAsset("region.example.yaml", "utf8") : null, printLine);
+        return 0;
+      case "uninstall":
+        uninstall(call, printLine);
+        return 0;
+      case "run":
+        return await { service: run, once: runOnce, "dry run": planOnly }[call.mode](
+          configuration(call.path),
+        );
+      case "check":
+        return await check(configuration(call.path));
+      case "images":
+        return await images(configuration(call.path));
+    }
   } catch (error) {
+    if (error instanceof InstallRefused) {
+      process.stderr.write(`${error.message}\n`);
+      return EXIT_WRONG;
+    }
     if (!isConfigurationError(error)) throw error;
     process.stderr.write(`${error.message}\n`);
     return call.command === "check" ? EXIT_WRONG : EXIT_CONFIG;
   }
 }
 
-function isConfigurationError(error: unknown): error is Error {
-  return [RegionFileError, SettingsError, StateUnusable, WrongRegion].some((each) => error instanceof each);
+const printLine = (line: string) => void process.stdout.write(`${line}\n`);
+
+function configuration(path: string): Configuration {
+  const file = loadRegionFile(path, process.env);
+  return { file, settings: agentSettings(file, process.env) };
 }
 
-type Call =
-  | { readonly command: "run" | "check" | "images"; readonly path: string }
-  | { readonly command: "conformance"; readonly path: string | null };
+/** What the binary installs. @throws InstallRefused when this is not the binary */
+function ownSource(): Source {
+  if (!isSea())
+    throw new InstallRefused(
+      "only the binary installs itself: it is one file with everything in it\n    fix: npm run agent-binary, and call install of what that built",
+    );
+  return {
+    binary: process.execPath,
+    unit: getAsset("kule-agent.service", "utf8"),
+    regionExample: getAsset("region.example.yaml", "utf8"),
+  };
+}
 
-function parse(args: readonly string[]): Call | number {
-  try {
-    const { values, positionals } = parseArgs({
-      args: [...args],
-      allowPositionals: true,
-      options: { help: { type: "boolean", short: "h" }, version: { type: "boolean", short: "V" } },
-    });
-    if (values.help) {
-      process.stdout.write(HELP);
-      return 0;
-    }
-    if (values.version) {
-      process.stdout.write(`${AGENT_VERSION}\n`);
-      return 0;
-    }
-    const [command, path, ...more] = positionals;
-    if (
-      (command === "run" || command === "check" || command === "images") &&
-      path !== undefined &&
-      more.length === 0
-    )
-      return { command, path };
-    if (command === "conformance" && more.length === 0) return { command, path: path ?? null };
-  } catch (error) {
-    process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n\n`);
-  }
-  process.stderr.write(HELP);
-  return EXIT_USAGE;
+function status(state: string | null, json: boolean): number {
+  const { text, exit } = showStatus(state, process.env, { json, now: agentRuntime.now() });
+  process.stdout.write(text);
+  return exit;
+}
+
+function isConfigurationError(error: unknown): error is Error {
+  return [RegionFileError, SettingsError, StateUnusable, WrongRegion].some((each) => error instanceof each);
 }
 
 /** The first signal cancels it, and everything it has created is removed; the second one ends it at once. */
@@ -132,17 +128,55 @@ async function tryConformance(path: string | null): Promise<number> {
   return end === "as expected" ? 0 : EXIT_WRONG;
 }
 
-async function run({ file, settings }: Configuration): Promise<number> {
+const run = (configuration: Configuration) => work(configuration, false);
+const runOnce = (configuration: Configuration) => work(configuration, true);
+
+async function work({ file, settings }: Configuration, once: boolean): Promise<number> {
   const secrets = [file.controlPlane.token, file.hypervisor.token].map((secret) => secret.reveal());
   const [, hypervisorSecret = ""] = file.hypervisor.token.reveal().split("=", 2);
   const log = makeLog({ secrets: [...secrets, hypervisorSecret], level: settings.logLevel });
   const stop = stopOnSignals(log);
+  const watcher = new StatusFile(
+    settings.stateDirectory,
+    {
+      version: AGENT_VERSION,
+      name: settings.name,
+      region: file.region,
+      control_plane: file.controlPlane.url,
+    },
+    agentRuntime,
+    log,
+  );
   try {
-    await runAgent(file, settings, process.env, log, stop);
+    await runAgent(file, settings, process.env, log, stop, { once, watcher });
+    watcher.stopped();
     return 0;
   } catch (error) {
+    if (error instanceof Unanswered) {
+      log.error({ reason: error.message }, "the control plane does not answer");
+      return EXIT_WRONG;
+    }
     log.fatal({ alarm: true, err: error }, error instanceof Error ? error.message : "the agent broke");
     return isConfigurationError(error) ? EXIT_CONFIG : EXIT_WRONG;
+  }
+}
+
+async function planOnly({ file, settings }: Configuration): Promise<number> {
+  const stop = new AbortController();
+  for (const [signal, number] of STOP_SIGNALS)
+    process.on(signal, () => {
+      if (stop.signal.aborted) process.exit(128 + number);
+      stop.abort();
+    });
+  try {
+    const jobs = await dryRun(file, settings, process.env, printLine, stop.signal);
+    printLine(`${jobs} jobs planned, and handed back; nothing was changed`);
+    return 0;
+  } catch (error) {
+    if (stop.signal.aborted) return 0;
+    if (!(error instanceof Unanswered)) throw error;
+    process.stderr.write(`the control plane does not answer: ${error.message}\n`);
+    return EXIT_WRONG;
   }
 }
 

@@ -1,6 +1,6 @@
 import type { Schemas } from "@kule/contract/schemas";
 import { backoffMilliseconds } from "./backoff.ts";
-import type { ControlPlane } from "./control-plane.ts";
+import { type ControlPlane, Unanswered } from "./control-plane.ts";
 import type { Logger } from "./log.ts";
 import { type AgentRuntime, pausedFully } from "./runtime.ts";
 
@@ -58,4 +58,16 @@ export async function confirmRegion(
     await pausedFully(runtime, pause, stop);
   }
   return false;
+}
+
+/** The same for who does not wait: throws Unanswered when the control plane does not answer now, or WrongRegion. */
+export async function confirmRegionNow(
+  region: string,
+  controlPlane: ControlPlane,
+  stop: AbortSignal,
+): Promise<void> {
+  const answer = await controlPlane.me(stop);
+  if (answer.kind !== "ok") throw new Unanswered(answer.message);
+  const problem = tokenProblem(answer.value, region);
+  if (problem !== null) throw new WrongRegion(problem);
 }

@@ -17,7 +17,12 @@ import { machineAsker } from "./load-balancer-machines.ts";
 import type { AgentRuntime } from "./runtime.ts";
 import type { SealingKey } from "./sealing-key.ts";
 
-export function hypervisorClient(file: RegionFile, onCall?: (record: CallRecord) => void): ProxmoxClient {
+/** @param readOnly refuses every call that would change something */
+export function hypervisorClient(
+  file: RegionFile,
+  onCall?: (record: CallRecord) => void,
+  readOnly = false,
+): ProxmoxClient {
   const token = file.hypervisor.token.reveal();
   const equals = token.indexOf("=");
   return new ProxmoxClient({
@@ -26,6 +31,7 @@ export function hypervisorClient(file: RegionFile, onCall?: (record: CallRecord)
     tokenSecret: token.slice(equals + 1),
     tls: file.hypervisor.tls,
     ...(onCall ? { onCall } : {}),
+    readOnly,
   });
 }
 
@@ -86,14 +92,25 @@ export function jobRunner(
   key: SealingKey,
   runtime: AgentRuntime,
 ): (job: Job, host: Host) => Promise<Observed> {
-  const world: World = {
+  const world = regionWorld(file, client, edge, key, runtime);
+  return (job, host) => runJob(job, world, host);
+}
+
+/** What programs have of this region. */
+export function regionWorld(
+  file: RegionFile,
+  client: ProxmoxClient,
+  edge: Edge | null,
+  key: Pick<SealingKey, "open">,
+  runtime: AgentRuntime,
+): World {
+  return {
     hypervisor: new ProxmoxHypervisor(client, runtime),
     edge,
     settings: regionSettings(file),
     runtime,
     openSecret: (sealed, context) => key.open(sealed, context),
   };
-  return (job, host) => runJob(job, world, host);
 }
 
 /** Asks machines of load balancers for their status. */

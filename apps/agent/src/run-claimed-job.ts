@@ -6,6 +6,7 @@ import type { CrashHook } from "@kule/crash-points/crash-hook";
 import { Released, type StaleLease } from "@kule/programs/errors";
 import { outcomeOfFailure } from "@kule/programs/outcome";
 import type { Host, Job, Observed } from "@kule/programs/program";
+import type { AgentWatcher } from "./agent-watcher.ts";
 import type { ClaimedJob, ControlPlane } from "./control-plane.ts";
 import { JobReporter } from "./job-reporter.ts";
 import { Lease } from "./lease.ts";
@@ -19,6 +20,7 @@ export type JobDependencies = {
   readonly crashPoint: CrashHook;
   /** Does the job in the region: runJob of the programs with their world. */
   readonly run: (job: Job, host: Host) => Promise<Observed>;
+  readonly watcher?: AgentWatcher | undefined;
 };
 
 export class RunningJob {
@@ -120,7 +122,10 @@ export class RunningJob {
 
   #host(): Host {
     return {
-      report: (event) => this.#reporter.report(event),
+      report: (event) => {
+        if (event.status === "running") this.#dependencies.watcher?.stepBegan(this.id, event.name);
+        return this.#reporter.report(event);
+      },
       lease: this.#lease,
       signal: this.#abort.signal,
       beforeEffect: () => {

@@ -51,4 +51,5 @@ export function agentSettings(file: RegionFile, environment: Environment): Agent
 }
 
 /** The control plane accepts a name of up to 100 visible characters. */
-const printable = (text: string): string => text.replaceAll(/[^\x21-\x7e]/g, "-").slice(0, 100) || "agent";
+export const printable = (text: string): string =>
+  text.replaceAll(/[^\x21-\x7e]/g, "-").slice(0, 100) || "agent";

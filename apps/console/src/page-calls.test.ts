@@ -147,6 +147,7 @@ const operationOf: Readonly<Record<string, OperationId | readonly OperationId[] 
   "/operator/regions/new": "createRegion",
   "/operator/regions/*/maintenance": "updateRegion",
   "/operator/regions/*/settings": "updateRegion",
+  "/operator/regions/*/enrolments": "createEnrolment",
   "/operator/regions/*/tokens": "createAgentToken",
   "/operator/regions/*/tokens/*/rotate": "rotateAgentToken",
   "/operator/regions/*/tokens/*/revoke": "revokeAgentToken",

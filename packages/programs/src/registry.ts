@@ -6,6 +6,7 @@ import { RetryLater } from "./errors.ts";
 import { applyFirewall } from "./firewalls/program.ts";
 import { applyLoadBalancer } from "./load-balancers/program.ts";
 import { applyNetwork } from "./networks/program.ts";
+import { type DryLook, planOnly } from "./plan-only.ts";
 import type { Host, Job, Observed, Program, Step, World } from "./program.ts";
 import { attachPublicIp, detachPublicIp } from "./public-ips/program.ts";
 import { runProgram } from "./run-program.ts";
@@ -21,16 +22,18 @@ import { restoreServer } from "./servers/restore-server/program.ts";
 import { stopServer } from "./servers/stop-server/program.ts";
 import { updateServer } from "./servers/update-server/program.ts";
 
-type Runner<Kind extends RegionJobKind> = (
-  job: Job<PayloadOf<Kind>>,
-  world: World,
-  host: Host,
-) => Promise<Observed>;
+type Runner<Kind extends RegionJobKind> = {
+  run(job: Job<PayloadOf<Kind>>, world: World, host: Host): Promise<Observed>;
+  plan(job: Job<PayloadOf<Kind>>, world: World, look: DryLook): Promise<readonly string[]>;
+};
 
 function runnerOf<Kind extends RegionJobKind, Seen, S extends Step>(
   program: Program<Kind, Seen, S>,
 ): Runner<Kind> {
-  return (job, world, host) => runProgram(program, job, world, host);
+  return {
+    run: (job, world, host) => runProgram(program, job, world, host),
+    plan: (job, world, look) => planOnly(program, job, world, look),
+  };
 }
 
 const RUNNERS: { readonly [Kind in RegionJobKind]: Runner<Kind> } = {
@@ -68,7 +71,18 @@ export function kindsFor(hasEdge: boolean): readonly RegionJobKind[] {
 
 /** Runs a claimed job. Throws as `runProgram` does; an unknown kind is released for a newer agent. */
 export async function runJob(job: Job<JobPayload>, world: World, host: Host): Promise<Observed> {
-  const { kind } = job.payload;
+  return runnerFor(job).run(job as Job<never>, world, host);
+}
+
+/**
+ * The names of the steps that the job would take now; none when everything is as it should be. Changes nothing. Throws
+ * NotPlanned when that cannot be known without a change or a wait, and what the observation throws.
+ */
+export async function planJob(job: Job<JobPayload>, world: World, look: DryLook): Promise<readonly string[]> {
+  return runnerFor(job).plan(job as Job<never>, world, look);
+}
+
+function runnerFor({ payload: { kind } }: Job<JobPayload>): Runner<RegionJobKind> {
   const runner = (RUNNERS as Readonly<Record<string, Runner<RegionJobKind> | undefined>>)[kind];
   if (!runner)
     throw new RetryLater({
@@ -76,5 +90,5 @@ export async function runJob(job: Job<JobPayload>, world: World, host: Host): Pr
       message: "The region's agent is too old for this; it is tried again.",
       internal: `this agent does not know jobs of kind ${kind}`,
     });
-  return runner(job as Job<never>, world, host);
+  return runner;
 }

@@ -4,6 +4,7 @@ import {
   ProxmoxError,
   ProxmoxLocked,
   ProxmoxNodeUnreachable,
+  ProxmoxReadOnly,
   ProxmoxUnauthorized,
   ProxmoxUnknownOutcome,
   ProxmoxUntrusted,
@@ -56,6 +57,17 @@ async function failure(promise: Promise<unknown>): Promise<ProxmoxError> {
 const ok = () => ({ data: { version: "9.1.4" } });
 const startVm = { node: "pve1", vmid: 20001 };
 const START = "POST /nodes/{node}/qemu/{vmid}/status/start";
+
+describe("A client that only reads", () => {
+  it("reads, and sends no call that changes something", async () => {
+    const pve = await server(ok);
+    const reading = client([pve], { readOnly: true });
+    expect(await reading.call("GET /version", {})).toEqual({ version: "9.1.4" });
+    const sent = pve.bytesReceived();
+    expect(await failure(reading.call(START, startVm))).toBeInstanceOf(ProxmoxReadOnly);
+    expect(pve.bytesReceived()).toBe(sent);
+  });
+});
 
 describe("The client's trust", () => {
   it("pins a fingerprint however it is written", async () => {

@@ -8,6 +8,7 @@ import {
   errorOfAnswer,
   type ProxmoxError,
   ProxmoxNodeUnreachable,
+  ProxmoxReadOnly,
   ProxmoxUnknownOutcome,
   ProxmoxUntrusted,
 } from "./errors.ts";
@@ -46,6 +47,8 @@ export type ProxmoxClientOptions = {
   readonly timers?: Timers;
   /** Another transport to the endpoints than HTTPS; `tls` is not used then. */
   readonly transport?: Transport;
+  /** Calls that change something are refused before they are sent. */
+  readonly readOnly?: boolean;
 };
 
 export type CallOptions = {
@@ -110,6 +113,14 @@ export class ProxmoxClient {
   ): Promise<AnswerOf<Call>> {
     const sent = parameters as Record<string, unknown>;
     const { method, path, form } = encodeCall(call, sent);
+    if (this.#options.readOnly === true && method !== "GET")
+      throw new ProxmoxReadOnly({
+        call: `${method} ${path}`,
+        status: null,
+        text: "not sent: nothing may be changed now",
+        outcome: "permanent",
+        fix: null,
+      });
     const node = String(sent.node ?? "");
     const request = {
       method,

@@ -66,6 +66,8 @@ export class ProxmoxUnsupported extends ProxmoxError {}
 export class ProxmoxNodeUnreachable extends ProxmoxError {}
 /** The server's certificate is not the one the region file names. Nothing was sent. */
 export class ProxmoxUntrusted extends ProxmoxError {}
+/** A changing call of a client that only reads. Nothing was sent. */
+export class ProxmoxReadOnly extends ProxmoxError {}
 /** A changing call whose answer never arrived. */
 export class ProxmoxUnknownOutcome extends ProxmoxError {}
 /** The task is not known any more, or died without a result. */

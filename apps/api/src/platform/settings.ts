@@ -1,3 +1,5 @@
+import { createHash, X509Certificate } from "node:crypto";
+import { readFileSync } from "node:fs";
 import { type AcmeFile, readAcmeFile } from "@kule/region-config/acme-file";
 import { type DnsFile, readDnsFile } from "@kule/region-config/dns-file";
 import { type OidcProvider, readOidcFile } from "@kule/region-config/oidc-file";
@@ -19,6 +21,11 @@ export type Settings = {
   readonly metricsHost: string;
   /** The versioned root as clients see it, for links. */
   readonly publicUrl: string;
+  /**
+   * The private certificate authority of `publicUrl`, which agents that enrol then trust alone: in PEM, and the SHA-256
+   * of its DER in base64url. Null: a public one.
+   */
+  readonly publicAuthority: { readonly certificate: string; readonly sha256: string } | null;
   /**
    * Where the API's other processes reach this one, for consoles whose two sides are connected to different
    * ones. Null: at its host and port.
@@ -184,6 +191,24 @@ export function readSettings(environment: Readonly<Record<string, string | undef
     return null;
   };
 
+  const publicAuthority = (): Settings["publicAuthority"] => {
+    const path = text("KULE_PUBLIC_CA_FILE", "");
+    if (path === "") return null;
+    try {
+      const certificate = new X509Certificate(readFileSync(path));
+      if (!certificate.ca) {
+        problems.push(`KULE_PUBLIC_CA_FILE: the certificate in ${path} is not one of an authority`);
+        return null;
+      }
+      const sha256 = createHash("sha256").update(certificate.raw).digest("base64url");
+      return { certificate: certificate.toString(), sha256 };
+    } catch (error) {
+      const why = error instanceof Error ? error.message : String(error);
+      problems.push(`KULE_PUBLIC_CA_FILE: ${path} holds no certificate in PEM that can be read (${why})`);
+      return null;
+    }
+  };
+
   const host = text("KULE_API_HOST", "127.0.0.1");
   const port = integer("KULE_API_PORT", 8080, 0, 65_535);
   const logLevel = text("KULE_LOG_LEVEL", "info");
@@ -199,6 +224,7 @@ export function readSettings(environment: Readonly<Record<string, string | undef
     workerMetricsPort: optionalInteger("KULE_WORKER_METRICS_PORT", 0, 65_535),
     metricsHost: text("KULE_METRICS_HOST", host),
     publicUrl: url("KULE_PUBLIC_URL", ["http:", "https:"], `http://${hostInUrl(host)}:${port}/api/v1`),
+    publicAuthority: publicAuthority(),
     replicaUrl: text("KULE_REPLICA_URL", "") === "" ? null : url("KULE_REPLICA_URL", ["http:", "https:"]),
     consoleIdleSeconds: integer("KULE_CONSOLE_IDLE_SECONDS", 30 * 60, 5, 86_400),
     consoleLengthSeconds: integer("KULE_CONSOLE_LENGTH_SECONDS", 8 * 60 * 60, 5, 604_800),

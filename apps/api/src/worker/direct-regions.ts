@@ -80,14 +80,9 @@ export async function workDirectRegions(
         level: settings.logLevel,
       });
       await keeping.begun;
-      await runAgent(
-        file,
-        settings,
-        environment,
-        log.child({ region: file.region }),
-        stop,
-        httpCalls(`http://worker${apiRoot}`, token.secret, inProcess),
-      ).finally(() => keeping.end());
+      await runAgent(file, settings, environment, log.child({ region: file.region }), stop, {
+        calls: httpCalls(`http://worker${apiRoot}`, token.secret, inProcess),
+      }).finally(() => keeping.end());
     }),
   );
 }

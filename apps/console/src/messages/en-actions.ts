@@ -31,6 +31,8 @@ export const actionsEn = {
   "domain.set_dnssec": "Switch the signing of a domain",
   "domain.update": "Change a domain",
   "domain.verify": "Prove a domain",
+  "enrolment.create": "Create a code to enrol an agent with",
+  "enrolment.redeem": "Enrol an agent with a code",
   "domain_record.change_values": "Add or remove values of a record",
   "domain_record.delete": "Delete a record",
   "domain_record.set": "Set a record",

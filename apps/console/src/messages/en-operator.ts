@@ -313,7 +313,7 @@ export const operatorEn = {
     },
     next: "What comes next",
     nextSteps: [
-      "Mint a token below; it is shown once.",
+      "Create a code to enrol an agent below, or mint a token. Each is shown once.",
       "Write the region file: docs/region-file.md has every field.",
       "Start the agent in the region with both: docs/runbooks/agent.md. A minute later the region is in order.",
     ],
@@ -343,6 +343,12 @@ export const operatorEn = {
     revokeQuestion: (name: string) => `Revoke ${name}?`,
     revokeHint:
       "An agent that still has it can do nothing from then on. Jobs wait for one with another token.",
+    enrol: "Create a code",
+    enrolTitle: "Enrol an agent",
+    enrolLead:
+      "With a code an agent gets a token of its own: one line is run on its machine, and no token is copied. It works once, within 15 minutes.",
+    enrolCommand: "Run this on the agent's machine",
+    enrolCommandLead: "As root, within 15 minutes. This is the only time it is shown, and it works once.",
     secret: "The token",
     secretLead: "This is the only time it is shown. Kule keeps a hash of it.",
     secretHint: "Give it to the agent as KULE_AGENT_TOKEN.",
@@ -372,6 +378,7 @@ export const operatorEn = {
       created: "The region is registered.",
       saved: "The region is changed.",
       minted: "The token is minted.",
+      enrolment: "The code is created.",
       rotated: "The successor is created. The former one stays valid as long as you chose.",
       revoked: "The token is revoked.",
       keyApproved: "Passwords are sealed to the new key from now on.",

@@ -30,6 +30,8 @@ export const actionsTr = {
   "domain.set_dnssec": "Alan adının imzalanmasını açma ya da kapatma",
   "domain.update": "Alan adını değiştirme",
   "domain.verify": "Alan adını kanıtlama",
+  "enrolment.create": "Aracı kaydı için kod oluşturma",
+  "enrolment.redeem": "Aracıyı kodla kaydetme",
   "domain_record.change_values": "Kayda değer ekleme ya da kayıttan çıkarma",
   "domain_record.delete": "Kayıt silme",
   "domain_record.set": "Kayıt yazma",

@@ -309,7 +309,7 @@ export const operatorTr = {
     },
     next: "Sırada ne var",
     nextSteps: [
-      "Aşağıda bir belirteç üretin; bir kez gösterilir.",
+      "Aşağıda aracıyı kaydetmek için bir kod oluşturun ya da bir belirteç üretin. İkisi de bir kez gösterilir.",
       "Bölge dosyasını yazın: bütün alanları docs/region-file.md anlatır.",
       "Aracıyı bölgede ikisiyle başlatın: docs/runbooks/agent.md. Bir dakika sonra bölge çalışır.",
     ],
@@ -338,6 +338,12 @@ export const operatorTr = {
     revokeQuestion: (name: string) => `${name} iptal edilsin mi?`,
     revokeHint:
       "Onu kullanan aracı o andan sonra hiçbir şey yapamaz. İşler başka belirteçli bir aracıyı bekler.",
+    enrol: "Kod oluştur",
+    enrolTitle: "Aracı kaydet",
+    enrolLead:
+      "Aracı, kodla kendi belirtecini alır: makinesinde tek satır çalıştırılır, belirteç kopyalanmaz. Kod 15 dakika içinde bir kez geçerlidir.",
+    enrolCommand: "Bunu aracının makinesinde çalıştırın",
+    enrolCommandLead: "root olarak, 15 dakika içinde. Yalnızca şimdi gösterilir ve bir kez geçerlidir.",
     secret: "Belirteç",
     secretLead: "Yalnızca şimdi gösterilir. Kule'de yalnızca özeti saklanır.",
     secretHint: "Aracıya KULE_AGENT_TOKEN olarak verin.",
@@ -366,6 +372,7 @@ export const operatorTr = {
       created: "Bölge kaydedildi.",
       saved: "Bölge değiştirildi.",
       minted: "Belirteç üretildi.",
+      enrolment: "Kod oluşturuldu.",
       rotated: "Yenisi üretildi. Öncekisi seçtiğiniz süre kadar daha geçerli.",
       revoked: "Belirteç iptal edildi.",
       keyApproved: "Parolalar bundan sonra yeni anahtarla mühürlenir.",

@@ -53,6 +53,7 @@ const usesSecretUp: { readonly [id in OperationId]?: 401 | 422 } = {
   acceptInvitation: 422,
   joinOrganisation: 422,
   confirmPasswordReset: 422,
+  redeemEnrolment: 422,
   completeLogin: 401,
   loginWithPasskey: 401,
   loginWithOidc: 401,

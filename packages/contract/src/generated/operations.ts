@@ -93,6 +93,7 @@ export type OperationId =
   | "createAgentToken"
   | "revokeAgentToken"
   | "rotateAgentToken"
+  | "createEnrolment"
   | "approveAgentKey"
   | "refuseAgentKey"
   | "listSshKeys"
@@ -239,6 +240,8 @@ export type OperationId =
   | "claimConsole"
   | "reportStep"
   | "reportHealth"
+  | "getEnrolmentAuthority"
+  | "redeemEnrolment"
   | "reportInventory"
   | "reportLoadBalancers";
 
@@ -266,6 +269,8 @@ export type AuditAction =
   | "domain_record.change_values"
   | "domain_record.delete"
   | "domain_record.set"
+  | "enrolment.create"
+  | "enrolment.redeem"
   | "firewall.apply"
   | "firewall.attach"
   | "firewall.create"
@@ -444,6 +449,7 @@ export const operations: { readonly [id in OperationId]: OperationInfo } = {
   createAgentToken: {"id":"createAgentToken","method":"post","path":"/regions/{region}/agent-tokens","tag":"regions","permission":"operator:regions","audit":"agent_token.create","pathParameters":["region"],"queryParameters":[],"headerParameters":["Idempotency-Key"],"body":"required","statuses":[201,400,401,403,404,409,422,429,503]},
   revokeAgentToken: {"id":"revokeAgentToken","method":"delete","path":"/regions/{region}/agent-tokens/{token_id}","tag":"regions","permission":"operator:regions","audit":"agent_token.revoke","pathParameters":["region","token_id"],"queryParameters":[],"headerParameters":["Idempotency-Key"],"body":null,"statuses":[204,401,403,404,409,422,429,503]},
   rotateAgentToken: {"id":"rotateAgentToken","method":"post","path":"/regions/{region}/agent-tokens/{token_id}/rotate","tag":"regions","permission":"operator:regions","audit":"agent_token.rotate","pathParameters":["region","token_id"],"queryParameters":[],"headerParameters":["Idempotency-Key"],"body":"optional","statuses":[201,400,401,403,404,409,422,429,503]},
+  createEnrolment: {"id":"createEnrolment","method":"post","path":"/regions/{region}/enrolments","tag":"regions","permission":"operator:regions","audit":"enrolment.create","pathParameters":["region"],"queryParameters":[],"headerParameters":["Idempotency-Key"],"body":null,"statuses":[201,401,403,404,409,422,429,503]},
   approveAgentKey: {"id":"approveAgentKey","method":"post","path":"/regions/{region}/agent-key","tag":"regions","permission":"operator:regions","audit":"agent_key.approve","pathParameters":["region"],"queryParameters":[],"headerParameters":["Idempotency-Key"],"body":"required","statuses":[200,400,401,403,404,409,422,429,503]},
   refuseAgentKey: {"id":"refuseAgentKey","method":"delete","path":"/regions/{region}/agent-key/pending","tag":"regions","permission":"operator:regions","audit":"agent_key.refuse","pathParameters":["region"],"queryParameters":[],"headerParameters":["Idempotency-Key"],"body":null,"statuses":[200,401,403,404,409,422,429,503]},
   listSshKeys: {"id":"listSshKeys","method":"get","path":"/ssh-keys","tag":"ssh-keys","permission":"ssh_key:read","audit":null,"pathParameters":[],"queryParameters":["limit","cursor","name","q","label_selector","sort"],"headerParameters":["Kule-Organisation"],"body":null,"statuses":[200,401,403,422,429,503]},
@@ -590,6 +596,8 @@ export const operations: { readonly [id in OperationId]: OperationInfo } = {
   claimConsole: {"id":"claimConsole","method":"post","path":"/agent/consoles/claim","tag":"agent","permission":"agent:consoles","audit":null,"pathParameters":[],"queryParameters":[],"headerParameters":[],"body":"required","statuses":[200,204,400,401,403,422,429,503]},
   reportStep: {"id":"reportStep","method":"post","path":"/agent/jobs/{job_id}/steps","tag":"agent","permission":"agent:jobs","audit":null,"pathParameters":["job_id"],"queryParameters":[],"headerParameters":[],"body":"required","statuses":[200,400,401,403,404,409,422,429,503]},
   reportHealth: {"id":"reportHealth","method":"post","path":"/agent/health","tag":"agent","permission":"agent:health","audit":null,"pathParameters":[],"queryParameters":[],"headerParameters":[],"body":"required","statuses":[200,400,401,403,422,429,503]},
+  getEnrolmentAuthority: {"id":"getEnrolmentAuthority","method":"get","path":"/agent/enrolment","tag":"regions","permission":"public","audit":null,"pathParameters":[],"queryParameters":[],"headerParameters":[],"body":null,"statuses":[200,429,503]},
+  redeemEnrolment: {"id":"redeemEnrolment","method":"post","path":"/agent/enrolment","tag":"regions","permission":"public","audit":"enrolment.redeem","pathParameters":[],"queryParameters":[],"headerParameters":[],"body":"required","statuses":[201,400,422,429,503]},
   reportInventory: {"id":"reportInventory","method":"post","path":"/agent/inventory","tag":"agent","permission":"agent:inventory","audit":null,"pathParameters":[],"queryParameters":[],"headerParameters":[],"body":"required","statuses":[200,400,401,403,422,429,503]},
   reportLoadBalancers: {"id":"reportLoadBalancers","method":"post","path":"/agent/load-balancers","tag":"agent","permission":"agent:load-balancers","audit":null,"pathParameters":[],"queryParameters":[],"headerParameters":[],"body":"required","statuses":[200,400,401,403,422,429,503]},
 };

@@ -1355,6 +1355,31 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/regions/{region}/enrolments": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                region: components["parameters"]["RegionSlug"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Create a code with which an agent enrols in this region (operators)
+         * @description For `kule-agent enrol <api_url> <code>` on the agent's machine, which then gets a token of the region of its own: no
+         *     token has to be copied. The code works once, within 15 minutes, and is shown only here. When the installation's API
+         *     has a certificate of a private authority, the code ends with the SHA-256 of that authority's certificate, and the
+         *     agent trusts no other one. A session needs a fresh proof (409 `proof_required`).
+         */
+        post: operations["createEnrolment"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/regions/{region}/agent-key": {
         parameters: {
             query?: never;
@@ -3968,6 +3993,30 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/agent/enrolment": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The certificate of the private authority that the API's own certificate is of
+         * @description An agent that enrols reads it before it trusts anything, and uses it only when its SHA-256 is the one in the code.
+         */
+        get: operations["getEnrolmentAuthority"];
+        put?: never;
+        /**
+         * Exchange a code of an operator for an agent token of its region
+         * @description Works once for each code. Every code that gives nothing (invented, used or expired) answers the same 422.
+         */
+        post: operations["redeemEnrolment"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/agent/inventory": {
         parameters: {
             query?: never;
@@ -4711,6 +4760,40 @@ export interface components {
         };
         AgentTokenCreate: {
             name: components["schemas"]["DisplayName"];
+        };
+        EnrolmentWithCode: {
+            region: components["schemas"]["Slug"];
+            /**
+             * @description Where the agent reaches this API
+             * @example https://kule.example/api/v1
+             */
+            api_url: string;
+            expires_at: components["schemas"]["Time"];
+            /**
+             * @description Shown only here
+             * @example kule_enr_…
+             */
+            code: string | null;
+            /** @description true on an idempotent replay */
+            secret_withheld?: boolean;
+        };
+        EnrolmentAuthority: {
+            /** @description In PEM */
+            certificate: string | null;
+        };
+        EnrolmentRedemption: {
+            /** @description The code up to its dot, without the SHA-256 that may follow */
+            secret: string;
+            name: components["schemas"]["DisplayName"];
+        };
+        Enrolled: {
+            region: components["schemas"]["Slug"];
+            token: components["schemas"]["Token"];
+            /**
+             * @description The agent's token, shown only here
+             * @example kule_agent_…
+             */
+            secret: string;
         };
         AuditEntry: {
             id: string;
@@ -11180,6 +11263,41 @@ export interface operations {
                 };
             };
             400: components["responses"]["MalformedJson"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    createEnrolment: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Makes a retry of exactly this request safe for 24 hours
+                 * @example 5f0f4c9e-create-web-1
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                region: components["parameters"]["RegionSlug"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Created */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EnrolmentWithCode"];
+                };
+            };
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
@@ -17911,6 +18029,62 @@ export interface operations {
             400: components["responses"]["MalformedJson"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    getEnrolmentAuthority: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The certificate, or null where the API's certificate is of a public authority */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EnrolmentAuthority"];
+                };
+            };
+            429: components["responses"]["RateLimited"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    redeemEnrolment: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "secret": "kule_enr_...",
+                 *       "name": "agent1"
+                 *     }
+                 */
+                "application/json": components["schemas"]["EnrolmentRedemption"];
+            };
+        };
+        responses: {
+            /** @description Enrolled */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Enrolled"];
+                };
+            };
+            400: components["responses"]["MalformedJson"];
             422: components["responses"]["Invalid"];
             429: components["responses"]["RateLimited"];
             503: components["responses"]["Unavailable"];

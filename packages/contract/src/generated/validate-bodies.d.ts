@@ -99,5 +99,6 @@ export const claimJob: Validator;
 export const claimConsole: Validator;
 export const reportStep: Validator;
 export const reportHealth: Validator;
+export const redeemEnrolment: Validator;
 export const reportInventory: Validator;
 export const reportLoadBalancers: Validator;

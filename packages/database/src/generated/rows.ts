@@ -864,6 +864,16 @@ export interface Region {
   vmid_last: number;
 }
 
+export interface RegionEnrolment {
+  created_at: Generated<Timestamp>;
+  created_by: string;
+  expires_at: Timestamp;
+  id: string;
+  region: string;
+  secret_hash: Buffer;
+  used_at: Timestamp | null;
+}
+
 export interface RegionGrowth {
   at: Generated<Timestamp>;
   disk_gb: number;
@@ -1206,6 +1216,7 @@ export interface DB {
   record_set: RecordSet;
   recovery_code: RecoveryCode;
   region: Region;
+  region_enrolment: RegionEnrolment;
   region_growth: RegionGrowth;
   region_inventory: RegionInventory;
   region_organisation: RegionOrganisation;

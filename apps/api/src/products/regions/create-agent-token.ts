@@ -14,14 +14,7 @@ export async function createAgentToken(
   tx: Tx,
   region: RegionDetails,
 ): Promise<Outcome> {
-  if (region.mode === "direct")
-    throw new Conflict(
-      invalidState(
-        "region_has_agent",
-        `region ${region.slug} is of mode direct: the control plane's worker does its jobs, and no agent has a place there`,
-        { resource: region.slug, fix: "Name its region file in KULE_DIRECT_REGIONS of the worker" },
-      ),
-    );
+  requireAgents(region);
   const { body, caller } = request;
   await requireProofOfSession(request, tx);
   const { row, secret } = await issueToken(tx, {
@@ -37,4 +30,16 @@ export async function createAgentToken(
     details: { region: region.slug },
     secretFields: ["secret"],
   };
+}
+
+/** @throws Conflict for a region that the control plane's worker drives */
+export function requireAgents(region: RegionDetails): void {
+  if (region.mode === "direct")
+    throw new Conflict(
+      invalidState(
+        "region_has_agent",
+        `region ${region.slug} is of mode direct: the control plane's worker does its jobs, and no agent has a place there`,
+        { resource: region.slug, fix: "Name its region file in KULE_DIRECT_REGIONS of the worker" },
+      ),
+    );
 }

@@ -7,7 +7,9 @@ import { endToken, findToken, listTokens, replaceToken, viewToken } from "../tok
 import { approveAgentKey, refuseAgentKey } from "./agent-key.ts";
 import { checkRegion } from "./check-region.ts";
 import { createAgentToken } from "./create-agent-token.ts";
+import { createEnrolment } from "./create-enrolment.ts";
 import { createRegion } from "./create-region.ts";
+import { redeemEnrolment } from "./redeem-enrolment.ts";
 import { regionOf } from "./region-of-path.ts";
 import { listRegions } from "./store.ts";
 import { updateRegion } from "./update-region.ts";
@@ -41,6 +43,12 @@ export function mountRegions(api: Api): void {
     },
   });
   operation(api, "createAgentToken", { find: regionOf, mutate: createAgentToken });
+  operation(api, "createEnrolment", { find: regionOf, mutate: createEnrolment });
+  operation(api, "getEnrolmentAuthority", {
+    handle: async ({ deps }) =>
+      reply(200, { certificate: deps.settings.publicAuthority?.certificate ?? null }),
+  });
+  operation(api, "redeemEnrolment", { mutate: redeemEnrolment });
   operation(api, "revokeAgentToken", {
     find: agentTokenOf,
     handle: (request, token) => endToken(request, { kind: "agent", region: token.region }, token.id),

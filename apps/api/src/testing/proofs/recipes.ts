@@ -238,6 +238,14 @@ export const recipes: { readonly [id in OperationId]: Recipe } = {
   updateRegion: { path: regionR1, body: () => ({ name: "r1" }) },
   listAgentTokens: { path: regionR1 },
   createAgentToken: { path: regionR1, body: () => ({ name: "one more" }) },
+  createEnrolment: { path: regionR1 },
+  getEnrolmentAuthority: {},
+  redeemEnrolment: {
+    body: async (_side, { world }) => {
+      const { body } = await world.operator.post("/regions/r1/enrolments");
+      return { secret: body.code, name: "one more" };
+    },
+  },
   revokeAgentToken: {
     path: async (_side, { world }) => ({ region: "r1", token_id: await addAgentToken(world, "r1") }),
   },

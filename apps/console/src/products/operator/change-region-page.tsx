@@ -9,6 +9,7 @@ import type { View } from "../../layout/view.ts";
 import { refusedForm } from "../../refused-form.ts";
 import { AgentKey } from "./agent-key-panel.tsx";
 import { AgentTokens, TokenSecret } from "./agent-tokens-panel.tsx";
+import { Enrolment, EnrolmentCommand } from "./enrolment-panel.tsx";
 import type { RegionPageProps } from "./props.ts";
 import { regionCalls } from "./region-calls.ts";
 import { RegionFields, RestrictedTo } from "./region-fields.tsx";
@@ -17,7 +18,7 @@ import { type RegionValues, valuesOf } from "./region-values.ts";
 
 /** One region's tokens and settings; its state is on the page of all regions. */
 export function RegionPage(props: RegionPageProps) {
-  const { view, region, banner, secret } = props;
+  const { view, region, banner, secret, enrolment } = props;
   const { operator, regionAdmin: text } = view.messages;
   return (
     <Shell view={view} title={region.name} section="operator" crumbs={operatorCrumbs(view, "regions")}>
@@ -31,7 +32,9 @@ export function RegionPage(props: RegionPageProps) {
       </PageHead>
       <PageNotice banner={banner} />
       {secret === null ? null : <TokenSecret view={view} secret={secret} />}
+      {enrolment === null ? null : <EnrolmentCommand view={view} command={enrolment} />}
       {region.agent === null && region.mode === "agent" ? <NextSteps view={view} /> : null}
+      {region.mode === "direct" ? null : <Enrolment {...props} />}
       <AgentTokens {...props} />
       <AgentKey {...props} />
       <Settings {...props} />

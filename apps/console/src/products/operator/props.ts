@@ -28,6 +28,8 @@ export type RegionPageProps = {
   readonly organisations: readonly Schemas["Organisation"][];
   /** The secret of a new token. */
   readonly secret: string | null;
+  /** The command line with a new code. */
+  readonly enrolment: string | null;
   readonly form: RefusedForm | null;
   readonly banner: PageBanner;
   readonly idempotencyKey: string;

@@ -21,6 +21,7 @@ export function regionCalls({ region, tokens }: RegionPageProps): readonly Calle
   return [
     { operation: "getRegion", path },
     { operation: "updateRegion", path, body: toUpdateBody(valuesOf(region), region.restricted_to ?? []) },
+    ...(region.mode === "direct" ? [] : [{ operation: "createEnrolment", path } as const]),
     { operation: "createAgentToken", path, body: { name: "agent-1" } },
     ...ofToken,
     ...(pending === undefined || pending === null

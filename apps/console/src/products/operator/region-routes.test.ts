@@ -40,7 +40,7 @@ test("a region is registered, and its page shows the next step", async () => {
     vmid_range: { first: 40_000, last: 49_999 },
   });
   const page = await grace.page("/operator/regions/izm1?notice=created");
-  for (const text of ["The region is registered.", "Mint a token below", "No token yet."])
+  for (const text of ["The region is registered.", "Create a code to enrol an agent below", "No token yet."])
     expect(page).toContain(text);
 });
 
@@ -92,6 +92,21 @@ test("a region is renamed, extended and restricted to some organisations, and op
   expect(page).toMatch(/name="restricted_to"[^>]*checked/);
   await save({ country: "" });
   expect(await region("ist1")).toMatchObject({ country: null, restricted_to: null });
+});
+
+test("an agent is enrolled by the line that the region's page shows once", async () => {
+  const path = "/operator/regions/ist1";
+  const created = await grace.submit(path, `${path}/enrolments`, {});
+  expect(created.headers.get("location")).toBe(`${path}?notice=enrolment`);
+  const page = await grace.page(`${path}?notice=enrolment`);
+  const [, url = "", code = ""] =
+    /<code id="enrol-command"[^>]*>\s*kule-agent enrol (\S+) (kule_enr_\w+)/.exec(page) ?? [];
+  expect(url).toMatch(/\/api\/v1$/);
+  expect(await grace.page(`${path}?notice=enrolment`)).not.toContain(code);
+  expect(world.logged()).not.toContain(code);
+  const enrolled = await world.real.operator.post("/agent/enrolment", { secret: code, name: "agent-7" });
+  expect(enrolled).toMatchObject({ status: 201, body: { region: "ist1" } });
+  expect(await tokens("agent-7")).toHaveLength(1);
 });
 
 test("an agent's token is shown once, replaced with an overlap, and revoked", async () => {

@@ -41,7 +41,8 @@ export function regionRoutes({ cookies }: ConsoleServices): Hono<ConsoleEnv> {
   routes.get("/:region", async (context) => {
     const banner = noticeBanner(context, context.get("view").messages.regionAdmin.notices);
     const secret = await cookies.takeOnce(context, subjectOf(context));
-    return showRegion(context, banner, null, 200, secret);
+    const enrolment = await cookies.takeOnce(context, enrolmentOf(context));
+    return showRegion(context, banner, null, 200, secret, enrolment);
   });
   // The address of a refused form, loaded again, leads to the page that contains the form.
   routes.get("/:region/*", (context) => context.redirect(`/operator/regions/${regionOf(context)}`, 303));
@@ -60,6 +61,16 @@ export function regionRoutes({ cookies }: ConsoleServices): Hono<ConsoleEnv> {
     const typed = { ...values, restricted_to: restrictedTo.join(" ") };
     const { form, banner, status } = refuseForm(context, outcome, "settings", typed, regionErrorFields);
     return showRegion(context, banner, form, status, null);
+  });
+
+  routes.post("/:region/enrolments", async (context) => {
+    const outcome = await attempt(context.get("api").POST("/regions/{region}/enrolments", options(context)));
+    if (outcome.kind !== "done") return refused(context, outcome);
+    const { api_url: url, code } = outcome.data;
+    if (code !== null)
+      await cookies.writeOnce(context, enrolmentOf(context), `kule-agent enrol ${url} ${code}`);
+    const notice = code === null ? "withheld" : "enrolment";
+    return context.redirect(`/operator/regions/${regionOf(context)}?notice=${notice}`, 303);
   });
 
   routes.post("/:region/tokens", async (context) => {
@@ -137,6 +148,9 @@ const regionOf = (context: ConsoleContext) => encodeURIComponent(context.req.par
 /** The subject of a secret in a cookie. */
 const subjectOf = (context: ConsoleContext) => `agent token of ${context.req.param("region")}`;
 
+/** The same for a command line with a code. */
+const enrolmentOf = (context: ConsoleContext) => `enrolment in ${context.req.param("region")}`;
+
 function options(context: ConsoleContext) {
   return {
     params: {
@@ -185,6 +199,7 @@ async function showRegion(
   form: RefusedForm | null,
   status: 200 | 409 | 422,
   secret: string | null,
+  enrolment: string | null = null,
 ): Promise<Response> {
   const api = context.get("api");
   const path = { region: context.req.param("region") ?? "" };
@@ -201,6 +216,7 @@ async function showRegion(
         tokens={tokens.items}
         organisations={organisations.items}
         secret={secret}
+        enrolment={enrolment}
         form={form}
         banner={banner}
         idempotencyKey={crypto.randomUUID()}

@@ -52,4 +52,19 @@ create table region_organisation (
 );
 create index region_organisation_organisation on region_organisation (organisation_id);
 grant select, insert, update, delete on region_organisation to kule_api;
+
+-- The codes with which agents enrol, each once. It is of no organisation.
+create table region_enrolment (
+  id text primary key,
+  region text not null references region (slug),
+  -- SHA-256 over 190 random bits.
+  secret_hash bytea not null,
+  created_by text not null,
+  created_at timestamptz not null default clock_timestamp(),
+  expires_at timestamptz not null,
+  used_at timestamptz
+);
+create index region_enrolment_region on region_enrolment (region);
+create index region_enrolment_expires on region_enrolment (expires_at);
+grant select, insert, update (used_at), delete on region_enrolment to kule_api;
 `;
