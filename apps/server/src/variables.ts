@@ -37,6 +37,7 @@ export const variables: Readonly<Record<string, Variable>> = {
   KULE_MAIL_FILE: { readBy: apiAndWorker, kind: "path" },
   KULE_DNS_FILE: { readBy: apiAndWorker, kind: "path" },
   KULE_ACME_FILE: { readBy: apiAndWorker, kind: "path" },
+  KULE_PUBLIC_CA_FILE: { readBy: apiAndWorker, kind: "path" },
   ...plain(api, [
     "KULE_API_HOST",
     "KULE_API_PORT",
@@ -64,12 +65,13 @@ export const variables: Readonly<Record<string, Variable>> = {
     "KULE_DATABASE_POOL_SIZE",
     "KULE_LOG_LEVEL",
   ]),
-  ...plain([...apiAndWorker, "console"], ["KULE_PUBLIC_URL"]),
-  ...plain(worker, ["KULE_DIRECT_REGIONS"]),
+  ...plain([...apiAndWorker, "console"], ["KULE_PUBLIC_URL", "KULE_METRICS_HOST"]),
+  ...plain(worker, ["KULE_DIRECT_REGIONS", "KULE_WORKER_METRICS_PORT"]),
   ...plain(panel, [
     "KULE_API_URL",
     "KULE_CONSOLE_HOST",
     "KULE_CONSOLE_PORT",
+    "KULE_CONSOLE_METRICS_PORT",
     "KULE_CONSOLE_PUBLIC_URL",
     "KULE_CONSOLE_SOCKETS",
     "KULE_CONSOLE_TRUSTED_PROXIES",
