@@ -15,8 +15,6 @@ export function BalancerSize(props: SettingsProps) {
   const { messages, format } = view;
   const text = messages.loadBalancers.resize;
   const action = `${pageOf(loadBalancers, balancer)}/resize`;
-  const why =
-    disabledReason(view, balancer, "resize") ?? (resize.changesNothing ? text.changesNothing : null);
   const sizeOf = (slug: string) => catalog.packages.find((each) => each.slug === slug);
   const connections = (slug: string) => format.number(connectionsOf(sizeOf(slug)?.memory_mb ?? 0));
   return (
@@ -46,7 +44,9 @@ export function BalancerSize(props: SettingsProps) {
             problems={problemsOf(form, "resize")}
           />
         </div>
-        {resize.changesNothing ? null : (
+        {resize.changesNothing ? (
+          <p class="hint">{text.changesNothing}</p>
+        ) : (
           <>
             <p class="hint">{balancer.ha ? text.two : text.one}</p>
             <p class="hint">{text.connections(connections(balancer.package), connections(resize.package))}</p>
@@ -55,7 +55,8 @@ export function BalancerSize(props: SettingsProps) {
             </div>
           </>
         )}
-        <ActionButton why={why}>{text.button}</ActionButton>
+        {/* Without a script nothing tells that another size was chosen: the API refuses the same one. */}
+        <ActionButton why={disabledReason(view, balancer, "resize")}>{text.button}</ActionButton>
       </form>
     </section>
   );
