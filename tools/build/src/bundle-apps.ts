@@ -8,7 +8,6 @@ import { promisify } from "node:util";
 import { build, type Plugin, stop } from "esbuild";
 import { hashBuildInputs } from "./build-inputs.ts";
 import { isCurrent, readBundleStamp, stampOf } from "./bundle-stamp.ts";
-import { removeOldParts } from "./old-parts.ts";
 import { ownSourceMaps } from "./own-source-maps.ts";
 import { activePatches, patchSource, type SourcePatch } from "./source-patch.ts";
 
@@ -46,14 +45,8 @@ const separate: { readonly [app: string]: { readonly [specifier: string]: string
 };
 
 /**
- * Apps whose dynamic imports are files of their own beside `main.js`: a process reads only the code of its command, and the
- * mail, SSH and passkey libraries when it first needs them. The agent is one file, because it ships as one.
- */
-const inParts: readonly string[] = ["apps/api"];
-
-/**
  * Builds apps, each unless its inputs are unchanged. One with a `scripts/build.ts` of its own (it has assets)
- * is built by that; the others are bundled for Node 26 to one file each, but for the parts of `separate` and `inParts`, without
+ * is built by that; the others are bundled for Node 26 to one file each, but for the parts of `separate`, without
  * dependencies and with a source map of our own code next to it. A file is replaced atomically, and only when it changed, so a running
  * process never reads half of one. Under KULE_SOURCE_PATCHES (a test whether a missing line is detected) a
  * bundle with a patched file is built in addition to the real one.
@@ -173,8 +166,6 @@ async function bundleApp(app: string, patches: readonly SourcePatch[]): Promise<
     minifyWhitespace: true,
     lineLimit: 160,
     bundle: true,
-    splitting: inParts.includes(app),
-    chunkNames: "[name]-[hash]",
     write: false,
     platform: "node",
     target: "node26",
@@ -197,20 +188,15 @@ async function bundleApp(app: string, patches: readonly SourcePatch[]): Promise<
     ],
   });
   await mkdir(dirname(outfile), { recursive: true });
-  // The map first: a process that starts between the two reads a map that is too new, not one that is absent. What is
-  // started comes last, after the parts that it imports.
-  for (const file of result.outputFiles.toSorted((a, b) => turnOf(a.path) - turnOf(b.path))) {
+  // The map first: a process that starts between the two reads a map that is too new, not one that is absent.
+  for (const file of result.outputFiles.toSorted((a) => (a.path.endsWith(".map") ? -1 : 1))) {
     if (file.path.endsWith(".js")) requireAscii(file.path, file.contents);
     await replaceFile(file.path, file.contents);
   }
-  if (inParts.includes(app))
-    await removeOldParts(dirname(outfile), new Set(result.outputFiles.map(({ path }) => basename(path))));
   if (patches.length > 0) return;
   const stamp = stampOf(root, Object.keys(result.metafile.inputs), startedAt);
   if (stamp !== null) await replaceFile(join(root, stampFileOf(app)), Buffer.from(JSON.stringify(stamp)));
 }
-
-const turnOf = (path: string) => (path.endsWith(".map") ? 0 : path.endsWith("/main.js") ? 2 : 1);
 
 /** esbuild escapes what is beyond ASCII, but for regular expressions. */
 function requireAscii(path: string, contents: Uint8Array): void {
