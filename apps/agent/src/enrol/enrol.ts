@@ -73,7 +73,10 @@ function apiRoot(address: string): URL {
   url.search = "";
   url.hash = "";
   if (url.pathname === "/") url.pathname = API_ROOT;
-  url.pathname = url.pathname.replace(/\/+$/, "");
+  const path = url.pathname;
+  let end = path.length;
+  while (path[end - 1] === "/") end -= 1;
+  url.pathname = path.slice(0, end);
   return url;
 }
 

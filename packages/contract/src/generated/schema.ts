@@ -18053,7 +18053,6 @@ export interface operations {
                 };
             };
             429: components["responses"]["RateLimited"];
-            503: components["responses"]["Unavailable"];
         };
     };
     redeemEnrolment: {

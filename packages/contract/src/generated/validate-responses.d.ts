@@ -1706,7 +1706,6 @@ export const reportHealth_429: Validator;
 export const reportHealth_503: Validator;
 export const getEnrolmentAuthority_200: Validator;
 export const getEnrolmentAuthority_429: Validator;
-export const getEnrolmentAuthority_503: Validator;
 export const redeemEnrolment_201: Validator;
 export const redeemEnrolment_400: Validator;
 export const redeemEnrolment_422: Validator;
