@@ -1,13 +1,13 @@
 // `kule-agent enrol`: a code of an operator becomes this agent's token, written where the service reads it.
 
 import { createHash, X509Certificate } from "node:crypto";
-import { accessSync, constants, readFileSync } from "node:fs";
+import { accessSync, constants } from "node:fs";
 import { hostname } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { type Action, carryOut } from "../install/action.ts";
 import { InstallRefused, type Machine, thisMachine } from "../install/install.ts";
 import { LAYOUT } from "../install/layout.ts";
-import { ENVIRONMENT_TEXT } from "../install/plan-install.ts";
+import { ENVIRONMENT_TEXT, textOf } from "../install/plan-install.ts";
 import { printable } from "../settings.ts";
 import { ask, type Trust } from "./ask.ts";
 
@@ -171,13 +171,4 @@ function nameRegion(
       `${LAYOUT.region} names the region and the control plane; write your cluster into it (docs/region-file.md)`,
     );
   } else print(`${LAYOUT.region} has to say:\n\n  region: ${region}\n  control_plane: ${url}`);
-}
-
-function textOf(path: string): string | null {
-  try {
-    return readFileSync(path, "utf8");
-  } catch (error) {
-    if (error instanceof Error && "code" in error && error.code === "ENOENT") return null;
-    throw error;
-  }
 }

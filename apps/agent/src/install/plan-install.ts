@@ -139,7 +139,7 @@ function linking(root: string, path: string, to: string): Action[] {
 }
 
 /** Null when there is no such file. */
-function textOf(path: string): string | null {
+export function textOf(path: string): string | null {
   try {
     return readFileSync(path, "utf8");
   } catch (error) {
