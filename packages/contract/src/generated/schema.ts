@@ -2846,7 +2846,7 @@ export interface paths {
          *     `listeners` and `targets` can be given here and changed later. A target gets traffic after its first successful health
          *     checks. The answer's `job` creates the first server; the load balancer is `active` when its configuration is in force.
          *     With `public_ip: auto` a free address is reserved and released with the load balancer; one that is named stays reserved.
-         *     Together with `ha: true` a public address is not possible yet (409 `not_configured`).
+         *     Together with `ha: true` the machine that serves has the public address, too.
          */
         post: operations["createLoadBalancer"];
         delete?: never;
