@@ -63,7 +63,7 @@ export const row: Row = {
           replace: "and kind = any (p_capabilities) and attempt < 0",
         },
       ],
-      expects: /is (running|queued) in attempt/,
+      expects: /is (running|queued) in attempt|after its lease had expired/,
     },
     {
       name: "started-unfiltered",
