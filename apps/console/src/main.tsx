@@ -9,8 +9,16 @@ import { createSealer } from "./sealed-value.ts";
 import { createCookies } from "./session.ts";
 import { readSettings, SettingsError } from "./settings.ts";
 
-/** Slow clients are disconnected: the first timeout is for the headers. */
-const serverTimeouts = { headersTimeout: 10_000, requestTimeout: 30_000, connectionsCheckingInterval: 1_000 };
+/**
+ * Slow clients are disconnected: the first timeout is for the headers. The last one is longer than proxies keep a connection
+ * without a request, which a request of theirs would otherwise find closed.
+ */
+const serverTimeouts = {
+  headersTimeout: 10_000,
+  requestTimeout: 30_000,
+  connectionsCheckingInterval: 1_000,
+  keepAliveTimeout: 75_000,
+};
 
 const log = createLog((line) => process.stdout.write(line));
 

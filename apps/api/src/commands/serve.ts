@@ -20,7 +20,13 @@ const drainMs = 7_000;
  * a file descriptor and memory. The first limit is for the headers, the second for the whole request, of
  * which the largest body needs 280 kbit/s.
  */
-const serverTimeouts = { headersTimeout: 10_000, requestTimeout: 30_000, connectionsCheckingInterval: 1_000 };
+const slowClients = { headersTimeout: 10_000, requestTimeout: 30_000, connectionsCheckingInterval: 1_000 };
+
+/**
+ * Longer than proxies keep a connection without a request, mostly 60 s: a request that they send at the moment in which the
+ * other end closes it is lost, and only some are repeated.
+ */
+const serverTimeouts = { ...slowClients, keepAliveTimeout: 75_000 };
 
 /**
  * Answers requests until SIGTERM or SIGINT; then accepts no new ones, lets the running ones end, and closes.

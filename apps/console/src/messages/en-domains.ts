@@ -215,6 +215,11 @@ export const domainsEn = {
       right: "The domain leads to its name servers. Nothing is left to do.",
       now: "Check now",
     },
+    kept: {
+      title: "Names of other organisations",
+      lead: "Other organisations had proven these names before this domain was proven. They are delegated to those for as long as they have them.",
+      take: "To take one of them, add it as a domain.",
+    },
     check: {
       title: "Check",
       lead: "Asks the name servers of the domain and those above it at this moment.",

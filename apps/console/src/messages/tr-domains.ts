@@ -264,6 +264,11 @@ export const domainsTr = {
       right: "Alan adı kendi ad sunucularına yönleniyor. Yapılacak bir şey kalmadı.",
       now: "Şimdi bak",
     },
+    kept: {
+      title: "Başka kuruluşların adları",
+      lead: "Bu alan adı kanıtlanmadan önce bu adları başka kuruluşlar kanıtlamıştı. Onlarda kaldıkları sürece yetkileri o kuruluşlara devredilir.",
+      take: "Birini almak için onu alan adı olarak ekleyin.",
+    },
     check: {
       title: "Denetim",
       lead: "Alan adının ve bir üstündeki alanın ad sunucularına o anda sorar.",

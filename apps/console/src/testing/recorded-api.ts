@@ -18,6 +18,8 @@ export type RecordedApi = {
   away: boolean;
   /** While set, the calls that it matches are answered so: `GET /servers?limit=25`. */
   awayFor: RegExp | null;
+  /** While set, the calls that it matches are answered with 429, as when too many are made at the same time. */
+  busyFor: RegExp | null;
   /** While set, every change whose body fits the contract is answered with 409. */
   refuses: boolean;
   /** As `refuses`, for the calls that match, such as "POST /me/passkey-options". */
@@ -58,6 +60,7 @@ export async function openApiPort(answering: Answering): Promise<ApiPort> {
     visitors: [],
     away: false,
     awayFor: null,
+    busyFor: null,
     refuses: false,
     refusesFor: null,
   };
@@ -91,6 +94,8 @@ async function answer(
   }
   if (api.away || api.awayFor?.test(call) === true)
     return problem(503, "unavailable", "The database is away", path);
+  if (api.busyFor?.test(call) === true)
+    return problem(429, "rate_limited", "Too many at the same time", path);
   if (
     api.refusesFor?.test(call) === true ||
     (api.refuses && query.get("dry_run") !== "true" && isValidChange(method, path, body))

@@ -33,7 +33,8 @@ export async function manualChangeViolations(
   if (effectsOfAgent(scene) !== effectsBefore) found.push("something was done in the region");
   const { server, organisation } = victim;
   const api = scene.operator.with({ "Kule-Organisation": organisation });
-  const subject: Subject = { name: "", organisation, api, server, network: "", loadBalancer: "" };
+  const others = { network: "", loadBalancer: "", certificate: "" };
+  const subject: Subject = { name: "", organisation, api, server, ...others };
   found.push(...(await refusedViolations(subject, manualChange)));
   if (manualChange.isFinal) return found;
   await undo();

@@ -41,11 +41,14 @@ export type Subject = {
   network: string;
   /** The same of a load balancer. */
   loadBalancer: string;
+  /** The same of a certificate. */
+  certificate: string;
 };
 
 /** The resource of a job of the kind. */
-export function resourceOf({ server, network, loadBalancer }: Subject, kind: JobKind): string {
+export function resourceOf({ server, network, loadBalancer, certificate }: Subject, kind: JobKind): string {
   if (kind === "LoadBalancerApply") return loadBalancer;
+  if (kind === "CertificateRequest") return certificate;
   return kind === "NetworkApply" ? network : server;
 }
 
@@ -75,6 +78,7 @@ export async function newSubject(scene: JobScene): Promise<Subject> {
     server: "",
     network: "",
     loadBalancer: "",
+    certificate: "",
   };
 }
 

@@ -8,6 +8,7 @@ import { untilReadyOrDead } from "./crash-batch.ts";
 import type { CrashPlace } from "./crash-places.ts";
 import type { RegionScene } from "./region-scene.ts";
 import { brokenInvariants, resourceOf, type Subject } from "./scene.ts";
+import type { WatchedApi } from "./watched-api.ts";
 
 /** What the successor is doing when the stopped agents continue. */
 export type SuccessorState = "done" | "in the middle";
@@ -20,6 +21,8 @@ const GIVE_UP_MILLISECONDS = 10_000;
 /** Time to try something even so. */
 const AFTERWARDS_MILLISECONDS = 500;
 const MANY_TASKS = 10_000;
+/** If hardly any of the continued agents was refused, nothing is proven about the fence. */
+const LEAST_REFUSED_SHARE = 0.3;
 
 export type ZombieBatch = {
   readonly course: Course;
@@ -27,9 +30,8 @@ export type ZombieBatch = {
   readonly subjects: readonly Subject[];
   readonly successor: SuccessorState;
   readonly leaseSeconds: number;
-  /** Where stopped agents reach the API, and what has passed there so far. */
-  readonly apiOrigin: string;
-  readonly exchanges: readonly Exchange[];
+  /** By which the stopped agents reach the API. */
+  readonly api: WatchedApi;
   /** Everything in the region that must not change any more; its VMs when left out. */
   readonly stateOf?: () => Promise<string>;
 };
@@ -48,7 +50,8 @@ export type ZombieResult = {
  * refused.
  */
 export async function stopAtEach(scene: RegionScene, batch: ZombieBatch): Promise<ZombieResult> {
-  const { course, places, subjects, apiOrigin } = batch;
+  const { course, places, subjects } = batch;
+  const { origin: apiOrigin, exchanges } = batch.api;
   const { kind } = course;
   const stateOf = batch.stateOf ?? (async () => JSON.stringify(await scene.vms()));
   const zombies = places.map(({ name, time }) =>
@@ -70,7 +73,7 @@ export async function stopAtEach(scene: RegionScene, batch: ZombieBatch): Promis
 
   const before = await formerHolders(scene, batch.successor);
   const state = batch.successor === "done" ? await stateOf() : "";
-  const seen = batch.exchanges.length;
+  const seen = exchanges.length;
   for (const zombie of zombies) zombie.signal("SIGCONT");
   await Promise.all(zombies.map(untilGivenUp));
   await delay(AFTERWARDS_MILLISECONDS);
@@ -78,7 +81,7 @@ export async function stopAtEach(scene: RegionScene, batch: ZombieBatch): Promis
   violations.push(...changes(before, after, kind));
   if (batch.successor === "done" && (await stateOf()) !== state)
     violations.push(`${kind}: an agent that came back changed the region`);
-  const { writes, refused, accepted } = await judgedWrites(scene, batch.exchanges.slice(seen));
+  const { writes, refused, accepted } = await judgedWrites(scene, exchanges.slice(seen));
   violations.push(...accepted.map((text) => `${kind}: ${text}`));
   await Promise.all(zombies.map((zombie) => zombie.end("SIGKILL")));
 
@@ -88,6 +91,13 @@ export async function stopAtEach(scene: RegionScene, batch: ZombieBatch): Promis
   for (const subject of subjects) violations.push(...(await course.violations(scene, subject)));
   violations.push(...(await brokenInvariants(scene)));
   return { violations, writes, refused, heldJobs };
+}
+
+/** Nothing when enough of the continued agents' writes were refused to prove something. */
+export function untestedFence(what: string, agents: number, refused: number): string[] {
+  return refused < agents * LEAST_REFUSED_SHARE
+    ? [`only ${refused} writes of ${agents} agents ${what} were refused: the fence was hardly tested`]
+    : [];
 }
 
 /** True once the process is stopped; false when it does not reach its crash point. */

@@ -1,7 +1,7 @@
-import { type Exchange, HttpFaultProxy } from "@kule/testing/rig/http-fault-proxy";
 import { batchesOf, holdsJob, sampleOfEachStep, traceCrashPlaces } from "../job-kinds/crash-places.ts";
 import { RegionScene } from "../job-kinds/region-scene.ts";
-import { stopAtEach } from "../job-kinds/zombie-batch.ts";
+import { withWatchedApi } from "../job-kinds/watched-api.ts";
+import { stopAtEach, untestedFence } from "../job-kinds/zombie-batch.ts";
 import type { RowResult, RowRun } from "../row.ts";
 import { begunLoadBalancers } from "./killed-agents.ts";
 import { givenListener } from "./load-balancer-courses.ts";
@@ -17,15 +17,8 @@ const LEASE_SECONDS = 10;
  * is refused, and the machines keep what the other agent has put into them.
  */
 export function stopAtLoadBalancers(run: RowRun): Promise<RowResult> {
-  const exchanges: Exchange[] = [];
-  return RegionScene.use({ leaseSeconds: LEASE_SECONDS }, async (scene) => {
-    const proxy = await HttpFaultProxy.open({
-      target: new URL(scene.world.apiUrl).origin,
-      random: run.random,
-      keepsIdleConnections: true,
-      onExchange: (exchange) => void exchanges.push(exchange),
-    });
-    try {
+  return RegionScene.use({ leaseSeconds: LEASE_SECONDS }, (scene) =>
+    withWatchedApi(scene, run, async (api) => {
       const violations: string[] = [];
       const traced = await traceCrashPlaces(scene, [givenListener], (each) => each);
       const places = (traced.get(givenListener) ?? []).filter(holdsJob);
@@ -40,8 +33,7 @@ export function stopAtLoadBalancers(run: RowRun): Promise<RowResult> {
           subjects,
           successor: "done",
           leaseSeconds: LEASE_SECONDS,
-          apiOrigin: proxy.origin,
-          exchanges,
+          api,
           stateOf: () => statesOfMachines(scene),
         });
         cases += batch.length;
@@ -50,15 +42,14 @@ export function stopAtLoadBalancers(run: RowRun): Promise<RowResult> {
         violations.push(...result.violations);
         run.progress(`load balancers: ${cases} agents, ${refused} of ${writes} writes refused`);
       }
+      if (violations.length === 0) violations.push(...untestedFence("of load balancers", cases, refused));
       return {
         cases,
         violations,
         figures: { "stopped at load balancers": cases, "of these agents' writes refused": refused },
       };
-    } finally {
-      await proxy.close();
-    }
-  });
+    }),
+  );
 }
 
 /** What every guest has that an agent has put there. */

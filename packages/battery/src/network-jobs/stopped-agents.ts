@@ -1,5 +1,4 @@
 import type { EdgeNetwork } from "@kule/edge/edge-network";
-import { type Exchange, HttpFaultProxy } from "@kule/testing/rig/http-fault-proxy";
 import {
   batchesOf,
   type CrashPlace,
@@ -8,7 +7,8 @@ import {
   traceCrashPlaces,
 } from "../job-kinds/crash-places.ts";
 import { RegionScene } from "../job-kinds/region-scene.ts";
-import { stopAtEach } from "../job-kinds/zombie-batch.ts";
+import { withWatchedApi } from "../job-kinds/watched-api.ts";
+import { stopAtEach, untestedFence } from "../job-kinds/zombie-batch.ts";
 import type { RowResult, RowRun } from "../row.ts";
 import type { EdgeTestbed } from "./edge-testbed.ts";
 import { type NetworkCourse, networkCourses } from "./network-courses.ts";
@@ -22,8 +22,6 @@ const SAMPLE_SHARE = 0;
  * before the first lease expires.
  */
 const LEASE_SECONDS = 10;
-/** As for servers: with fewer the row would prove nothing about the fence. */
-const LEAST_REFUSED_SHARE = 0.3;
 
 /**
  * Stops agents at every crash point of the jobs of networks, also between any two commands of an edge, and
@@ -32,17 +30,10 @@ const LEAST_REFUSED_SHARE = 0.3;
  * half-way.
  */
 export function stopAtNetworks(run: RowRun, testbed: EdgeTestbed): Promise<RowResult> {
-  const exchanges: Exchange[] = [];
   return RegionScene.use(
     { leaseSeconds: LEASE_SECONDS },
-    async (scene) => {
-      const proxy = await HttpFaultProxy.open({
-        target: new URL(scene.world.apiUrl).origin,
-        random: run.random,
-        keepsIdleConnections: true,
-        onExchange: (exchange) => void exchanges.push(exchange),
-      });
-      try {
+    (scene) =>
+      withWatchedApi(scene, run, async (api) => {
         await untilEdge(scene);
         const violations: string[] = [];
         const traced = await traceCrashPlaces(scene, coursesOf(run, testbed), (course) => course);
@@ -55,8 +46,7 @@ export function stopAtNetworks(run: RowRun, testbed: EdgeTestbed): Promise<RowRe
             subjects,
             successor: "done",
             leaseSeconds: LEASE_SECONDS,
-            apiOrigin: proxy.origin,
-            exchanges,
+            api,
             stateOf: () => stateOfEdge(testbed),
           });
           cases += places.length;
@@ -66,19 +56,13 @@ export function stopAtNetworks(run: RowRun, testbed: EdgeTestbed): Promise<RowRe
           run.progress(`a network ${course.name}: ${cases} agents, ${refused} of ${writes} writes refused`);
           if (violations.length > 0) break;
         }
-        if (violations.length === 0 && refused < cases * LEAST_REFUSED_SHARE)
-          violations.push(
-            `only ${refused} writes of ${cases} agents of networks were refused: the fence was hardly tested`,
-          );
+        if (violations.length === 0) violations.push(...untestedFence("of networks", cases, refused));
         return {
           cases,
           violations,
           figures: { "stopped at networks": cases, "of their writes refused": refused },
         };
-      } finally {
-        await proxy.close();
-      }
-    },
+      }),
     testbed,
   );
 }

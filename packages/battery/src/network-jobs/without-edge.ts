@@ -32,18 +32,17 @@ async function onEdges(works: readonly ((testbed: EdgeTestbed) => Promise<RowRes
   return { cases, violations: [], recoverySeconds, figures };
 }
 
-/** One row of two parts. The second is skipped where the first part fails. */
-export async function bothParts(
-  first: () => Promise<RowResult>,
-  second: () => Promise<RowResult>,
-): Promise<RowResult> {
-  const one = await first();
-  if (one.violations.length > 0) return one;
-  const other = await second();
-  return {
-    cases: one.cases + other.cases,
-    violations: other.violations,
-    recoverySeconds: [...(one.recoverySeconds ?? []), ...(other.recoverySeconds ?? [])],
-    figures: { ...one.figures, ...other.figures },
-  };
+/** One row of several parts. After a violation in one of them the next ones are skipped. */
+export async function inTurn(...parts: readonly (() => Promise<RowResult>)[]): Promise<RowResult> {
+  const recoverySeconds: number[] = [];
+  const figures: Record<string, number | string> = {};
+  let cases = 0;
+  for (const part of parts) {
+    const result = await part();
+    cases += result.cases;
+    recoverySeconds.push(...(result.recoverySeconds ?? []));
+    Object.assign(figures, result.figures);
+    if (result.violations.length > 0) return { ...result, cases, recoverySeconds, figures };
+  }
+  return { cases, violations: [], recoverySeconds, figures };
 }

@@ -1,3 +1,4 @@
+import { killAtCertificates } from "../certificate-jobs/killed-agents.ts";
 import { courseOfServer } from "../job-kinds/course.ts";
 import { killAtEach } from "../job-kinds/crash-batch.ts";
 import { batchesOf, holdsJob, sampleOfEachStep, traceCrashPlaces } from "../job-kinds/crash-places.ts";
@@ -8,7 +9,7 @@ import { takeSubjects } from "../job-kinds/take-subjects.ts";
 import { percentile } from "../judgement.ts";
 import { killAtLoadBalancers } from "../load-balancer-jobs/killed-agents.ts";
 import { killAtNetworks } from "../network-jobs/killed-agents.ts";
-import { atEdge, bothParts } from "../network-jobs/without-edge.ts";
+import { atEdge, inTurn } from "../network-jobs/without-edge.ts";
 import type { Row, RowResult, RowRun } from "../row.ts";
 
 /** Long enough that all agents of a batch reach their crash points before the first job may be taken over. */
@@ -125,12 +126,10 @@ export const row: Row = {
     },
   ],
   run: (run) =>
-    bothParts(
-      () =>
-        bothParts(
-          () => killAtServers(run),
-          () => killAtLoadBalancers(run),
-        ),
+    inTurn(
+      () => killAtServers(run),
+      () => killAtLoadBalancers(run),
+      () => killAtCertificates(run),
       () => atEdge(run, ...killAtNetworks(run)),
     ),
 };

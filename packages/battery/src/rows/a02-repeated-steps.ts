@@ -1,4 +1,5 @@
 import { SERVER_JOB_KINDS } from "@kule/programs/registry";
+import { repeatAtCertificates } from "../certificate-jobs/repeated-steps.ts";
 import { endViolations, subjectFor, type Work } from "../job-kinds/course.ts";
 import { cause, DETOURS, onDetour } from "../job-kinds/detours.ts";
 import { runnerOfDoubledSteps } from "../job-kinds/doubled-steps.ts";
@@ -8,7 +9,7 @@ import { STEP_NAMES } from "../job-kinds/step-names.ts";
 import { differences, worldStateOf } from "../job-kinds/world-state.ts";
 import { repeatAtLoadBalancers } from "../load-balancer-jobs/repeated-steps.ts";
 import { repeatAtNetworks } from "../network-jobs/repeated-steps.ts";
-import { atEdge, bothParts } from "../network-jobs/without-edge.ts";
+import { atEdge, inTurn } from "../network-jobs/without-edge.ts";
 import type { Row, RowResult, RowRun } from "../row.ts";
 
 /** How often each course of each kind is gone, with each step applied once and with each applied twice. */
@@ -74,12 +75,10 @@ export const row: Row = {
     },
   ],
   run: (run) =>
-    bothParts(
-      () =>
-        bothParts(
-          () => repeatAtServers(run),
-          () => repeatAtLoadBalancers(run),
-        ),
+    inTurn(
+      () => repeatAtServers(run),
+      () => repeatAtLoadBalancers(run),
+      () => repeatAtCertificates(run),
       () => atEdge(run, (testbed) => repeatAtNetworks(run, testbed)),
     ),
 };

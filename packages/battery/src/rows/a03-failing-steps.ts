@@ -1,5 +1,6 @@
 import type { ServerJobKind } from "@kule/contract/schemas";
 import { SERVER_JOB_KINDS } from "@kule/programs/registry";
+import { failuresAtCertificates } from "../certificate-jobs/failing-keys.ts";
 import { RegionScanner } from "../drift/region-scanner.ts";
 import { describeJob, remains, subjectFor, type Work } from "../job-kinds/course.ts";
 import { DETOURS, type Detour } from "../job-kinds/detours.ts";
@@ -12,7 +13,7 @@ import { brokenInvariants, type Subject, vmidOf } from "../job-kinds/scene.ts";
 import { STEP_NAMES } from "../job-kinds/step-names.ts";
 import { failuresAtLoadBalancers } from "../load-balancer-jobs/failing-machines.ts";
 import { failuresAtNetworks } from "../network-jobs/faulty-edge.ts";
-import { atEdge, bothParts } from "../network-jobs/without-edge.ts";
+import { atEdge, inTurn } from "../network-jobs/without-edge.ts";
 import { uncheckedCommits } from "../pools/unchecked-commits.ts";
 import { shuffled } from "../races/shuffled.ts";
 import type { Row, RowResult, RowRun } from "../row.ts";
@@ -87,14 +88,41 @@ export const row: Row = {
       ],
       expects: /a resize refused later: its disk has \d+ GB and \d+ are counted/,
     },
+    {
+      name: "sealed-to-a-stranger",
+      removes: "the comparison of the key that a payload names with the agent's own",
+      patches: [
+        {
+          file: "packages/programs/src/certificates/program.ts",
+          find: "    requireOwn(() => openSecret(sealed, context));\n",
+          replace: "    if (sealed === context) requireOwn(() => openSecret(sealed, context));\n",
+        },
+      ],
+      expects: /a certificate with an agent of another key: the job is succeeded/,
+    },
+    {
+      name: "failed-request-not-told",
+      removes: "the failed attempt of a certificate whose key the region could not make",
+      patches: [
+        {
+          file: "apps/api/src/products/certificates/settle.ts",
+          find: "  if (request === null)\n    return failAttempt(",
+          replace: '  if (request === null && order.state !== "requesting")\n    return failAttempt(',
+        },
+        {
+          file: "apps/api/src/products/certificates/settle.ts",
+          find: "  clearWait(tx, certificate);\n",
+          replace: "  if (request === null) return;\n  clearWait(tx, certificate);\n",
+        },
+      ],
+      expects: /a certificate with .*: it says null/,
+    },
   ],
   run: (run) =>
-    bothParts(
-      () =>
-        bothParts(
-          () => failAtServers(run),
-          () => failuresAtLoadBalancers(run),
-        ),
+    inTurn(
+      () => failAtServers(run),
+      () => failuresAtLoadBalancers(run),
+      () => failuresAtCertificates(run),
       () => atEdge(run, (testbed) => failuresAtNetworks(run, testbed)),
     ),
 };

@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
 import { ApiCaller } from "@kule/api/testing/api-caller";
 import type { TestProcess } from "@kule/testing/child-process";
+import { poisonAtCertificates } from "../certificate-jobs/poison-certificates.ts";
 import { endViolations } from "../job-kinds/course.ts";
 import { untilReadyOrDead } from "../job-kinds/crash-batch.ts";
 import { jobRow, POISONS, poisonViolations } from "../job-kinds/poison-jobs.ts";
@@ -10,7 +11,7 @@ import { SCENARIOS } from "../job-kinds/scenarios.ts";
 import { brokenInvariants, latestJob, newSubject, type Subject } from "../job-kinds/scene.ts";
 import { poisonAtLoadBalancers } from "../load-balancer-jobs/poison-load-balancers.ts";
 import { poisonAtNetworks } from "../network-jobs/poison-networks.ts";
-import { atEdge, bothParts } from "../network-jobs/without-edge.ts";
+import { atEdge, inTurn } from "../network-jobs/without-edge.ts";
 import type { Row, RowResult, RowRun } from "../row.ts";
 
 /** Healthy jobs that wait behind the poisonous ones. */
@@ -72,12 +73,10 @@ export const row: Row = {
     },
   ],
   run: (run) =>
-    bothParts(
-      () =>
-        bothParts(
-          () => poisonAtServers(run),
-          () => poisonAtLoadBalancers(run),
-        ),
+    inTurn(
+      () => poisonAtServers(run),
+      () => poisonAtLoadBalancers(run),
+      () => poisonAtCertificates(run),
       () => atEdge(run, (testbed) => poisonAtNetworks(run, testbed)),
     ),
 };
@@ -171,6 +170,7 @@ async function oldAgentViolations(scene: RegionScene): Promise<string[]> {
     server: server.id,
     network: "",
     loadBalancer: "",
+    certificate: "",
   };
   await SCENARIOS.ServerStop.cause(scene, stopped);
   const created = await newSubject(scene);

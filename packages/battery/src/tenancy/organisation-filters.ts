@@ -32,4 +32,17 @@ export const unfilteredProducts: readonly Mutant[] = [
     '.selectAll()\n    .where("organisation_id", "=", organisationId)\n    .where("id", "in", [...ids])',
     '.selectAll()\n    .where("id", "in", [...ids])',
   ),
+  // Also in the fields that name them: the certificates of a listener.
+  without(
+    "certificates",
+    "certificates/store.ts",
+    '\n    .where("certificate.organisation_id", "=", organisationId);',
+    ";",
+  ),
+  without(
+    "load-balancers",
+    "load-balancers/store.ts",
+    '\n    .where("load_balancer.organisation_id", "=", organisationId);',
+    ";",
+  ),
 ];

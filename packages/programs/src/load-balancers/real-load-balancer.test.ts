@@ -117,6 +117,12 @@ describe.skipIf(part.missing)("A load balancer of two real machines", { timeout:
     expect(after.bootId).not.toBe(before.bootId);
   });
 
+  /** keepalived has the address before it has the routes and rules of it. */
+  const comesTo = (slot: (typeof slots)[number]) =>
+    balancer.until("the active machine has the public address", () =>
+      balancer.hasPublicAddress(slot).catch(() => false),
+    );
+
   test("serves at a public address, from near and far, which moves with the machine that is active", async () => {
     const hasNone = async () => {
       for (const slot of slots) expect(await balancer.hasPublicAddress(slot)).toBe(false);
@@ -124,11 +130,6 @@ describe.skipIf(part.missing)("A load balancer of two real machines", { timeout:
     await hasNone();
     await balancer.change({ highAvailability: withPublicAddress });
     const first = await balancer.master();
-    // keepalived has the address before it has the routes and rules of it.
-    const comesTo = (slot: typeof first) =>
-      balancer.until("the active machine has the public address", () =>
-        balancer.hasPublicAddress(slot).catch(() => false),
-      );
     await comesTo(first);
     expect(await balancer.hasPublicAddress(otherSlot(first))).toBe(false);
     // Its own way out is where it was.
@@ -154,6 +155,26 @@ describe.skipIf(part.missing)("A load balancer of two real machines", { timeout:
       );
       return !having.includes(true);
     });
+  });
+
+  test("keeps its addresses, and the way of its answers, when its network daemon starts again", async () => {
+    await balancer.change({ highAvailability: withPublicAddress });
+    const first = await balancer.master();
+    await comesTo(first);
+    const order = { host: publicAddress, clients: 2, pauseMs: 10, timeoutMs: 1_000 };
+    const clients = [load(1_000), balancer.load(order), balancer.load({ ...order, from: farClients })];
+    for (const each of clients) await each.until(({ answered }) => answered > 50);
+    // As an update of systemd does.
+    for (const slot of slots) await balancer.said(slot, "systemctl restart systemd-networkd");
+    for (const each of clients) {
+      const { answered } = each.counts;
+      await each.until((counts) => counts.answered > answered + 100);
+      expect(lostOf(await each.end())).toBe(0);
+    }
+    expect(await balancer.master()).toBe(first);
+    expect(await balancer.hasPublicAddress(first)).toBe(true);
+    expect(await balancer.hasPublicAddress(otherSlot(first))).toBe(false);
+    await balancer.change();
   });
 
   test("serves again after its worker was killed", async () => {

@@ -26,9 +26,6 @@ export function decideOnIdle(
   if (!state.wasCreated)
     return refused("invalid_state", "The server was never created; retry its creation first");
   if (state.openJob !== null)
-    return refused(
-      "invalid_state",
-      `The server has an open job (${state.openJob.kind}), which has to end first`,
-    );
+    return refused("invalid_state", "The server has an open job, which has to end first");
   return allowed;
 }

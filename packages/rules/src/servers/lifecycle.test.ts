@@ -88,6 +88,10 @@ describe("actions", () => {
     const state = { status: "running", ...free, openJob } as const;
     for (const action of [...powerActions, "resize", "rebuild"] as const)
       expect(decideAction(action, state)).toMatchObject({ allowed: false, code: "invalid_state" });
+    // Not of which kind: users do not know the kinds of jobs.
+    const reason = "The server has an open job, which has to end first";
+    for (const action of ["reboot", "resize", "rebuild"] as const)
+      expect(decideAction(action, state)).toMatchObject({ reason });
     expect(decideAction("delete", state).allowed).toBe(true);
   });
 

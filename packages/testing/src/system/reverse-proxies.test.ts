@@ -1,9 +1,9 @@
 import { once } from "node:events";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import type { IncomingMessage } from "node:http";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { Agent, type IncomingMessage, request as plainRequest } from "node:http";
 import { type RequestOptions, request } from "node:https";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { text } from "node:stream/consumers";
 import { getCACertificates, setDefaultCACertificates } from "node:tls";
 import type { Schemas } from "@kule/contract/schemas";
@@ -13,6 +13,8 @@ import { ConsoleViewer } from "../console-viewer.ts";
 import { requirePart } from "../parts.ts";
 import { type RegionWorld, startRegionWorld } from "../region-world.ts";
 import { type ProxyKind, probeProxy, type ReverseProxy, startReverseProxy } from "../rig/reverse-proxy.ts";
+
+const root = resolve(import.meta.dirname, "../../../..");
 
 /** Kule as it runs, with the panel, behind the samples of infra/server/proxies. */
 let world: RegionWorld;
@@ -42,6 +44,26 @@ const usualCas = getCACertificates("default");
 /** An address of this machine that no proxy has towards Kule. */
 const clientAddress = "127.0.0.77";
 const claimedAddress = "203.0.113.9";
+
+test("a connection without a request stays open for longer than any of the proxies keeps it", async () => {
+  const samples = ["nginx.conf", "haproxy.cfg", "Caddyfile"].map((name) =>
+    readFileSync(join(root, "infra/server/proxies", name), "utf8"),
+  );
+  // nginx and Caddy by these words; haproxy keeps its own as long as those of clients.
+  const kept = samples.flatMap((sample) =>
+    [...sample.matchAll(/^\s*(?:keepalive_timeout|keepalive|timeout http-keep-alive) (\d+)s;?$/gm)].map(
+      ([, seconds]) => Number(seconds),
+    ),
+  );
+  expect(kept).toHaveLength(5);
+  for (const url of [`${world.apiUrl}/healthz`, `${panelUrl}/healthz`]) {
+    const sent = plainRequest(url, { agent: new Agent({ keepAlive: true }) }).end();
+    const [{ headers }] = (await once(sent, "response")) as [IncomingMessage];
+    const [, seconds] = /^timeout=(\d+)$/.exec(String(headers["keep-alive"])) ?? [];
+    expect(Number(seconds)).toBeGreaterThan(Math.max(...kept) + 10);
+    sent.destroy();
+  }
+});
 
 describe.each(["nginx", "haproxy", "caddy"] as const satisfies readonly ProxyKind[])("behind %s", (kind) => {
   const part = parts[kind];

@@ -209,6 +209,21 @@ describe("a load balancer", { timeout: 60_000 }, () => {
     await world.settle();
   });
 
+  test("has no name, also not later, after which its servers would be named like a date or a number", async () => {
+    const { id } = await world.create();
+    for (const name of ["2026-11", "12e"]) {
+      const [created, renamed] = [
+        await world.post({ name }),
+        await world.owned.patch(`/load-balancers/${id}`, { name }),
+      ];
+      for (const { status, body } of [created, renamed]) {
+        expect(status).toBe(422);
+        expect(pointers(body)).toEqual(["/name invalid_format"]);
+      }
+    }
+    await world.settle();
+  });
+
   test("is renamed with its servers' owner, and at once; a stale If-Match changes nothing", async () => {
     const lb = await world.active();
     const changed = await world.owned.patch(`/load-balancers/${lb.id}`, {

@@ -20,15 +20,18 @@ export async function checkPlace(
   { db, organisationId }: Pick<ApiRequest, "db" | "organisationId">,
   body: Body,
 ): Promise<{ readonly errors: FieldError[]; readonly place: Place | null }> {
-  const errors: FieldError[] = [];
-  const nameProblem = body.name === undefined ? null : serverNameProblem(machineName(body.name, 1));
-  if (nameProblem !== null) errors.push(fieldError("/name", "invalid_format", nameProblem));
-  errors.push(...packageErrors(body.package));
+  const errors: FieldError[] = [...nameErrors(body.name), ...packageErrors(body.package)];
   const place = await findPlace(db, organisationId, body.subnet_id);
   if (body.subnet_id !== undefined && place === null)
     errors.push(fieldError("/subnet_id", "not_found", "no such subnet"));
   errors.push(...(await addressErrors(db, organisationId, body.public_ip, place)));
   return { errors, place };
+}
+
+/** Its servers are named after it, and those that replace them later, too. */
+export function nameErrors(name: string | undefined): FieldError[] {
+  const problem = name === undefined ? null : serverNameProblem(machineName(name, 1));
+  return problem === null ? [] : [fieldError("/name", "invalid_format", problem)];
 }
 
 export async function findPlace(

@@ -9,6 +9,7 @@ import { changedLabels, labelErrors } from "../../platform/labels.ts";
 import type { Outcome } from "../../platform/mutation.ts";
 import { renameOwnerOfServers } from "../servers/index.ts";
 import { answered, answeredWithApply, lockForChange } from "./answers.ts";
+import { nameErrors } from "./place.ts";
 import { changeInForce, type LoadBalancerDetails } from "./store.ts";
 
 export function checkUpdateLoadBalancer(
@@ -16,7 +17,7 @@ export function checkUpdateLoadBalancer(
   body: Partial<RequestBody<"updateLoadBalancer">>,
   found: LoadBalancerDetails,
 ): FieldError[] {
-  return labelErrors(found.labels, body.labels);
+  return [...nameErrors(body.name), ...labelErrors(found.labels, body.labels)];
 }
 
 /** Its machines do not depend on its name and labels, and their servers keep their names. */

@@ -161,6 +161,27 @@ test("with http it says where each name has to lead, and what stands in the way,
   expect(turkish).not.toContain("No load balancer of region");
 });
 
+test("while too many names are looked up at the same time, the page shows everything else and tries again", async () => {
+  const path = await fail("http", "www.shop.example");
+  world.api.busyFor = /\/challenges$/;
+  const page = await ada.page(path);
+  expect(page).toContain(
+    "Too many names are being looked up at the same time. This page tries again by itself.",
+  );
+  for (const words of ["Next attempt", "The region could not make the private key"])
+    expect(page).toContain(words);
+  expect(page).not.toContain("No load balancer of region ist1 has an http listener on port 80");
+  expect(page).toMatch(/hx-trigger="every 5s/);
+  const turkish = await world.signedIn("ada", { "accept-language": "tr" });
+  expect(await turkish.page(path)).toContain("Aynı anda çok fazla ad sorgulanıyor");
+
+  // Elsewhere the same answer is a page that says so, and no empty one.
+  world.api.busyFor = /^GET \/certificates\/[^/]+$/;
+  expect((await ada.get(path)).status).toBe(503);
+  world.api.busyFor = null;
+  expect(await ada.page(path)).toContain("No load balancer of region ist1 has an http listener on port 80");
+});
+
 test("the renewal shows the next attempt and the last error, and can be tried now", async () => {
   const path = await fail("http", "www.shop.example");
   const page = await ada.page(path);

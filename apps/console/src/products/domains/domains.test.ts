@@ -417,6 +417,20 @@ describe("a served domain", () => {
   });
 });
 
+test("names inside of a domain that other organisations keep are shown where it leads, with how to take one", async () => {
+  const id = await addDomain(world.real, "shop.example");
+  await serve(world.real, id);
+  const path = `/domains/${id}/delegation`;
+  expect(await ada.page(path)).not.toContain('id="kept-delegations"');
+  await world.real.sql("update domain set kept_delegations = $2 where id = $1", [id, ["old.shop.example"]]);
+  const page = await ada.page(path);
+  expect(page).toMatch(/id="kept-delegations"[\s\S]*old\.shop\.example[\s\S]*href="\/domains\/new"/);
+  expect(await (await inTurkish()).page(path)).toContain("Başka kuruluşların adları");
+  const seen = await (await world.signedIn("vera")).page(path);
+  expect(seen).toContain("old.shop.example");
+  expect(seen).not.toMatch(/id="kept-delegations"[\s\S]*href="\/domains\/new"/);
+});
+
 test("a domain that is not proven is deleted at once", async () => {
   const id = await addDomain(world.real, "shop.example");
   const settings = `/domains/${id}/settings`;

@@ -2,6 +2,7 @@ import { ResourcePage } from "../../resources/resource-page.tsx";
 import { delegationCalls } from "./calls.ts";
 import { CheckPanel } from "./check-panel.tsx";
 import { headedDomains } from "./head-part.tsx";
+import { KeptDelegations } from "./kept-delegations-panel.tsx";
 import { NameServers } from "./name-servers-panel.tsx";
 import { ProveDomain } from "./proof-panel.tsx";
 import type { DelegationProps } from "./props.ts";
@@ -27,6 +28,7 @@ export function DelegationPage(props: DelegationProps) {
       <Warnings view={view} domain={domain} on="delegation" />
       {domain.verification === null ? null : <ProveDomain {...props} verification={domain.verification} />}
       {isProven(domain) ? <NameServers {...props} /> : null}
+      {domain.kept_delegations.length === 0 ? null : <KeptDelegations {...props} />}
     </ResourcePage>
   );
 }
