@@ -105,8 +105,8 @@ test("sums of usage are the lifetimes of random servers to the microsecond, howe
       randomLives,
       fc.bigInt({ min: 0n, max: 6n * 86_400_000n }),
       fc.bigInt({ min: 0n, max: 20n * 86_400_000n }),
-      // How much of the events, and up to which hour.
-      fc.array(fc.record({ after: fc.double({ min: 0, max: 1, noNaN: true }), hour: fc.nat(30 * 24) }), {
+      // After how much of the events, and up to which hour.
+      fc.array(fc.record({ percent: fc.nat(100), hour: fc.nat(12 * 24) }), {
         maxLength: 3,
       }),
       async (lives, fromMillis, moreMillis, balanced) => {
@@ -119,8 +119,8 @@ test("sums of usage are the lifetimes of random servers to the microsecond, howe
           base,
           id,
           run,
-          balanced.map(({ after, hour }) => ({
-            after: Math.round(after * events),
+          balanced.map(({ percent, hour }) => ({
+            after: Math.round((percent / 100) * events),
             until: new Date(base.getTime() + hour * 3_600_000),
           })),
         );
