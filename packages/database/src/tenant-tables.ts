@@ -14,6 +14,7 @@ export const tenantTables = [
   "public_ip",
   "console_session",
   "usage_segment",
+  "usage_balance",
   "drift",
   "firewall",
   "firewall_rule",

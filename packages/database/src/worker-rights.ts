@@ -34,7 +34,9 @@ begin
     worker_process
   to kule_worker;
   grant execute on function kule_keep_password_reset(text, text, bytea, integer) to kule_worker;
-  grant execute on function kule_recount_quotas(text), kule_recount_public_addresses(text) to kule_worker;
+  grant execute on function
+    kule_recount_quotas(text), kule_recount_public_addresses(text), kule_rebalance_usage(text)
+  to kule_worker;
   -- The invariants compare the names that are to be served with it.
   grant execute on function kule_reverse_name(text, inet) to kule_worker;
   -- They remove nothing that is younger than a month, or three.

@@ -5,6 +5,9 @@ export const quotasAreCounted = "quotas count what there is";
 /** Its violations begin with the pool's id; kule_recount_public_addresses corrects them. */
 export const poolsAreCounted = "IP pools count what there is";
 
+/** Its violations begin with the organisation's id; kule_rebalance_usage corrects them. */
+export const usageIsBalanced = "balances of usage are what the segments add up to";
+
 /** Records for others: the audit trail and usage. */
 export const recordChecks: readonly Check[] = [
   {
@@ -84,6 +87,21 @@ export const recordChecks: readonly Check[] = [
                               || ' and not at ' || coalesce(due.ended_at::text, 'no time') end as subject
             from due full join have using (resource_id, kind, started_at)
            where due.started_at is null or have.started_at is null or due.ended_at is distinct from have.ended_at`,
+  },
+  {
+    invariant: "I9",
+    check: usageIsBalanced,
+    by: "organisation",
+    sql: `with due as (select * from usage_balance_due where within(organisation_id)),
+          have as (select organisation_id, label_key, label_value, region, kind, package, day, is_last, begun, ended, began_at,
+                          first, first_began_at, second, second_began_at
+                     from usage_balance where within(organisation_id)),
+          wrong as (select 'should have' as how, * from (table due except table have) missing
+                    union all
+                    select 'has', * from (table have except table due) excess)
+          select organisation_id as key, concat_ws(' ', organisation_id, how, 'on', day, region, kind, nullif(package, ''),
+                           nullif(label_key || label_value, ''), begun, 'begun', ended, 'ended', began_at, first, second) as subject
+            from wrong`,
   },
   {
     invariant: "I9",

@@ -144,7 +144,7 @@ export async function insertLargeInstallation(
                                 managed_by_type, managed_by_id, managed_by_name)
      select ${id("seg")}, ${organisation}, ${region}, 'server', ${id("srv", "i / 2")}, 'server-' || i / 2,
             case i % 2 when 0 then 'compute' else 'disk' end, '{"vcpu":1,"memory_mb":2048,"disk_gb":40}', ${labels},
-            ${at(2)}, case i % 2 when 0 then now() end, ${id("use")}, case i % 2 when 0 then ${id("use")} end,
+            ${at(2)}, case i % 2 when 0 then ${at(2)} + interval '1 hour' end, ${id("use")}, case i % 2 when 0 then ${id("use")} end,
             ${ownedBy("(i / 2)")}
        from generate_series(0, ${servers * 2} - 1) i`,
     `insert into ssh_key (id, organisation_id, name, public_key, fingerprint_sha256, fingerprint_md5, type, bits, comment,
@@ -216,6 +216,7 @@ export async function insertLargeInstallation(
     "reset session_replication_role",
     "select kule_recount_quotas(id) from organisation",
     "select kule_recount_public_addresses(id) from ip_pool",
+    "select kule_balance_usage(id) from organisation",
     // Those of servers that were there before are noted already.
     "insert into ssh_key_use select * from ssh_key_use_due on conflict do nothing",
     "vacuum analyze",

@@ -5,27 +5,26 @@ import type { OneOf } from "./pagination.ts";
 const MOST_PARTS = 200;
 
 /**
- * A filter by region or kind of a table that has an index of both before the sort keys: of a region every kind, and of a
- * kind every region. Null without such a filter, and when it has too many parts.
+ * A filter by region, or by another column whose values the contract lists, of a table that has an index of both before the
+ * sort keys: of a region every value, and of a value every region. Null without such a filter, and when it has too many parts.
  *
- * @param kinds all there are
+ * @param every all values of the other column
  */
-export async function ofRegionAndKind(
+export async function ofRegionAnd(
   db: Database,
-  table: "job" | "usage_event" | "usage_segment",
-  { region, kind }: { readonly region?: string | undefined; readonly kind?: readonly string[] | undefined },
-  kinds: readonly string[],
+  column: "job.kind" | "usage_event.kind" | "usage_segment.kind" | "server.status",
+  wanted: { readonly region?: string | undefined; readonly values?: readonly string[] | undefined },
+  every: readonly string[],
 ): Promise<OneOf["alternatives"] | null> {
-  if (region === undefined && kind === undefined) return null;
+  const { region, values = every } = wanted;
+  if (region === undefined && wanted.values === undefined) return null;
   const regions = region === undefined ? await slugsOfRegions(db) : [region];
-  const wanted = kind ?? kinds;
-  if (regions.length * wanted.length > MOST_PARTS) return null;
-  return regions.flatMap((slug) =>
-    wanted.map((each) => ({ [`${table}.region`]: slug, [`${table}.kind`]: each })),
-  );
+  if (regions.length * values.length > MOST_PARTS) return null;
+  const [table] = column.split(".");
+  return regions.flatMap((slug) => values.map((value) => ({ [`${table}.region`]: slug, [column]: value })));
 }
 
-async function slugsOfRegions(db: Database): Promise<string[]> {
+export async function slugsOfRegions(db: Database): Promise<string[]> {
   const regions = await db.selectFrom("region").select("slug").execute();
   return regions.map(({ slug }) => slug);
 }

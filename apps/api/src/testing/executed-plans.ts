@@ -67,7 +67,7 @@ function planOf(executed: { readonly "Query Text": string; readonly Plan: PlanNo
   const discardedBy = (node: PlanNode) =>
     ((node["Rows Removed by Filter"] ?? 0) +
       (node["Rows Removed by Index Recheck"] ?? 0) +
-      (node["Rows Removed by Join Filter"] ?? 0)) *
+      (readsInnerWhole(node) ? 0 : (node["Rows Removed by Join Filter"] ?? 0))) *
     node["Actual Loops"];
   return {
     text: executed["Query Text"],
@@ -77,6 +77,12 @@ function planOf(executed: { readonly "Query Text": string; readonly Plan: PlanNo
       node["Node Type"] === "Seq Scan" && node["Actual Loops"] > 0 ? [node["Relation Name"] ?? ""] : [],
     ),
   };
+}
+
+/** A join with each row of a table, which {@link ExecutedPlan.scanned} names: Postgres compares all rows of a small one. */
+function readsInnerWhole({ Plans: [, inner] = [] }: PlanNode): boolean {
+  if (inner?.["Node Type"] === "Materialize") return inner.Plans?.[0]?.["Node Type"] === "Seq Scan";
+  return inner?.["Node Type"] === "Seq Scan";
 }
 
 function* nodesOf(node: PlanNode): Generator<PlanNode> {

@@ -1,4 +1,4 @@
-import { poolsAreCounted, quotasAreCounted } from "@kule/invariants/records";
+import { poolsAreCounted, quotasAreCounted, usageIsBalanced } from "@kule/invariants/records";
 import { type Finding, type Pass, type PassResult, runPass } from "@kule/invariants/run-pass";
 import type { Violation } from "@kule/invariants/violation";
 import type { ClientBase } from "pg";
@@ -38,6 +38,10 @@ async function recount(log: Deps["log"], owner: ClientBase, results: readonly Pa
   for (const organisation of subjectsOf(results, quotasAreCounted)) {
     await owner.query("select kule_recount_quotas(p_organisation_id => $1)", [organisation]);
     log.error({ organisation }, "quotas were counted again");
+  }
+  for (const organisation of subjectsOf(results, usageIsBalanced)) {
+    await owner.query("select kule_rebalance_usage(p_organisation_id => $1)", [organisation]);
+    log.error({ organisation }, "the balances of usage were computed again");
   }
   for (const pool of subjectsOf(results, poolsAreCounted)) {
     await owner.query("select kule_recount_public_addresses(p_pool_id => $1)", [pool]);

@@ -5,6 +5,7 @@ import { foldLongPoolCounts } from "../products/ip-pools/index.ts";
 import { deleteOldTraffic } from "../products/load-balancers/index.ts";
 import { deleteOldInvitations } from "../products/members/index.ts";
 import { foldLongCounts } from "../products/quotas/index.ts";
+import { balanceUsage } from "../products/usage/index.ts";
 
 /** How much the clean-up deleted or released. */
 export type Cleaned = {
@@ -16,7 +17,7 @@ export type Cleaned = {
   readonly consoles: number;
 };
 
-/** Deletes what has expired, frees the VM numbers whose quarantine is over, and shortens the counts of quotas and pools. */
+/** Deletes what has expired, frees the VM numbers whose quarantine is over, shortens the counts of quotas and pools, and adds usage up. */
 export async function cleanUp(connection: Database): Promise<Cleaned> {
   const db = systemQuery(connection, "the clean-up is of no one organisation");
   const keys = await db
@@ -40,6 +41,7 @@ export async function cleanUp(connection: Database): Promise<Cleaned> {
   await deleteOldTraffic(connection);
   await foldLongCounts(db);
   await foldLongPoolCounts(db);
+  await balanceUsage(db);
   return {
     invitations: await deleteOldInvitations(connection),
     consoles: await deleteOldSessions(connection),

@@ -33,9 +33,11 @@ const mutants: readonly Mutant[] = [
     removes: "organisation_id in a join of raw SQL, which the guard cannot read",
     patches: [
       {
-        file: "apps/api/src/products/networks/store.ts",
-        find: "join address a on a.organisation_id = s.organisation_id and a.subnet_id = s.id",
-        replace: "join address a on a.subnet_id = s.id",
+        file: "apps/api/src/products/servers/store.ts",
+        find: `join address on address.organisation_id = nic.organisation_id and address.nic_id = nic.id
+   where nic.organisation_id = server.organisation_id and nic.server_id = server.id), '[]'::json)`,
+        replace: `join address on address.nic_id = nic.id
+   where nic.organisation_id = server.organisation_id and nic.server_id = server.id), '[]'::json)`,
       },
     ],
     expects: /select address by .* names no organisation and is not on the list/,

@@ -47,8 +47,9 @@ export const row: Row = {
       removes: "the part of a segment before the window from what a summary leaves out",
       patches: [
         {
-          file: "apps/api/src/products/usage/summary.ts",
-          find: "- greatest(started_at, slice.since))",
+          file: "apps/api/src/products/usage/summed-segments.ts",
+          // biome-ignore lint/suspicious/noTemplateCurlyInString: it is in a template there
+          find: "- greatest(started_at, ${since}))",
           replace: "- started_at)",
         },
       ],

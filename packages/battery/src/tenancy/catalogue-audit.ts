@@ -51,7 +51,7 @@ const questions: readonly Question[] = [
   },
   {
     finding: (name) => `${name}, which is derived, can be written by kule_api`,
-    sql: `select name as subject from unnest(array['usage_segment']) name
+    sql: `select name as subject from unnest(array['usage_segment', 'usage_balance']) name
            where has_table_privilege('kule_api', name, 'insert, update, delete, truncate')`,
   },
   {

@@ -24,6 +24,8 @@ export type JsonPrimitive = boolean | number | string | null;
 
 export type JsonValue = JsonArray | JsonObject | JsonPrimitive;
 
+export type Numeric = ColumnType<string, number | string, number | string>;
+
 export type Timestamp = ColumnType<Date, Date | string, Date | string>;
 
 export interface AcmeAccount {
@@ -686,6 +688,7 @@ export interface Organisation {
   status: Generated<string>;
   subnet_limit: number | null;
   updated_at: Generated<Timestamp>;
+  usage_balanced_until: Timestamp | null;
   usage_seq: Generated<Int8>;
   vcpu_limit: number | null;
 }
@@ -1090,6 +1093,57 @@ export interface Token {
   user_id: string | null;
 }
 
+export interface UsageBalance {
+  began_at: Numeric;
+  begun: Int8;
+  day: Timestamp;
+  ended: Int8;
+  first: Numeric;
+  first_began_at: Numeric;
+  is_last: boolean;
+  kind: string;
+  label_key: string;
+  label_value: string;
+  organisation_id: string;
+  package: string;
+  region: string;
+  second: Numeric;
+  second_began_at: Numeric;
+}
+
+export interface UsageBalanceDue {
+  began_at: Numeric | null;
+  begun: Numeric | null;
+  day: Timestamp | null;
+  ended: Numeric | null;
+  first: Numeric | null;
+  first_began_at: Numeric | null;
+  is_last: boolean | null;
+  kind: string | null;
+  label_key: string | null;
+  label_value: string | null;
+  organisation_id: string | null;
+  package: string | null;
+  region: string | null;
+  second: Numeric | null;
+  second_began_at: Numeric | null;
+}
+
+export interface UsageChange {
+  at: Timestamp | null;
+  begun: number | null;
+  ended: number | null;
+  first: Numeric | null;
+  kind: string | null;
+  labels: Json | null;
+  organisation_id: string | null;
+  package: string | null;
+  region: string | null;
+  second: Numeric | null;
+  seconds: Numeric | null;
+  sign: number | null;
+}
+
 export interface UsageEvent {
   at: Generated<Timestamp>;
   corrects: string | null;
@@ -1115,7 +1169,9 @@ export interface UsageEvent {
 
 export interface UsageSegment {
   closed_by: string | null;
+  counted_under: Generated<string>;
   ended_at: Timestamp | null;
+  ended_month: Generated<Timestamp | null>;
   id: string;
   kind: string;
   labels: Json;
@@ -1233,6 +1289,9 @@ export interface DB {
   ssh_key_use_due: SshKeyUseDue;
   subnet: Subnet;
   token: Token;
+  usage_balance: UsageBalance;
+  usage_balance_due: UsageBalanceDue;
+  usage_change: UsageChange;
   usage_event: UsageEvent;
   usage_segment: UsageSegment;
   user_identity: UserIdentity;

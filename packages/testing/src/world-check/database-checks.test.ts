@@ -902,6 +902,17 @@ describe("in the database the check finds", () => {
     expect(await found()).toEqual([]);
   });
 
+  it("balances of usage that miss a segment, or have one that is not there", async () => {
+    await owner.query(`update organisation set usage_balanced_until = 'infinity' where id = 'org_b';
+      insert into usage_balance values ('org_a', '', '', 'r1', 'compute', 's', '2026-01-01', true, 1, 0, 1, 1, 1, 1, 1)`);
+    const subjects = await found();
+    expect(subjects.filter((subject) => / org_a has on /.test(subject)).length).toBe(1);
+    expect(subjects.filter((subject) => / org_b should have on /.test(subject)).length).toBeGreaterThan(0);
+    expect(subjects.filter((subject) => !/^I9 org_[a-z] (has|should have) on /.test(subject))).toEqual([]);
+    await owner.query("select kule_rebalance_usage(id) from organisation");
+    expect(await found()).toEqual([]);
+  });
+
   it("counts of a pool that miss an address, or have one too many", async () => {
     await owner.query(`insert into public_address_count
       select pool_id, state, is_allocated, -1 from public_address_due where state = 'used' limit 1;
@@ -1064,6 +1075,7 @@ describe("the lists of the checks contain", () => {
       "region_organisation region, organisation_id",
       "server_secret server_id",
       "ssh_key_use organisation_id, ssh_key_id, created_at, server_id",
+      "usage_balance organisation_id, label_key, label_value, region, kind, package, day",
     ]);
     expect(rows.length).toBeGreaterThan(20);
   });

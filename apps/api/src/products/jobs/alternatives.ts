@@ -1,5 +1,5 @@
 import type { RequestQuery, Schemas } from "@kule/contract/schemas";
-import { ofRegionAndKind } from "../../platform/alternatives.ts";
+import { ofRegionAnd } from "../../platform/alternatives.ts";
 import type { Database } from "../../platform/database.ts";
 import type { OneOf } from "../../platform/pagination.ts";
 
@@ -34,5 +34,5 @@ export async function jobAlternatives(
   // Open jobs, and those that ended badly, are few among all.
   if (status !== undefined && !status.includes("succeeded"))
     return status.map((value) => ({ "job.status": value }));
-  return ofRegionAndKind(db, "job", { region, kind }, Object.keys(EVERY_KIND));
+  return ofRegionAnd(db, "job.kind", { region, values: kind }, Object.keys(EVERY_KIND));
 }

@@ -11,6 +11,7 @@ import { type Selectable, sql } from "kysely";
 import type { Database, Tx } from "../../platform/database.ts";
 import { newId } from "../../platform/ids.ts";
 import { labelCondition } from "../../platform/label-filter.ts";
+import { isOneOf, labelledRows } from "../../platform/labelled.ts";
 import { fetchPage, newestFirst, type Page } from "../../platform/pagination.ts";
 import type { LoadBalancerRow } from "./store.ts";
 
@@ -78,6 +79,19 @@ export async function insertTarget(
   return id;
 }
 
+/** The servers that are named or have the labels that a selector asks for; null when these are many. */
+async function candidatesOf(
+  db: Database | Tx,
+  organisationId: string,
+  named: readonly string[],
+  selectors: readonly string[],
+): Promise<readonly string[] | null> {
+  const found = await Promise.all(
+    selectors.map((selector) => labelledRows(db, "server", organisationId, selector)),
+  );
+  return found.includes(null) ? null : [...named, ...found.flatMap((ids) => ids ?? [])];
+}
+
 /**
  * The servers of a load balancer's network that targets name or find: whose VM exists, and is nobody's but the organisation's.
  * Only these are read with their addresses: a network may have many more.
@@ -88,11 +102,11 @@ async function targetServers(
   targets: readonly TargetRow[],
 ): Promise<TargetServer[]> {
   const named = targets.flatMap(({ server_id }) => server_id ?? []);
+  const selectors = targets.flatMap(({ label_selector }) => label_selector ?? []);
+  const candidates = await candidatesOf(db, organisation_id, named, selectors);
   const wanted = [
     ...(named.length === 0 ? [] : [sql<boolean>`server.id = any (${named})`]),
-    ...targets.flatMap(({ label_selector }) =>
-      label_selector === null ? [] : [labelCondition(label_selector, "server.labels")],
-    ),
+    ...selectors.map((selector) => labelCondition(selector, "server.labels")),
   ];
   if (wanted.length === 0) return [];
   const rows = await db
@@ -117,6 +131,7 @@ async function targetServers(
     .where("server.region", "=", region)
     .where("subnet.network_id", "=", network_id)
     .where(sql<boolean>`(${sql.join(wanted, sql` or `)})`)
+    .$if(candidates !== null, (rows) => rows.where(isOneOf("server.id", candidates ?? [])))
     .where("server.deleted_at", "is", null)
     .where("server.managed_by_type", "is", null)
     .where("server.observed_generation", ">", 0)

@@ -1,5 +1,5 @@
 import type { RequestQuery, Schemas } from "@kule/contract/schemas";
-import { sql } from "kysely";
+import { type RawBuilder, sql } from "kysely";
 import type { Database } from "../../platform/database.ts";
 import { fetchPage, type Page } from "../../platform/pagination.ts";
 import { addressState } from "./address-state.ts";
@@ -15,6 +15,17 @@ export type HeldAddress = {
   readonly server_name: string | null;
   readonly reservation_id: string | null;
   readonly reservation_name: string | null;
+};
+
+/**
+ * What is true of every address with the state, as the row says it. Those that are not used have an index: a subnet has few of
+ * them beside its servers.
+ */
+const mayHave: { readonly [state in Schemas["AddressState"]]: RawBuilder<boolean> } = {
+  used: sql`true`,
+  quarantined: sql`a.state = 'quarantined'`,
+  reserved: sql`a.state <> 'used' and a.reservation_id is not null`,
+  platform: sql`a.state = 'reserved' and a.reservation_id is null`,
 };
 
 /** The subnet's addresses that are not free, in their order. */
@@ -63,7 +74,7 @@ export function listAddresses(
       state === undefined
         ? sql<boolean>`${addressState} is not null`
         : // A CASE, so that the planner does not expect hardly any row (see label-filter.ts).
-          sql<boolean>`case when ${addressState} = ${state} then true else false end`,
+          sql<boolean>`${mayHave[state]} and case when ${addressState} = ${state} then true else false end`,
     );
   return fetchPage(rows, {
     list: "addresses",

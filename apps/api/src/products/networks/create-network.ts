@@ -13,7 +13,7 @@ import { chooseRegion, listVisibleRegions } from "../regions/index.ts";
 import { askedBy, requestNetworkApply } from "./apply.ts";
 import { networkNameTaken } from "./conflicts.ts";
 import { networkCidrErrors, nextNetworkRange } from "./ranges.ts";
-import { findNetwork, insertNetwork, listRanges } from "./store.ts";
+import { findNetworkDetails, insertNetwork, listRanges } from "./store.ts";
 import { viewNetwork } from "./view.ts";
 
 export async function checkCreateNetwork(
@@ -45,7 +45,7 @@ export async function createNetwork(request: ApiRequest<"createNetwork">, tx: Tx
   });
   if (network === null) throw networkNameTaken(body.name, slug);
   const job = await requestNetworkApply(tx, organisationId, network.id, askedBy(request));
-  const row = await findNetwork(tx, organisationId, network.id);
+  const row = await findNetworkDetails(tx, organisationId, network.id);
   if (row === null) throw new Error("a network that was just made could not be found");
   return {
     reply: reply(

@@ -11,13 +11,13 @@ import { allocateAddress } from "./addresses.ts";
 import { reservationNameTaken, subnetDeleting } from "./conflicts.ts";
 import { blockOf } from "./ranges.ts";
 import { findReservation } from "./reservation-store.ts";
-import { lockSubnet, type SubnetDetails } from "./subnet-store.ts";
+import { type FoundSubnet, lockSubnet } from "./subnet-store.ts";
 import { viewReservation } from "./view.ts";
 
 export function checkCreateReservation(
   _request: ApiRequest<"createReservation">,
   { address }: Partial<RequestBody<"createReservation">>,
-  subnet: SubnetDetails,
+  subnet: FoundSubnet,
 ): FieldError[] {
   const wanted = address === undefined ? null : parseAddress(address);
   if (wanted === null) return [];
@@ -31,7 +31,7 @@ export function checkCreateReservation(
 export async function createReservation(
   request: ApiRequest<"createReservation">,
   tx: Tx,
-  found: SubnetDetails,
+  found: FoundSubnet,
 ): Promise<Outcome> {
   const { body, organisationId } = request;
   // Before the row that references it, as in a server's create: the reference takes a lock too.

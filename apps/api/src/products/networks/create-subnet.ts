@@ -15,14 +15,20 @@ import { takeQuota } from "../quotas/index.ts";
 import { askedBy, requestNetworkApply } from "./apply.ts";
 import { cidrTaken, networkDeleting, noRoomForSubnet, subnetNameTaken } from "./conflicts.ts";
 import { blockOf, nextSubnetRange, subnetCidrErrors } from "./ranges.ts";
-import { lockNetwork, type NetworkDetails, type NetworkRow } from "./store.ts";
-import { findSubnet, insertSubnet, listSubnetRanges, type SubnetDetails, takeVlan } from "./subnet-store.ts";
+import { lockNetwork, type NetworkRow } from "./store.ts";
+import {
+  findSubnetDetails,
+  insertSubnet,
+  listSubnetRanges,
+  type SubnetDetails,
+  takeVlan,
+} from "./subnet-store.ts";
 import { viewSubnet } from "./view.ts";
 
 export function checkCreateSubnet(
   _request: ApiRequest<"createSubnet">,
   body: Partial<RequestBody<"createSubnet">>,
-  network: NetworkDetails,
+  network: NetworkRow,
 ): FieldError[] {
   return body.cidr === undefined ? [] : subnetCidrErrors(body.cidr, network.cidr);
 }
@@ -30,7 +36,7 @@ export function checkCreateSubnet(
 export async function createSubnet(
   request: ApiRequest<"createSubnet">,
   tx: Tx,
-  found: NetworkDetails,
+  found: NetworkRow,
 ): Promise<Outcome> {
   const { body, organisationId, caller } = request;
   // Before the network's lock, in the order of a server's create that also creates a network.
@@ -40,7 +46,7 @@ export async function createSubnet(
   if (network.status === "deleting") throw networkDeleting(network.id);
   const { id } = await addSubnet(tx, network, body);
   const job = await requestNetworkApply(tx, organisationId, network.id, askedBy(request));
-  const row = await findSubnet(tx, organisationId, id);
+  const row = await findSubnetDetails(tx, organisationId, id);
   if (row === null) throw new Error("a subnet that was just made could not be found");
   return {
     reply: reply(
@@ -92,7 +98,7 @@ export async function addSubnet(
   if ((await takeVlan(tx, network.region, id)) === null) throw new Conflict(vlanExhausted(network.region));
   // A rule may be about the whole network.
   await queueFilterRefresh(tx, network.organisation_id, network.region);
-  const row = await findSubnet(tx, network.organisation_id, id);
+  const row = await findSubnetDetails(tx, network.organisation_id, id);
   if (row === null) throw new Error("a subnet that was just made could not be found");
   return row;
 }

@@ -10,12 +10,12 @@ import { networkDeleting } from "./conflicts.ts";
 import { findUse, type NetworkHooks } from "./hooks.ts";
 import {
   deleteNetworkRow,
-  findNetwork,
+  findNetworkDetails,
   hasOpenJob,
   isOnEdge,
   lockNetwork,
   markNetworkDeleting,
-  type NetworkDetails,
+  type NetworkRow,
 } from "./store.ts";
 import { listSubnetRanges } from "./subnet-store.ts";
 import { viewNetwork } from "./view.ts";
@@ -23,7 +23,7 @@ import { viewNetwork } from "./view.ts";
 export async function deleteNetwork(
   request: ApiRequest<"deleteNetwork">,
   tx: Tx,
-  found: NetworkDetails,
+  found: NetworkRow,
   hooks: readonly NetworkHooks[],
 ): Promise<Outcome> {
   const { organisationId } = request;
@@ -51,7 +51,7 @@ export async function deleteNetwork(
   if (await isOnEdge(tx, network)) {
     await markNetworkDeleting(tx, organisationId, network.id);
     const job = await requestNetworkApply(tx, organisationId, network.id, askedBy(request));
-    const row = await findNetwork(tx, organisationId, network.id);
+    const row = await findNetworkDetails(tx, organisationId, network.id);
     if (row === null) throw new Error("a network that is being deleted could not be found");
     const body = { network: viewNetwork(row), job: await viewJobOrNone(tx, job, request.caller) };
     return { reply: reply(202, body), resource: network.id, details };

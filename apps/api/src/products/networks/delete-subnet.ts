@@ -13,18 +13,18 @@ import { listReservationsIn } from "./reservation-store.ts";
 import { hasOpenJob, isOnEdge, lockNetwork } from "./store.ts";
 import {
   deleteSubnetRow,
-  findSubnet,
+  type FoundSubnet,
+  findSubnetDetails,
   listServersIn,
   lockSubnet,
   markSubnetDeleting,
-  type SubnetDetails,
 } from "./subnet-store.ts";
 import { viewSubnet } from "./view.ts";
 
 export async function deleteSubnet(
   request: ApiRequest<"deleteSubnet">,
   tx: Tx,
-  found: SubnetDetails,
+  found: FoundSubnet,
   hooks: readonly NetworkHooks[],
 ): Promise<Outcome> {
   const { organisationId } = request;
@@ -71,7 +71,7 @@ export async function deleteSubnet(
   if (await isOnEdge(tx, network)) {
     await markSubnetDeleting(tx, organisationId, subnet.id);
     const job = await requestNetworkApply(tx, organisationId, network.id, askedBy(request));
-    const row = await findSubnet(tx, organisationId, subnet.id);
+    const row = await findSubnetDetails(tx, organisationId, subnet.id);
     if (row === null) throw new Error("a subnet that is being deleted could not be found");
     const { caller } = request;
     const body = { subnet: viewSubnet(row, caller.isOperator), job: await viewJobOrNone(tx, job, caller) };

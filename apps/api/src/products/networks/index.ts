@@ -7,5 +7,5 @@ export type { HookedNetwork, NetworkHooks, UsedPlace } from "./hooks.ts";
 export { type DefaultNetwork, ensureDefaultNetwork, hasDefaultNetwork } from "./placement.ts";
 export { mountNetworks } from "./routes.ts";
 export { networkJobs } from "./settle.ts";
-export { findNetwork, hasOpenJob, lockNetwork, type NetworkDetails, type NetworkRow } from "./store.ts";
+export { findNetwork, hasOpenJob, lockNetwork, type NetworkRow } from "./store.ts";
 export { findSubnet } from "./subnet-store.ts";

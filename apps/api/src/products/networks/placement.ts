@@ -5,8 +5,8 @@ import { newId } from "../../platform/ids.ts";
 import { type Requester, requestNetworkApply } from "./apply.ts";
 import { addSubnet } from "./create-subnet.ts";
 import { nextNetworkRange } from "./ranges.ts";
-import { defaultNetworkName, findNetwork, insertNetwork, listRanges, lockNetwork } from "./store.ts";
-import { findSubnet } from "./subnet-store.ts";
+import { defaultNetworkName, findNetworkDetails, insertNetwork, listRanges, lockNetwork } from "./store.ts";
+import { findSubnetDetails } from "./subnet-store.ts";
 import { viewNetwork, viewSubnet } from "./view.ts";
 
 const defaultSubnetName = "app";
@@ -45,8 +45,8 @@ export async function ensureDefaultNetwork(
   if (locked === null) throw new Error("a network that was just made could not be found");
   const { id } = await addSubnet(tx, locked, { name: defaultSubnetName, tier: "app" });
   await requestNetworkApply(tx, organisationId, inserted.id, by);
-  const subnet = await findSubnet(tx, organisationId, id);
-  const network = await findNetwork(tx, organisationId, inserted.id);
+  const subnet = await findSubnetDetails(tx, organisationId, id);
+  const network = await findNetworkDetails(tx, organisationId, inserted.id);
   if (network === null || subnet === null) throw new Error("a network that was just made could not be found");
   return {
     subnetId: subnet.id,

@@ -11,8 +11,8 @@ import { deleteReservation } from "./delete-reservation.ts";
 import { deleteSubnet } from "./delete-subnet.ts";
 import type { NetworkHooks } from "./hooks.ts";
 import { findReservation, listReservations } from "./reservation-store.ts";
-import { findNetwork, listNetworks } from "./store.ts";
-import { findSubnet, listSubnets } from "./subnet-store.ts";
+import { findNetwork, findNetworkDetails, listNetworks } from "./store.ts";
+import { findSubnet, findSubnetDetails, listSubnets } from "./subnet-store.ts";
 import { checkUpdateNetwork, updateNetwork } from "./update-network.ts";
 import { checkUpdateReservation, updateReservation } from "./update-reservation.ts";
 import { checkUpdateSubnet, updateSubnet } from "./update-subnet.ts";
@@ -42,7 +42,8 @@ export function mountNetworks(api: Api, hooks: readonly NetworkHooks[]): void {
   });
   operation(api, "createNetwork", { check: checkCreateNetwork, mutate: createNetwork });
   operation(api, "getNetwork", {
-    find: findNetworkOf,
+    find: (request) =>
+      findNetworkDetails(request.db, request.organisationId, request.pathId("network_id", "net")),
     handle: async (_request, network) => reply(200, viewNetwork(network)),
   });
   operation(api, "updateNetwork", { find: findNetworkOf, check: checkUpdateNetwork, mutate: updateNetwork });
@@ -61,7 +62,13 @@ export function mountNetworks(api: Api, hooks: readonly NetworkHooks[]): void {
   });
   operation(api, "createSubnet", { find: findNetworkOf, check: checkCreateSubnet, mutate: createSubnet });
   operation(api, "getSubnet", {
-    find: findSubnetOf,
+    find: (request) =>
+      findSubnetDetails(
+        request.db,
+        request.organisationId,
+        request.pathId("subnet_id", "sub"),
+        request.pathId("network_id", "net"),
+      ),
     handle: async (request, subnet) => reply(200, viewSubnet(subnet, request.caller.isOperator)),
   });
   operation(api, "updateSubnet", { find: findSubnetOf, check: checkUpdateSubnet, mutate: updateSubnet });

@@ -6,11 +6,11 @@ import { lockOpenJobs } from "../../platform/jobs.ts";
 import { labelCondition } from "../../platform/label-filter.ts";
 import { fetchPage, inOrder, type Page } from "../../platform/pagination.ts";
 import { searchCondition } from "../../platform/search-condition.ts";
-import { type AddressUse, addressState, countStates } from "./address-state.ts";
+import { type AddressUse, addressUse } from "./address-state.ts";
 
 export type NetworkRow = Selectable<Network>;
 
-/** A network with its subnets and their use. */
+/** A network with its subnets and their use, which is counted: only for what shows it. */
 export type NetworkDetails = NetworkRow & {
   readonly subnets: readonly { id: string; name: string; tier: string; cidr: string }[];
   readonly addresses_total: number;
@@ -29,18 +29,16 @@ const addressesTotal = sql<number>`(
     from subnet s
    where s.organisation_id = network.organisation_id and s.network_id = network.id)`;
 
-const addressUse = sql<AddressUse>`(
-  select ${countStates} from (
-    select ${addressState} as state
-      from subnet s
-      join address a on a.organisation_id = s.organisation_id and a.subnet_id = s.id
-     where s.organisation_id = network.organisation_id and s.network_id = network.id) a)`;
+const useOfAddresses = addressUse(
+  (table) => `${table}.organisation_id = network.organisation_id and ${table}.subnet_id = any (array(
+    select s.id from subnet s where s.organisation_id = network.organisation_id and s.network_id = network.id))`,
+);
 
 function networkDetails(db: Database | Tx, organisationId: string) {
   return db
     .selectFrom("network")
     .selectAll("network")
-    .select([subnets.as("subnets"), addressesTotal.as("addresses_total"), addressUse.as("address_use")])
+    .select([subnets.as("subnets"), addressesTotal.as("addresses_total"), useOfAddresses.as("address_use")])
     .where("network.organisation_id", "=", organisationId);
 }
 
@@ -66,6 +64,21 @@ export function listNetworks(
 }
 
 export async function findNetwork(
+  db: Database | Tx,
+  organisationId: string,
+  id: string,
+): Promise<NetworkRow | null> {
+  const row = await db
+    .selectFrom("network")
+    .selectAll()
+    .where("organisation_id", "=", organisationId)
+    .where("id", "=", id)
+    .executeTakeFirst();
+  return row ?? null;
+}
+
+/** The same, to be shown. */
+export async function findNetworkDetails(
   db: Database | Tx,
   organisationId: string,
   id: string,

@@ -4,14 +4,13 @@ import { formatAddress, parseCidr, subnetAddresses } from "@kule/rules/networks/
 import { type Selectable, sql } from "kysely";
 import type { Database, Tx } from "../../platform/database.ts";
 import { fetchPage, newestFirst, type Page } from "../../platform/pagination.ts";
-import { type AddressUse, addressState, countStates } from "./address-state.ts";
+import { type AddressUse, addressUse } from "./address-state.ts";
 
 export type SubnetRow = Selectable<Subnet>;
 
-/** A subnet with its VLAN and its use. */
-export type SubnetDetails = SubnetRow & {
+/** A subnet with its VLAN. */
+export type FoundSubnet = SubnetRow & {
   readonly vlan: number | null;
-  readonly address_use: AddressUse;
   /** The region's edge connects it to a gateway, or has not confirmed yet that it no longer does. */
   readonly is_let_out: boolean;
   /** Why the network's job has failed. */
@@ -20,18 +19,20 @@ export type SubnetDetails = SubnetRow & {
   readonly status_job_id: string | null;
 };
 
+/** The same with the use of its addresses, which are counted: only for what shows it. */
+export type SubnetDetails = FoundSubnet & { readonly address_use: AddressUse };
+
 const vlan = sql<number | null>`(select v.vlan from region_vlan v where v.subnet_id = subnet.id)`;
 
-const addressUse = sql<AddressUse>`(
-  select ${countStates} from (
-    select ${addressState} as state from address a
-     where a.organisation_id = subnet.organisation_id and a.subnet_id = subnet.id) a)`;
+const useOfAddresses = addressUse(
+  (table) => `${table}.organisation_id = subnet.organisation_id and ${table}.subnet_id = subnet.id`,
+);
 
 const isLetOut = sql<boolean>`exists (
   select 1 from gateway_subnet g
    where g.organisation_id = subnet.organisation_id and g.subnet_id = subnet.id and g.is_applied)`;
 
-function subnetDetails(db: Database | Tx, organisationId: string) {
+function foundSubnets(db: Database | Tx, organisationId: string) {
   return db
     .selectFrom("subnet")
     .innerJoin("network", (join) =>
@@ -42,7 +43,6 @@ function subnetDetails(db: Database | Tx, organisationId: string) {
     .selectAll("subnet")
     .select([
       vlan.as("vlan"),
-      addressUse.as("address_use"),
       isLetOut.as("is_let_out"),
       "network.status_code",
       "network.status_message",
@@ -50,6 +50,9 @@ function subnetDetails(db: Database | Tx, organisationId: string) {
     ])
     .where("subnet.organisation_id", "=", organisationId);
 }
+
+const subnetDetails = (db: Database | Tx, organisationId: string) =>
+  foundSubnets(db, organisationId).select(useOfAddresses.as("address_use"));
 
 export function listSubnets(
   db: Database,
@@ -64,6 +67,18 @@ export function listSubnets(
 
 /** @param networkId when given, the subnet must be this network's */
 export async function findSubnet(
+  db: Database | Tx,
+  organisationId: string,
+  id: string,
+  networkId?: string,
+): Promise<FoundSubnet | null> {
+  let rows = foundSubnets(db, organisationId).where("subnet.id", "=", id);
+  if (networkId !== undefined) rows = rows.where("subnet.network_id", "=", networkId);
+  return (await rows.executeTakeFirst()) ?? null;
+}
+
+/** The same, to be shown. */
+export async function findSubnetDetails(
   db: Database | Tx,
   organisationId: string,
   id: string,

@@ -8,13 +8,13 @@ import { changedLabels, labelErrors } from "../../platform/labels.ts";
 import type { Outcome } from "../../platform/mutation.ts";
 import { reply } from "../../platform/reply.ts";
 import { networkDeleting, networkNameTaken } from "./conflicts.ts";
-import { findNetwork, lockNetwork, type NetworkDetails, updateNetworkRow } from "./store.ts";
+import { findNetworkDetails, lockNetwork, type NetworkRow, updateNetworkRow } from "./store.ts";
 import { viewNetwork } from "./view.ts";
 
 export function checkUpdateNetwork(
   _request: ApiRequest<"updateNetwork">,
   body: Partial<RequestBody<"updateNetwork">>,
-  found: NetworkDetails,
+  found: NetworkRow,
 ): FieldError[] {
   return labelErrors(found.labels, body.labels);
 }
@@ -22,7 +22,7 @@ export function checkUpdateNetwork(
 export async function updateNetwork(
   request: ApiRequest<"updateNetwork">,
   tx: Tx,
-  found: NetworkDetails,
+  found: NetworkRow,
 ): Promise<Outcome> {
   const { body, organisationId } = request;
   const network = await lockNetwork(tx, organisationId, found.id);
@@ -37,7 +37,7 @@ export async function updateNetwork(
   }).catch((error: unknown) => {
     throw violatedConstraint(error) === null ? error : networkNameTaken(body.name ?? "", network.region);
   });
-  const row = await findNetwork(tx, organisationId, network.id);
+  const row = await findNetworkDetails(tx, organisationId, network.id);
   if (row === null) throw new Error("a network that was just changed could not be found");
   return {
     reply: reply(200, { network: viewNetwork(row), job: null }, { ETag: `"g${row.generation}"` }),

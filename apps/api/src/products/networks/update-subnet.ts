@@ -8,13 +8,13 @@ import { changedLabels, labelErrors } from "../../platform/labels.ts";
 import type { Outcome } from "../../platform/mutation.ts";
 import { reply } from "../../platform/reply.ts";
 import { subnetDeleting, subnetNameTaken } from "./conflicts.ts";
-import { findSubnet, lockSubnet, type SubnetDetails, updateSubnetRow } from "./subnet-store.ts";
+import { type FoundSubnet, findSubnetDetails, lockSubnet, updateSubnetRow } from "./subnet-store.ts";
 import { viewSubnet } from "./view.ts";
 
 export function checkUpdateSubnet(
   _request: ApiRequest<"updateSubnet">,
   body: Partial<RequestBody<"updateSubnet">>,
-  found: SubnetDetails,
+  found: FoundSubnet,
 ): FieldError[] {
   return labelErrors(found.labels, body.labels);
 }
@@ -23,7 +23,7 @@ export function checkUpdateSubnet(
 export async function updateSubnet(
   request: ApiRequest<"updateSubnet">,
   tx: Tx,
-  found: SubnetDetails,
+  found: FoundSubnet,
 ): Promise<Outcome> {
   const { body, organisationId, caller } = request;
   const subnet = await lockSubnet(tx, organisationId, found.id);
@@ -38,7 +38,7 @@ export async function updateSubnet(
   }).catch((error: unknown) => {
     throw violatedConstraint(error) === "subnet_name" ? subnetNameTaken(body.name ?? "") : error;
   });
-  const row = await findSubnet(tx, organisationId, subnet.id);
+  const row = await findSubnetDetails(tx, organisationId, subnet.id);
   if (row === null) throw new Error("a subnet that was just changed could not be found");
   return {
     reply: reply(

@@ -7,12 +7,12 @@ import { fieldError, Invalid, NotFound } from "../../platform/errors.ts";
 import { type Reply, reply } from "../../platform/reply.ts";
 import { loadIntent, questionErrors } from "../firewalls/index.ts";
 import { gatewayAddressOf } from "../gateways/index.ts";
-import type { NetworkDetails } from "../networks/index.ts";
+import type { NetworkRow } from "../networks/index.ts";
 
 export async function checkExplainNetwork(
   request: ApiRequest<"explainNetwork">,
   body: Partial<RequestBody<"explainNetwork">>,
-  { id, region }: NetworkDetails,
+  { id, region }: NetworkRow,
 ): Promise<FieldError[]> {
   const gateway = await gatewayAddressOf(request.db, request.organisationId, id);
   return questionErrors(request, body, region, gateway);
@@ -21,7 +21,7 @@ export async function checkExplainNetwork(
 /** Answers from the records alone, with the rules that produce the region's filters. */
 export async function explainNetwork(
   { db, organisationId, body }: ApiRequest<"explainNetwork">,
-  network: NetworkDetails,
+  network: NetworkRow,
 ): Promise<Reply> {
   const intent = await loadIntent(db, organisationId, network.region);
   const homes = [body.from, body.to].flatMap(({ server_id: id }) => {

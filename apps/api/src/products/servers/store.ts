@@ -1,10 +1,12 @@
-import type { RequestQuery } from "@kule/contract/schemas";
+import type { RequestQuery, Schemas } from "@kule/contract/schemas";
 import type { DB } from "@kule/database/generated/rows";
 import { type Selectable, type SelectQueryBuilder, sql } from "kysely";
+import { ofRegionAnd } from "../../platform/alternatives.ts";
 import type { Database, Tx } from "../../platform/database.ts";
 import { fixedRead } from "../../platform/fixed-read.ts";
 import { labelCondition } from "../../platform/label-filter.ts";
-import { fetchPage, inOrder, type Page } from "../../platform/pagination.ts";
+import { isOneOf, labelledRows } from "../../platform/labelled.ts";
+import { fetchPage, inOrder, type OneOf, type Page } from "../../platform/pagination.ts";
 import { searchCondition } from "../../platform/search-condition.ts";
 import { sightingsToReport } from "../inventory/index.ts";
 
@@ -180,11 +182,36 @@ const hasPrivateAddress = (typed: string) => sql`exists (
    where nic.organisation_id = server.organisation_id and nic.server_id = server.id
      and position(${typed} in host(address.address)) > 0)`;
 
-export function listServers(
+const EVERY_STATUS: { readonly [status in Schemas["ServerStatus"]]: true } = {
+  creating: true,
+  running: true,
+  stopped: true,
+  starting: true,
+  stopping: true,
+  rebooting: true,
+  resizing: true,
+  rebuilding: true,
+  pending_deletion: true,
+  deleting: true,
+  error: true,
+};
+
+/** What a list asks for, by the index of regions and statuses; null when the index of the list's order finds it as well. */
+function serverAlternatives(
+  db: Database,
+  { region, status, sort = "-created_at" }: Pick<RequestQuery<"listServers">, "region" | "status" | "sort">,
+): Promise<OneOf["alternatives"] | null> {
+  // The names of a region have an index, which is in the order of the names.
+  if (status === undefined && !sort.endsWith("created_at")) return Promise.resolve(null);
+  return ofRegionAnd(db, "server.status", { region, values: status }, Object.keys(EVERY_STATUS));
+}
+
+export async function listServers(
   db: Database,
   organisationId: string,
   query: RequestQuery<"listServers">,
 ): Promise<Page<ServerDetails>> {
+  const labelled = await labelledRows(db, "server", organisationId, query.label_selector);
   const filtered = <Row>(rows: SelectQueryBuilder<DB, "server", Row>) => {
     let wanted = rows.where("server.managed_by_type", query.managed === true ? "is not" : "is", null);
     if (query.name !== undefined) wanted = wanted.where("server.name", "=", query.name);
@@ -201,14 +228,15 @@ export function listServers(
     if (query.region !== undefined) wanted = wanted.where("server.region", "=", query.region);
     if (query.label_selector !== undefined)
       wanted = wanted.where(labelCondition(query.label_selector, "server.labels"));
+    if (labelled !== null) wanted = wanted.where(isOneOf("server.id", labelled));
     return wanted;
   };
   const rows: SelectQueryBuilder<DB, "server", ServerDetails> = filtered(serverDetails(db, organisationId));
-  const alternatives = query.status?.map((status) => ({ "server.status": status }));
+  const alternatives = await serverAlternatives(db, query);
   return fetchPage(
     rows,
     inOrder("servers", query, "server"),
-    alternatives === undefined ? undefined : { rows: filtered(serversOf(db, organisationId)), alternatives },
+    alternatives === null ? undefined : { rows: filtered(serversOf(db, organisationId)), alternatives },
   );
 }
 

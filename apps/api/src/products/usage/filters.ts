@@ -3,20 +3,23 @@ import { type RawBuilder, sql } from "kysely";
 import type { Database } from "../../platform/database.ts";
 import { fieldError, Invalid } from "../../platform/errors.ts";
 import { labelCondition } from "../../platform/label-filter.ts";
+import { isOneOf } from "../../platform/labelled.ts";
 import { timeOf } from "../../platform/time-parameter.ts";
 
 /** The filters of every form of usage. */
 export type UsageFilters = {
-  readonly resource?: string;
-  readonly region?: string;
-  readonly label_selector?: string;
+  readonly resource?: string | undefined;
+  readonly region?: string | undefined;
+  readonly label_selector?: string | undefined;
   readonly kind?: readonly string[];
+  /** Those that have the labels of the selector; null when that is not known (see labelled.ts). */
+  readonly labelled?: readonly string[] | null;
 };
 
 /** As a condition on the rows of the table; true without filters. */
 export function usageCondition(
   table: "usage_event" | "usage_segment",
-  { resource, region, kind, label_selector }: UsageFilters,
+  { resource, region, kind, label_selector, labelled }: UsageFilters,
 ): RawBuilder<boolean> {
   const column = (name: string) => sql.ref(`${table}.${name}`);
   const conditions: RawBuilder<unknown>[] = [sql`true`];
@@ -30,11 +33,17 @@ export function usageCondition(
   if (region !== undefined) conditions.push(sql`${column("region")} = ${region}`);
   if (kind !== undefined) conditions.push(sql`${column("kind")} = any (${[...kind]}::text[])`);
   if (label_selector !== undefined) conditions.push(labelCondition(label_selector, `${table}.labels`));
+  if (labelled) conditions.push(isOneOf(`${table}.id`, labelled));
   return sql<boolean>`(${sql.join(conditions, sql` and `)})`;
 }
 
 /** Half-open. As texts that Postgres reads, so that no microsecond is lost. */
-export type Window = { readonly from: string; readonly to: string };
+export type Window = {
+  readonly from: string;
+  readonly to: string;
+  /** The time of the question. */
+  readonly now: string;
+};
 
 /** Longer windows are for the export. */
 const longestDays = 400;
@@ -55,7 +64,7 @@ export async function windowOf(
     with asked as (
       select coalesce(${from}::timestamptz, date_trunc('month', clock_timestamp(), 'UTC')) as "from",
              least(coalesce(${to}::timestamptz, clock_timestamp()), clock_timestamp()) as "to")
-    select "from"::text, greatest("from", "to")::text as "to",
+    select "from"::text, greatest("from", "to")::text as "to", clock_timestamp()::text as "now",
            coalesce(${to}::timestamptz < "from", false) as "isBackwards",
            "to" - "from" > make_interval(days => ${longestDays}::integer) as "isTooLong" from asked`.execute(
     db,
@@ -65,5 +74,5 @@ export async function windowOf(
   if (window.isBackwards) throw new Invalid([fieldError("to", "out_of_range", "is before from")]);
   if (window.isTooLong)
     throw new Invalid([fieldError("from", "out_of_range", `is more than ${longestDays} days before to`)]);
-  return { from: window.from, to: window.to };
+  return { from: window.from, to: window.to, now: window.now };
 }

@@ -1,7 +1,8 @@
 import type { Schemas } from "@kule/contract/schemas";
 import { sql } from "kysely";
-import { ofRegionAndKind } from "../../platform/alternatives.ts";
+import { ofRegionAnd } from "../../platform/alternatives.ts";
 import type { Database } from "../../platform/database.ts";
+import { labelledRows } from "../../platform/labelled.ts";
 import { fetchPage, type Paging } from "../../platform/pagination.ts";
 import { timeOf } from "../../platform/time-parameter.ts";
 import { type UsageFilters, usageCondition } from "./filters.ts";
@@ -34,10 +35,11 @@ type ListQuery = UsageFilters & {
 
 /** Events of the window, in the order in which they were written. */
 export async function listEvents(db: Database, organisationId: string, query: ListQuery) {
+  const labelled = await labelledRows(db, "usage_event", organisationId, query.label_selector);
   let rows = db
     .selectFrom("usage_event")
     .where("usage_event.organisation_id", "=", organisationId)
-    .where(usageCondition("usage_event", query));
+    .where(usageCondition("usage_event", { ...query, labelled }));
   if (query.from !== undefined) rows = rows.where("at", ">=", timeOf("from", query.from));
   if (query.to !== undefined) rows = rows.where("at", "<", timeOf("to", query.to));
   const paging: Paging = {
@@ -48,16 +50,22 @@ export async function listEvents(db: Database, organisationId: string, query: Li
     // The organisation's number of the event is the end of the index by kind as well.
     keys: [{ column: "usage_event.seq", kind: "integer" }],
   };
-  const alternatives = await ofRegionAndKind(db, "usage_event", query, Object.keys(EVENT_KINDS));
+  const alternatives = await ofRegionAnd(
+    db,
+    "usage_event.kind",
+    { region: query.region, values: query.kind },
+    Object.keys(EVENT_KINDS),
+  );
   return fetchPage(rows.selectAll(), paging, alternatives === null ? undefined : { rows, alternatives });
 }
 
 /** Segments that have something of the window in them, by their beginning. */
 export async function listSegments(db: Database, organisationId: string, query: ListQuery) {
+  const labelled = await labelledRows(db, "usage_segment", organisationId, query.label_selector);
   let rows = db
     .selectFrom("usage_segment")
     .where("usage_segment.organisation_id", "=", organisationId)
-    .where(usageCondition("usage_segment", query));
+    .where(usageCondition("usage_segment", { ...query, labelled }));
   if (query.from !== undefined) {
     const from = timeOf("from", query.from);
     rows = rows.where(sql<boolean>`(ended_at is null or ended_at > ${from})`);
@@ -73,6 +81,11 @@ export async function listSegments(db: Database, organisationId: string, query: 
       { column: "usage_segment.id", kind: "text" },
     ],
   };
-  const alternatives = await ofRegionAndKind(db, "usage_segment", query, Object.keys(SEGMENT_KINDS));
+  const alternatives = await ofRegionAnd(
+    db,
+    "usage_segment.kind",
+    { region: query.region, values: query.kind },
+    Object.keys(SEGMENT_KINDS),
+  );
   return fetchPage(rows.selectAll(), paging, alternatives === null ? undefined : { rows, alternatives });
 }

@@ -25,12 +25,27 @@ async function firstDay(): Promise<Date> {
   return day;
 }
 
-/** Writes the events as the product does: numbered and in the order of their times. */
-async function write(lives: readonly Life[], base: Date, organisationId: string, run: string): Promise<void> {
+/**
+ * Writes the events as the product does: numbered and in the order of their times. After so many of them the balances are computed up
+ * to a time, so that some of the rest come too late for them.
+ */
+async function write(
+  lives: readonly Life[],
+  base: Date,
+  organisationId: string,
+  run: string,
+  balanced: readonly { readonly after: number; readonly until: Date }[],
+): Promise<void> {
+  const balance = async (written: number) => {
+    for (const { after, until } of balanced)
+      if (after === written)
+        await world.owner.query("select kule_balance_usage($1, $2)", [organisationId, until]);
+  };
   const events = lives
     .flatMap((life) => life.events.map((event) => ({ ...event, life })))
     .sort((one, other) => (one.at < other.at ? -1 : one.at > other.at ? 1 : 0));
   for (const [index, { at, kind, package: slug, life }] of events.entries()) {
+    await balance(index);
     const size = findPackage(slug);
     await world.owner.query(
       `insert into usage_event (id, organisation_id, seq, kind, at, region, resource_type, resource_id, resource_name,
@@ -50,7 +65,14 @@ async function write(lives: readonly Life[], base: Date, organisationId: string,
       ],
     );
   }
+  await balance(events.length);
 }
+
+const balancesThatDiffer = `
+  with have as (select organisation_id, label_key, label_value, region, kind, package, day, is_last, begun, ended, began_at,
+                       first, first_began_at, second, second_began_at from usage_balance where organisation_id = $1),
+       due as (select * from usage_balance_due where organisation_id = $1)
+  (table have except table due) union all (table due except table have)`;
 
 /** All pages of a summary. */
 async function summary(owner: ApiCaller, query: string): Promise<Map<string | null, Used>> {
@@ -83,11 +105,25 @@ test("sums of usage are the lifetimes of random servers to the microsecond, howe
       randomLives,
       fc.bigInt({ min: 0n, max: 6n * 86_400_000n }),
       fc.bigInt({ min: 0n, max: 20n * 86_400_000n }),
-      async (lives, fromMillis, moreMillis) => {
+      // After how much of the events, and up to which hour.
+      fc.array(fc.record({ percent: fc.nat(100), hour: fc.nat(12 * 24) }), {
+        maxLength: 3,
+      }),
+      async (lives, fromMillis, moreMillis, balanced) => {
         runs += 1;
         const run = `r${runs}`;
         const { id, owner } = await world.world.addOrganisation(`lives-${runs}`);
-        await write(lives, base, id, run);
+        const events = lives.flatMap((life) => life.events).length;
+        await write(
+          lives,
+          base,
+          id,
+          run,
+          balanced.map(({ percent, hour }) => ({
+            after: Math.round((percent / 100) * events),
+            until: new Date(base.getTime() + hour * 3_600_000),
+          })),
+        );
         // The API's times have milliseconds; events keep their microseconds.
         const [from, to] = [fromMillis * 1000n, (fromMillis + moreMillis) * 1000n];
         const window = `from=${iso(from)}&to=${iso(to)}`;
@@ -128,6 +164,7 @@ test("sums of usage are the lifetimes of random servers to the microsecond, howe
           [id],
         );
         expect({ overlaps, open }).toEqual({ overlaps: 0, open: 0 });
+        expect(await world.rows(balancesThatDiffer, [id])).toEqual([]);
       },
     ),
     { numRuns: 25 },

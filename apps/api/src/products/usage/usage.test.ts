@@ -95,8 +95,12 @@ describe("usage of a server", () => {
     const { id } = await world.createRunning();
     const again = (set: string) =>
       world.owner.query(
-        `insert into usage_segment select (jsonb_populate_record(s, jsonb_build_object('id', s.id || '_2') || ${set})).*
-           from usage_segment s where resource_id = $1 and kind = 'disk'`,
+        `insert into usage_segment (id, organisation_id, region, resource_type, resource_id, resource_name, kind, quantity, labels,
+                                    started_at, ended_at, opened_by, closed_by)
+         select n.id, n.organisation_id, n.region, n.resource_type, n.resource_id, n.resource_name, n.kind, n.quantity, n.labels,
+                n.started_at, n.ended_at, n.opened_by, n.closed_by
+           from usage_segment s, jsonb_populate_record(s, jsonb_build_object('id', s.id || '_2') || ${set}) n
+          where s.resource_id = $1 and s.kind = 'disk'`,
         [id],
       );
     await expect(again("'{}'")).rejects.toMatchObject({ code: expect.stringMatching(/^23(505|P01)$/) });

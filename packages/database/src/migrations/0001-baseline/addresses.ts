@@ -55,6 +55,8 @@ create table address (
 create index address_quarantined on address (free_after) where state = 'quarantined';
 -- Finds the lowest address of a subnet that can be allocated again.
 create index address_rested on address (subnet_id, address) where state = 'quarantined' and reservation_id is null;
+-- The lists of a subnet's addresses by any state but \`used\`.
+create index address_not_used on address (subnet_id, address) where state <> 'used';
 grant select, insert, update, delete on address to kule_api;
 ${isolateTenants("address")}
 

@@ -29,10 +29,12 @@ create index audit_resource on audit (resource, at desc, id desc);
 -- The trail is read by actor and by action, newest first, and it only grows: without these indexes, a search for the few
 -- entries of somebody who seldom acts reads all of them.
 create index audit_actor on audit (actor_id, at desc, id desc);
-create index audit_action on audit (organisation_id, action, at desc, id desc);
+create index audit_action on audit (action, organisation_id, at desc, id desc);
 create index audit_action_at on audit (action, at desc, id desc);
--- What was refused or failed is little.
-create index audit_outcome on audit (organisation_id, outcome, at desc, id desc) where outcome <> 'succeeded';
+-- What was refused or failed is little. The indexes of one organisation's entries and of all entries begin with the same column:
+-- Postgres estimates what a row costs from the order of the first one, and would otherwise look for the entries of an organisation
+-- that never failed at anything among all that failed.
+create index audit_outcome on audit (outcome, organisation_id, at desc, id desc) where outcome <> 'succeeded';
 create index audit_outcome_at on audit (outcome, at desc, id desc) where outcome <> 'succeeded';
 grant select on audit to kule_api;
 -- An entry gets its time from Postgres, so it cannot be backdated.

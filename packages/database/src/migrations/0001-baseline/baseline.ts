@@ -15,6 +15,7 @@ import { ipPoolCounts } from "./ip-pool-counts.ts";
 import { ipPools } from "./ip-pools.ts";
 import { jobQueue } from "./job-queue.ts";
 import { jobs } from "./jobs.ts";
+import { labelTerms } from "./label-terms.ts";
 import { loadBalancers } from "./load-balancers.ts";
 import { members } from "./members.ts";
 import { networkChecks } from "./network-checks.ts";
@@ -34,6 +35,7 @@ import { sshKeyUse } from "./ssh-key-use.ts";
 import { sshKeys } from "./ssh-keys.ts";
 import { tokens } from "./tokens.ts";
 import { usage } from "./usage.ts";
+import { usageBalances } from "./usage-balances.ts";
 import { worker } from "./worker.ts";
 
 /**
@@ -48,6 +50,7 @@ import { worker } from "./worker.ts";
  */
 export const baseline = [
   platform,
+  labelTerms,
   organisations,
   account,
   members,
@@ -61,6 +64,7 @@ export const baseline = [
   history,
   jobQueue,
   usage,
+  usageBalances,
   sshKeys,
   networks,
   networkChecks,

@@ -10,6 +10,8 @@ create table organisation (
   generation integer not null default 1,
   -- The sequence number of the last usage event; the lock of this row orders the organisation's events.
   usage_seq bigint not null default 0,
+  -- The balances of its usage have all that began or ended before this (usage_balance); null before there are any.
+  usage_balanced_until timestamptz,
   created_at timestamptz not null default now(),
   updated_at timestamptz not null default now(),
   vcpu_limit integer check (vcpu_limit >= 0),

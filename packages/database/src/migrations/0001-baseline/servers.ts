@@ -1,4 +1,5 @@
 import { isolateTenants } from "../tenant-isolation.ts";
+import { labelledRows } from "./label-terms.ts";
 
 /** Servers, the secrets sealed for their creation, the regions' VM numbers, and the interfaces. */
 export const servers = `
@@ -75,13 +76,13 @@ create index server_list on server (organisation_id, created_at desc, id desc)
   where deleted_at is null and managed_by_type is null;
 create index server_list_by_name on server (organisation_id, name, id)
   where deleted_at is null and managed_by_type is null;
-create index server_list_by_status on server (organisation_id, status, created_at desc, id desc)
+create index server_list_of on server (organisation_id, region, status, created_at desc, id desc)
   where deleted_at is null and managed_by_type is null;
 create index server_managed_list on server (organisation_id, created_at desc, id desc)
   where deleted_at is null and managed_by_type is not null;
 create index server_managed_list_by_name on server (organisation_id, name, id)
   where deleted_at is null and managed_by_type is not null;
-create index server_managed_list_by_status on server (organisation_id, status, created_at desc, id desc)
+create index server_managed_list_of on server (organisation_id, region, status, created_at desc, id desc)
   where deleted_at is null and managed_by_type is not null;
 create index server_managed_by on server (organisation_id, managed_by_id)
   where deleted_at is null and managed_by_type is not null;
@@ -91,6 +92,7 @@ create index server_in_transition on server (id)
 create index server_purge on server (purge_at) where status = 'pending_deletion';
 -- Finds the servers accepted in a region since its agent last reported the capacity.
 create index server_region on server (region, created_at) where deleted_at is null;
+${labelledRows("server", "deleted_at is null")}
 -- Servers are history: they end as \`deleted\`, and their rows are never deleted.
 grant select, insert, update on server to kule_api;
 ${isolateTenants("server")}
@@ -136,7 +138,7 @@ create table nic (
   foreign key (organisation_id, server_id, region) references server (organisation_id, id, region),
   foreign key (organisation_id, subnet_id, region) references subnet (organisation_id, id, region)
 );
-create index nic_subnet on nic (subnet_id);
+create index nic_subnet on nic (organisation_id, subnet_id);
 grant select, insert, update, delete on nic to kule_api;
 ${isolateTenants("nic")}
 create constraint trigger subnet_open_nic after insert on nic deferrable initially deferred

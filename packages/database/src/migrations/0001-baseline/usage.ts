@@ -1,4 +1,5 @@
 import { isolateTenants } from "../tenant-isolation.ts";
+import { labelledRows } from "./label-terms.ts";
 
 /** Usage: events, which the API's role can only append, and the half-open segments that a trigger derives from them. */
 export const usage = `
@@ -42,6 +43,7 @@ create index usage_event_resource on usage_event (resource_id, seq);
 create index usage_event_of on usage_event (organisation_id, region, kind, seq);
 create index usage_event_owner on usage_event (organisation_id, managed_by_id, seq) where managed_by_id is not null;
 create index usage_event_at on usage_event (organisation_id, at);
+${labelledRows("usage_event")}
 grant select, insert on usage_event to kule_api;
 ${isolateTenants("usage_event")}
 
@@ -63,6 +65,10 @@ create table usage_segment (
   labels jsonb not null,
   started_at timestamptz not null,
   ended_at timestamptz,
+  -- The resource, or the owner of a managed server: what a summary by resource shows.
+  counted_under text not null generated always as (coalesce(managed_by_id, resource_id)) stored,
+  -- The first day of the month (UTC) in which it ended.
+  ended_month date generated always as ((date_trunc('month', ended_at at time zone 'UTC'))::date) stored,
   opened_by text not null,
   closed_by text,
   unique (organisation_id, id),
@@ -78,7 +84,13 @@ create index usage_segment_list on usage_segment (organisation_id, started_at, i
 create index usage_segment_of on usage_segment (organisation_id, region, kind, started_at, id);
 create index usage_segment_owner on usage_segment (organisation_id, managed_by_id, started_at, id)
   where managed_by_id is not null;
+-- A summary by resource reads the segments of the resources on its page: of those that have ended, the ones of a month, since old ones
+-- are many more than those of any window.
+create index usage_segment_open on usage_segment (organisation_id, region, counted_under) where ended_at is null;
+create index usage_segment_ended on usage_segment (organisation_id, region, ended_month, counted_under)
+  where ended_at is not null;
 create index usage_segment_window on usage_segment (organisation_id, ended_at);
+${labelledRows("usage_segment")}
 grant select on usage_segment to kule_api;
 ${isolateTenants("usage_segment")}
 -- The two tables refer to each other.
