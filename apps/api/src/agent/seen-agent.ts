@@ -12,7 +12,7 @@ const mostAgents = 20;
 export function seenAgent({ body, caller }: ApiRequest<"reportHealth">, region: string): RawBuilder<object> {
   const { agent_version: version, agent_name: name = "", architecture = null } = body;
   const update = keptUpdate(body.update ?? null);
-  return sql`
+  return sql`(
     insert into region_agent (region, token_id, name, version, architecture, can_update, update_report)
     select ${region}, ${caller.tokenId}, ${name}, ${version}, ${architecture}, ${body.can_update === true}::boolean,
            ${update === null ? null : JSON.stringify(update)}::jsonb
@@ -22,7 +22,7 @@ export function seenAgent({ body, caller }: ApiRequest<"reportHealth">, region: 
              where region = ${region} and reported_at > clock_timestamp() - interval '10 minutes') < ${mostAgents}
     on conflict (region, token_id, name) do update
        set version = excluded.version, architecture = excluded.architecture, can_update = excluded.can_update,
-           update_report = excluded.update_report, reported_at = clock_timestamp()`;
+           update_report = excluded.update_report, reported_at = clock_timestamp())`;
 }
 
 /**
