@@ -68,6 +68,7 @@ export const preconditions = {
     "domain_in_removal_buffer",
     "domain_proven",
     "drift_can_be_put_right",
+    "first_region_updatable",
     "https_listener_present",
     "invitation_is_for_you",
     "job_cancellable",

@@ -13,7 +13,7 @@ import { regionOf } from "./region.ts";
 import { keepReportedKey } from "./reported-key.ts";
 import { offeredVersion, seenAgent } from "./seen-agent.ts";
 
-/** Stores the region's last report. `status_since` moves only when the region's health changes. */
+/** Stores the region's last report, and answers the version that the agent is to have. `status_since` moves only when the region's health changes. */
 export async function reportHealth(
   request: ApiRequest<"reportHealth">,
   handlers: JobHandlers,

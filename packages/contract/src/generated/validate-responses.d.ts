@@ -538,7 +538,6 @@ export const listAgentRollouts_403: Validator;
 export const listAgentRollouts_422: Validator;
 export const listAgentRollouts_429: Validator;
 export const listAgentRollouts_503: Validator;
-export const createAgentRollout_200: Validator;
 export const createAgentRollout_201: Validator;
 export const createAgentRollout_400: Validator;
 export const createAgentRollout_401: Validator;

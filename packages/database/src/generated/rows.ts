@@ -67,8 +67,10 @@ export interface AgentRollout {
   ended_at: Timestamp | null;
   first_region: string | null;
   id: string;
+  minimum_previous_version: string;
   reason: string | null;
   release_expires_at: Timestamp;
+  rollback_to: boolean;
   status: Generated<string>;
   version: string;
   waits_for: string | null;

@@ -7,7 +7,10 @@ const version = "1.4.0";
 const noon = Date.parse("2026-11-27T12:00Z");
 const minutes = (count: number) => count * 60_000;
 
-const old: SeenAgent = { name: "a1", version: "1.3.0", architecture: "x64", canUpdate: true, update: null };
+const old: SeenAgent = {
+  ...{ name: "a1", version: "1.3.0", architecture: "x64", canUpdate: true },
+  ...{ versionObstacle: null, update: null },
+};
 const current: SeenAgent = { ...old, version };
 
 const settings: RolloutSettings = { window: null, paused: false, waitMinutes: 60, maxAtOnce: 2 };
@@ -36,7 +39,12 @@ function step(
   nowMs = noon,
 ) {
   const rollout: Rollout = {
-    ...{ version, status: "running", firstRegion: regions[0]?.region ?? null, architectures: ["x64", "arm64"] },
+    ...{
+      version,
+      status: "running",
+      firstRegion: regions[0]?.region ?? null,
+      architectures: ["x64", "arm64"],
+    },
     ...{ releaseExpiresAtMs: noon + minutes(60 * 24 * 30), regions },
     ...of,
   };
@@ -98,11 +106,17 @@ describe("a rollout", () => {
       waitsUntilMs: Date.parse("2026-11-27T22:00Z"),
     });
     expect(step([waiting("a")], { window }, {}, Date.parse("2026-11-27T22:00Z")).changes).toHaveLength(1);
-    expect(step([updated("a", 90), waiting("b")], { window })).toMatchObject({ changes: [], waitsFor: "window" });
+    expect(step([updated("a", 90), waiting("b")], { window })).toMatchObject({
+      changes: [],
+      waitsFor: "window",
+    });
   });
 
   test("offers nothing while it or all updates are paused, and watches all the same", () => {
-    expect(step([waiting("a")], { paused: true })).toMatchObject({ changes: [], waitsFor: "paused_settings" });
+    expect(step([waiting("a")], { paused: true })).toMatchObject({
+      changes: [],
+      waitsFor: "paused_settings",
+    });
     expect(step([waiting("a")], {}, { status: "paused" })).toMatchObject({ status: "paused", changes: [] });
     const agents = [{ ...old, update: { version, state: "rolled_back", message: null, isNew: true } }];
     for (const more of [{ paused: true }, {}])
@@ -110,7 +124,9 @@ describe("a rollout", () => {
   });
 
   test("stops when a region fails, and names it", () => {
-    const agents = [{ ...old, update: { version, state: "rolled_back", message: "it crashed", isNew: true } }];
+    const agents = [
+      { ...old, update: { version, state: "rolled_back", message: "it crashed", isNew: true } },
+    ];
     expect(step([updated("a", 90), offered("b", agents), offered("c", [current]), waiting("d")])).toEqual({
       status: "stopped",
       reason: "Region b: agent a1 went back to its old version: it crashed",
@@ -154,6 +170,11 @@ describe("a rollout", () => {
       "has an agent that cannot update itself",
       waiting("a", { agents: [old, { ...old, name: null, canUpdate: false }] }),
       "its agent cannot update itself",
+    ],
+    [
+      "has an agent that the release is none for",
+      waiting("a", { agents: [{ ...old, versionObstacle: "runs 1.5.0, which is newer" }] }),
+      "agent a1 runs 1.5.0, which is newer",
     ],
     [
       "has an agent of another architecture",

@@ -1,7 +1,7 @@
 import { type Baseline, type JobCounts, judgeRegion, runs, type SeenRegion } from "./judge-region.ts";
 import { isWindowOpen, nextOpening, type UpdateWindow } from "./window.ts";
 
-export type RegionState = "waiting" | "offered" | "updated" | "failed" | "skipped";
+type RegionState = "waiting" | "offered" | "updated" | "failed" | "skipped";
 
 /** A region of a rollout, in the order in which they are offered the version. */
 export type RolloutRegion = {
@@ -123,7 +123,9 @@ function offerNext(
   ): RolloutStep => ({ status: "running", reason: null, changes, waitsFor, waitsUntilMs });
   if (!regions.some(({ state }) => state === "waiting")) return waits("regions");
   if (settings.paused) return waits("paused_settings");
-  const updated = regions.flatMap(({ state, endedAtMs }) => (state === "updated" ? [endedAtMs ?? nowMs] : []));
+  const updated = regions.flatMap(({ state, endedAtMs }) =>
+    state === "updated" ? [endedAtMs ?? nowMs] : [],
+  );
   const offered = regions.filter(({ state }) => state === "offered").length;
   const isFirst = updated.length === 0;
   const room = (isFirst ? 1 : settings.maxAtOnce) - offered;
@@ -140,7 +142,9 @@ function offerNext(
   if (isOffered || offered > 0) return waits("regions", null, all);
   // The first region is waited for, also when it is silent: no other one takes its place by chance.
   if (isFirst && silent.some((region) => region === rollout.firstRegion)) return waits("regions", null, all);
-  const left = silent.map((region): RegionChange => ({ region, to: "skipped", reason: "the region is silent" }));
+  const left = silent.map(
+    (region): RegionChange => ({ region, to: "skipped", reason: "the region is silent" }),
+  );
   return ended([...all, ...left]);
 }
 
@@ -190,6 +194,7 @@ export function whyNever(
   for (const agent of agents) {
     const who = agent.name === null ? "its agent" : `agent ${agent.name}`;
     if (!agent.canUpdate) return `${who} cannot update itself`;
+    if (agent.versionObstacle !== null) return `${who} ${agent.versionObstacle}`;
     if (agent.architecture !== null && !architectures.includes(agent.architecture))
       return `the release has no file for ${who} (${agent.architecture})`;
   }

@@ -2,7 +2,10 @@ import { describe, expect, test } from "vitest";
 import { judgeRegion, type SeenAgent, type SeenRegion, type WatchedRegion } from "./judge-region.ts";
 
 const version = "1.4.0";
-const old: SeenAgent = { name: "a1", version: "1.3.0", architecture: "x64", canUpdate: true, update: null };
+const old: SeenAgent = {
+  ...{ name: "a1", version: "1.3.0", architecture: "x64", canUpdate: true },
+  ...{ versionObstacle: null, update: null },
+};
 const updated: SeenAgent = { ...old, version, update: updateTo("done") };
 
 function updateTo(state: string, more: Partial<NonNullable<SeenAgent["update"]>> = {}) {
@@ -39,7 +42,10 @@ describe("a region that was offered a version", () => {
   test.each([
     ["one of its agents runs the old version", seen({ agents: [updated, old] })],
     ["no agent reports at the moment", seen({ agents: [] })],
-    ["the new version runs and has not proven itself", seen({ agents: [{ ...updated, update: updateTo("swapped") }] })],
+    [
+      "the new version runs and has not proven itself",
+      seen({ agents: [{ ...updated, update: updateTo("swapped") }] }),
+    ],
     ["it is not ready", seen({ ok: false, okAgeSeconds: 30 })],
   ])("has not updated yet while %s", (_what, now) => {
     expect(verdict({ seen: now })).toEqual({ kind: "unchanged" });

@@ -5,6 +5,8 @@ export type SeenAgent = {
   readonly version: string;
   readonly architecture: string | null;
   readonly canUpdate: boolean;
+  /** Why the release is none for the version that it runs, in words that follow its name; null when it is one. */
+  readonly versionObstacle: string | null;
   readonly update: {
     readonly version: string;
     readonly state: string;
@@ -40,13 +42,13 @@ export type WatchedRegion = {
   readonly jobs: JobCounts;
 };
 
-export type RegionVerdict =
+type RegionVerdict =
   | { readonly kind: "unchanged" }
   | { readonly kind: "updated" }
   | { readonly kind: "failed"; readonly reason: string };
 
 /** A region is silent for as long as no agent of it reports; a restart of its agent takes seconds. */
-export const longestSilenceSeconds = 5 * 60;
+const longestSilenceSeconds = 5 * 60;
 /** A hypervisor that is unreachable for a moment is no reason to stop. */
 const unhealthyForSeconds = 2 * 60;
 /** An agent that ended badly before the offer is given time to try again. */
@@ -106,7 +108,9 @@ const share = ({ ended, failed }: JobCounts): number => (ended === 0 ? 0 : faile
 
 /** Every agent that reports runs the version, and has proven it; and the region is as healthy as it was. */
 function isUpdated(version: string, { baseline, seen }: WatchedRegion): boolean {
-  return seen.agents.length > 0 && (seen.ok || !baseline.ok) && seen.agents.every((agent) => runs(agent, version));
+  return (
+    seen.agents.length > 0 && (seen.ok || !baseline.ok) && seen.agents.every((agent) => runs(agent, version))
+  );
 }
 
 /** A version that was swapped in goes back by itself when it does not prove itself, so it does not count yet. */

@@ -1,5 +1,5 @@
-export const daysOfWeek = ["sun", "mon", "tue", "wed", "thu", "fri", "sat"] as const;
-export type DayOfWeek = (typeof daysOfWeek)[number];
+const daysOfWeek = ["sun", "mon", "tue", "wed", "thu", "fri", "sat"] as const;
+type DayOfWeek = (typeof daysOfWeek)[number];
 
 /** When regions may be offered a version, by UTC. It begins on its days, and ends on the next one when `to` is not after `from`. */
 export type UpdateWindow = {
@@ -37,7 +37,8 @@ function openingOf(
   { days, from, to }: UpdateWindow,
   dayStartMs: number,
 ): { readonly fromMs: number; readonly toMs: number } | null {
-  const name = daysOfWeek[new Date(dayStartMs).getUTCDay()];
+  // 1970 began on a Thursday.
+  const name = daysOfWeek[(dayStartMs / dayMs + 4) % 7];
   if (name === undefined || !days.includes(name)) return null;
   const fromMs = dayStartMs + minutesOf(from) * minuteMs;
   const toMs = dayStartMs + minutesOf(to) * minuteMs;

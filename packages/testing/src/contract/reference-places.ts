@@ -129,7 +129,8 @@ const bodyKinds: { readonly [name: string]: ReferenceKind | null } = {
   organisation_id: "organisation",
   restricted_to: "organisation",
   region: "region",
-  first_region: "region",
+  // Of a rollout: to operators no region is foreign.
+  first_region: null,
   subnet_id: "subnet",
   subnet_ids: "subnet",
   network_id: "network",

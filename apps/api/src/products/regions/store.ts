@@ -24,6 +24,7 @@ export type RegionDetails = RegionRow & {
 
 /** A row of `region_agent` as JSON. */
 export type RegionAgent = {
+  readonly token_id: string;
   readonly name: string;
   readonly version: string;
   readonly architecture: Schemas["AgentArchitecture"] | null;
@@ -35,7 +36,7 @@ export type RegionAgent = {
 /** The agents of a region that reported in the last minute: what has been silent for longer may be gone for good. */
 export const reportingAgents = (region: RawBuilder<unknown>): RawBuilder<RegionAgent[]> => sql`coalesce((
   select json_agg(agent order by agent.name, agent.reported_at)
-    from (select name, version, architecture, can_update, update_report, reported_at
+    from (select token_id, name, version, architecture, can_update, update_report, reported_at
             from region_agent
            where region_agent.region = ${region} and reported_at > clock_timestamp() - interval '1 minute'
            order by reported_at desc limit 20) agent), '[]'::json)`;

@@ -45,6 +45,8 @@ create table agent_rollout (
   first_region text references region (slug),
   -- What the manifest said when the rollout was started.
   architectures text[] not null,
+  minimum_previous_version text not null,
+  rollback_to boolean not null,
   release_expires_at timestamptz not null,
   waits_for text check (waits_for in ('regions', 'time', 'window', 'paused_settings')),
   waits_until timestamptz,
