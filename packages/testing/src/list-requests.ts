@@ -70,8 +70,8 @@ export function listRequests(largest: LargestOrganisation): readonly ReadRequest
   return (
     Object.values(operations)
       .filter((info) => info.method === "get" && !["public", "session"].includes(info.permission))
-      // What agents read is in a folder, and in no table.
-      .filter(({ permission }) => permission !== "agent:releases")
+      // Releases of the agent are in a folder, and in no table.
+      .filter(({ id, permission }) => id !== "getAgentReleases" && permission !== "agent:releases")
       .filter(({ path }) => !/\/(events|verify|export\.\w+|zone-file|check)$/.test(path))
       .flatMap((info: OperationInfo) => {
         const path = pathOf(info, largest);

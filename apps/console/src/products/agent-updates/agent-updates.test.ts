@@ -10,6 +10,8 @@ let grace: Visitor;
 beforeEach(async () => {
   world = await startPanelWorld(people);
   grace = await world.signedIn("grace");
+  // The scene's agent has just reported, and cannot update itself.
+  await world.real.sql("delete from region_agent");
 });
 afterEach(() => world.stop());
 
