@@ -32,6 +32,7 @@ export const unfilteredUses: { readonly [use: string]: string } = {
   "select quota_count by ": "the clean-up is of no one organisation",
   "select invitation by id, organisation_id":
     "who was invited belongs to no organisation yet, and shows its secret",
+  "select server by deleted_at, region, slug": "a rollout of agents begins where the fewest servers are",
   "select job by id, organisation_id": "operators see the jobs of all organisations",
   "select job by id, organisation_id, region": "operators see the jobs of all organisations",
   "select job by created_at, id, organisation_id": "operators see the jobs of all organisations",
