@@ -29,7 +29,11 @@ beforeAll(async () => {
   // Read again at each request.
   const releases = new ReleaseFolder(folders.path, 0);
   replica = { ...open, deps: { ...open.deps, releases } };
-  server = serve({ fetch: createApp(replica.deps).fetch, port: 0, hostname: "127.0.0.1" });
+  server = serve({
+    fetch: createApp(replica.deps).fetch,
+    port: 0,
+    hostname: "127.0.0.1",
+  });
   if (!server.listening) await once(server, "listening");
   origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 });

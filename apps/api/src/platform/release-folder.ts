@@ -236,7 +236,6 @@ async function readSmall(path: string, mostBytes: number): Promise<Small> {
     try {
       const stat = await file.stat();
       if (!stat.isFile()) return { problem: "it is no file" };
-      if (stat.size > mostBytes) return { problem: `it is larger than ${mostBytes} bytes` };
       const bytes = Buffer.alloc(mostBytes + 1);
       let length = 0;
       for (;;) {

@@ -21,7 +21,12 @@ describe("the window of updates", () => {
     ["on the night after its day", nights, "11-28T03:59", true],
     ["not in the morning of its day, which belongs to the day before", nights, "11-27T03:00", false],
     ["not when the night is over", nights, "11-28T04:00", false],
-    ["all day long, with the same time twice", { days: ["fri"], from: "06:00", to: "06:00" }, "11-28T05:59", true],
+    [
+      "all day long, with the same time twice",
+      { days: ["fri"], from: "06:00", to: "06:00" },
+      "11-28T05:59",
+      true,
+    ],
     ["and not longer than a day", { days: ["fri"], from: "06:00", to: "06:00" }, "11-28T06:00", false],
     ["at the end of a year", { days: ["thu"], from: "23:00", to: "01:00" }, "12-31T23:30", true],
   ] as const)("is open %s", (_what, window, time, isOpen) => {

@@ -199,9 +199,21 @@ describe("a rollout over three regions", () => {
     expect(await world.rollout(id)).toMatchObject({
       status: "done",
       regions: expect.arrayContaining([
-        expect.objectContaining({ region: "a", state: "skipped", reason: "agent agent-a cannot update itself" }),
-        expect.objectContaining({ region: "b", state: "skipped", reason: "agent agent-b runs 1.5.0, which is newer" }),
-        expect.objectContaining({ region: "c", state: "skipped", reason: "its agents run the version already" }),
+        expect.objectContaining({
+          region: "a",
+          state: "skipped",
+          reason: "agent agent-a cannot update itself",
+        }),
+        expect.objectContaining({
+          region: "b",
+          state: "skipped",
+          reason: "agent agent-b runs 1.5.0, which is newer",
+        }),
+        expect.objectContaining({
+          region: "c",
+          state: "skipped",
+          reason: "its agents run the version already",
+        }),
       ]),
     });
   });
@@ -274,6 +286,19 @@ describe("a rollout stops", () => {
     expect((await world.rollout(id)).status).toBe("running");
     await world.jobs("a", ["failed"]);
     await stopped(id, /^Region a: 3 of 3 jobs failed since the update, and 1 of \d before$/);
+  });
+
+  test("and withdraws what it offers to the regions beside the one that failed", async () => {
+    await world.set({ wait_minutes: 0 });
+    const id = await begun();
+    await world.updated("a");
+    await world.step();
+    expect(await world.states(id)).toEqual({ a: "updated", b: "offered", c: "offered" });
+    expect(await world.report("c")).toBe("1.4.0");
+    await world.report("b", { update: world.updateTo("failed") });
+    await world.step();
+    expect(await world.states(id)).toEqual({ a: "updated", b: "failed", c: "offered" });
+    expect(await world.report("c")).toBe(null);
   });
 
   test("and goes on with the other regions when an operator resumes it", async () => {

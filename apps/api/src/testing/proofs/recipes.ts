@@ -272,7 +272,9 @@ export const recipes: { readonly [id in OperationId]: Recipe } = {
   },
   getAgentRollout: { path: standing("agent_rollout") },
   pauseAgentRollout: { path: async (_side, { world }) => ({ agent_rollout_id: await openRollout(world) }) },
-  resumeAgentRollout: { path: async (_side, { world }) => ({ agent_rollout_id: await pausedRollout(world) }) },
+  resumeAgentRollout: {
+    path: async (_side, { world }) => ({ agent_rollout_id: await pausedRollout(world) }),
+  },
   cancelAgentRollout: { path: async (_side, { world }) => ({ agent_rollout_id: await openRollout(world) }) },
   getAgentReleaseKeys: {},
   getAgentRelease: { path: () => ({ version: rolledOut }) },
