@@ -33,6 +33,7 @@ beforeAll(async () => {
     fetch: createApp(replica.deps).fetch,
     port: 0,
     hostname: "127.0.0.1",
+    overrideGlobalObjects: false,
   });
   if (!server.listening) await once(server, "listening");
   origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
@@ -212,6 +213,7 @@ describe("many downloads at once", () => {
       fetch: createApp({ ...replica.deps, stopping: stopping.signal }).fetch,
       port: 0,
       hostname: "127.0.0.1",
+      overrideGlobalObjects: false,
     });
     if (!other.listening) await once(other, "listening");
     const received: Buffer[] = [];
