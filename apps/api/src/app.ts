@@ -7,6 +7,7 @@ import { requestIdOf } from "./platform/operation.ts";
 import { refusalOf, renderProblem } from "./platform/problem.ts";
 import { withoutSlashesAtEnd } from "./platform/slashes-at-end.ts";
 import { mountAccount } from "./products/account/index.ts";
+import { mountAgentUpdates } from "./products/agent-updates/index.ts";
 import { mountAudit } from "./products/audit/index.ts";
 import { mountCatalog } from "./products/catalog/index.ts";
 import { certificateHooks } from "./products/certificate-hooks.ts";
@@ -53,6 +54,7 @@ export function createApp(deps: Deps): Hono {
   mountAudit(api);
   mountCatalog(api);
   mountRegions(api);
+  mountAgentUpdates(api);
   mountSshKeys(api);
   mountNetworks(api, networkHooks);
   mountReachability(api);

@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { rolledOut } from "./testing/rollouts.ts";
 import { ServerWorld } from "./testing/server-world.ts";
 import { type WireCosts, wireCostsOf } from "./testing/wire-costs.ts";
+import { tasksOf } from "./worker/run.ts";
 
 /*
  * Limits of what the operations on the hot path send to Postgres and write to its log. A change that adds to one of
@@ -85,6 +87,32 @@ describe("costs at most", () => {
       const earlier_steps = [{ phase: "apply", name: "clone", status: "succeeded" }];
       return () => world.agent.reportAs(job, 3, { ...next, earlier_steps });
     }));
+
+  // The report, its agent's row and the version that it is offered are one statement: an agent sends it every 20 s.
+  test.each([
+    ["without a rollout", false],
+    ["in an offered region", true],
+  ])("a report of health %s", async (_what, isOffered) => {
+    const report = () =>
+      world.agent.api.post("/agent/health", {
+        ...{
+          agent_version: "1.3.0",
+          agent_name: "agent-1",
+          architecture: "x64",
+          can_update: true,
+          update: null,
+        },
+        hypervisor: { kind: "proxmox", reachable: true, nodes: [{ name: "pve1", online: true }] },
+      });
+    await report();
+    if (isOffered) {
+      const operator = world.world.operator;
+      expect((await operator.post("/agent-rollouts", { version: rolledOut })).status).toBe(201);
+      await tasksOf(world.world.replica.deps).advance_rollout?.({}, {} as never);
+    }
+    expect((await report()).body.update_to).toBe(isOffered ? rolledOut : null);
+    await expectWithin({ roundTrips: 1, statements: 1, walBytes: 450 }, async () => report);
+  });
 
   test("the report that ends a create", () =>
     expectWithin({ roundTrips: 3, statements: 20, walBytes: 9_000 }, async () => {

@@ -23,6 +23,7 @@ const exceptions: Readonly<Record<string, string>> = {
     "the console's own page asks for its tickets with a script; taking over is a button of it",
   "createOrganisation.limits": "the page that comes next has a field for each limit",
   "updateOrganisation.limits": "the form of the limits sets all of them at once (setQuotas)",
+  resumeAgentRollout: "its button is in the place of the one that pauses, on a rollout that does not run",
   correctUsage: "an operator's rare act on one segment, by the API alone: docs/products/usage.md",
   "createFirewall.rules": "a new firewall begins with one of four sets; its page of rules has all fields",
   "createLoadBalancer.listeners":

@@ -9,6 +9,7 @@ import { answerFailure, broken, notFound, tooLarge } from "./failures.tsx";
 import type { Log } from "./log.ts";
 import { countedFetch } from "./metrics.ts";
 import { accountRoutes } from "./products/account/routes.tsx";
+import { agentUpdatesRoutes } from "./products/agent-updates/routes.tsx";
 import { auditRoutes } from "./products/audit/routes.tsx";
 import { certificateRoutes } from "./products/certificates/routes.tsx";
 import { consoleRoutes } from "./products/consoles/routes.tsx";
@@ -139,6 +140,7 @@ export function createConsole(services: ConsoleServices, log: Log): Hono<Console
   app.route("/", serverRoutes(services));
   app.route("/", consoleRoutes(services));
   app.route("/", sshKeyRoutes());
+  app.route("/operator/agent-updates", agentUpdatesRoutes());
   app.route("/", operatorRoutes(services));
   app.route("/", networkRoutes());
   app.route("/", firewallRoutes());

@@ -49,6 +49,7 @@ const landmarks = {
   operator: [
     "/operator",
     "/operator/regions",
+    "/operator/agent-updates",
     "/operator/drift",
     "/operator/invariants",
     "/operator/audit",

@@ -211,6 +211,7 @@ describe.skipIf(part.missing).each([
     for (const path of [
       "/operator",
       "/operator/regions",
+      "/operator/agent-updates",
       "/operator/jobs",
       "/operator/stuck-jobs",
       "/operator/drift",

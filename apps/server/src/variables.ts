@@ -38,6 +38,7 @@ export const variables: Readonly<Record<string, Variable>> = {
   KULE_DNS_FILE: { readBy: apiAndWorker, kind: "path" },
   KULE_ACME_FILE: { readBy: apiAndWorker, kind: "path" },
   KULE_PUBLIC_CA_FILE: { readBy: apiAndWorker, kind: "path" },
+  KULE_AGENT_RELEASES: { readBy: apiAndWorker, kind: "path" },
   ...plain(api, [
     "KULE_API_HOST",
     "KULE_API_PORT",

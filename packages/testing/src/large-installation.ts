@@ -29,6 +29,7 @@ export const KNOWN = {
   load_balancer: `lb_${FIRST}`,
   listener: `lsn_${FIRST}`,
   target: `tgt_${FIRST}`,
+  agent_rollout: `rol_${FIRST}`,
 } as const;
 
 /** How many small organisations share the half of the installation that is not the largest one's. */
@@ -69,6 +70,15 @@ export async function insertLargeInstallation(
     `insert into region (slug, name, vmid_first, vmid_last, vlan_first, vlan_last, health_ok, health_at, status_since)
      select 'many' || i, 'Many', 100000, 101000, 2, 100, true, now(), now() from generate_series(0, 3) i
      union all select 'empty', 'Empty', 100000, 101000, 2, 100, true, now(), now()`,
+    `insert into agent_rollout (id, version, status, architectures, minimum_previous_version, rollback_to,
+                                release_expires_at, created_at, ended_at)
+     select ${id("rol")}, '1.' || i || '.0', 'done', '{x64}', '0.0.0', false, now(), ${at()}, now()
+       from generate_series(0, 499) i`,
+    `insert into agent_rollout_region (rollout_id, region, position, state, offered_at, ended_at, baseline)
+     select ${id("rol")}, 'many' || position, position, 'updated', now(), now(), '{}'
+       from generate_series(0, 499) i, generate_series(0, 3) position`,
+    `insert into region_agent (region, token_id, name, version)
+     select 'many' || i % 4, 'tok', 'agent-' || i, '1.0.0' from generate_series(0, 79) i`,
     `insert into network (id, organisation_id, region, name, cidr, labels, created_at)
      select ${id("net")}, ${organisation}, ${region}, 'network-' || i, '10.0.0.0/8', ${labels}, ${at()} from ${all(50)}`,
     `insert into domain (id, organisation_id, name, status, verified_by, default_ttl_seconds, verification_token, label,

@@ -67,15 +67,19 @@ function valuesOf(parameter: string, largest: LargestOrganisation): readonly str
  * filters. Without the exports, which answer all there is, by the code of the lists.
  */
 export function listRequests(largest: LargestOrganisation): readonly ReadRequest[] {
-  return Object.values(operations)
-    .filter((info) => info.method === "get" && !["public", "session"].includes(info.permission))
-    .filter(({ path }) => !/\/(events|verify|export\.\w+|zone-file|check)$/.test(path))
-    .flatMap((info: OperationInfo) => {
-      const path = pathOf(info, largest);
-      const by = info.permission.startsWith("operator:") ? "operator" : "owner";
-      const queries = ["", ...info.queryParameters.flatMap((name) => queriesOf(info, name, largest))];
-      return queries.map((query) => ({ operation: info.id, path: `${path}${query}`, by }) as const);
-    });
+  return (
+    Object.values(operations)
+      .filter((info) => info.method === "get" && !["public", "session"].includes(info.permission))
+      // Releases of the agent are in a folder, and in no table.
+      .filter(({ id, permission }) => id !== "getAgentReleases" && permission !== "agent:releases")
+      .filter(({ path }) => !/\/(events|verify|export\.\w+|zone-file|check)$/.test(path))
+      .flatMap((info: OperationInfo) => {
+        const path = pathOf(info, largest);
+        const by = info.permission.startsWith("operator:") ? "operator" : "owner";
+        const queries = ["", ...info.queryParameters.flatMap((name) => queriesOf(info, name, largest))];
+        return queries.map((query) => ({ operation: info.id, path: `${path}${query}`, by }) as const);
+      })
+  );
 }
 
 function queriesOf(info: OperationInfo, name: string, largest: LargestOrganisation): string[] {

@@ -9,6 +9,7 @@ const mayUse: Record<string, readonly string[]> = {
   "@kule/rules": [],
   "@kule/contract": [],
   "@kule/sealed-secret": [],
+  "@kule/agent-release": [],
   "@kule/proxmox": [],
   "@kule/dns": [],
   "@kule/certificates": ["@kule/dns"],
@@ -31,6 +32,7 @@ const mayUse: Record<string, readonly string[]> = {
     "@kule/sealed-secret",
   ],
   "@kule/agent": [
+    "@kule/agent-release",
     "@kule/contract",
     "@kule/crash-points",
     "@kule/edge",
@@ -42,6 +44,7 @@ const mayUse: Record<string, readonly string[]> = {
   "@kule/api": [
     // Direct mode: the worker runs the agent's loops in its own process.
     "@kule/agent",
+    "@kule/agent-release",
     "@kule/certificates",
     "@kule/contract",
     "@kule/crash-points",

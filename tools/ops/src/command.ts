@@ -1,9 +1,9 @@
 import type { OperatorApi } from "./operator-api.ts";
 
-/** An option that takes a value: `--name <value>`. */
+/** An option that takes a value, `--name <value>`, or none. */
 export type Option = {
-  /** What stands for the value in the help. */
-  readonly value: string;
+  /** What stands for the value in the help; left out of an option that takes none. */
+  readonly value?: string;
   readonly about: string;
   readonly isRequired?: boolean;
   /** It may be given several times. */
@@ -25,6 +25,8 @@ export type Given = {
   /** @throws UsageError when it was not given */
   needed(option: string): string;
   all(option: string): readonly string[];
+  /** Of an option that takes no value. */
+  has(option: string): boolean;
 };
 
 export type Result = {

@@ -30,7 +30,10 @@ ${rest}`;
 export function helpOf({ noun, verb, summary, positionals, options }: Command): string {
   const own = Object.entries(options).map(
     ([name, { value, about, isRequired }]) =>
-      [`--${name} ${value}`, `${about}${isRequired === true ? " (needed)" : ""}`] as const,
+      [
+        value === undefined ? `--${name}` : `--${name} ${value}`,
+        `${about}${isRequired === true ? " (needed)" : ""}`,
+      ] as const,
   );
   const positional = positionals === undefined ? [] : [[positionals.names, positionals.about] as const];
   const usage = ["usage: npm run ops --", noun, verb, positionals?.names, "[options]"]

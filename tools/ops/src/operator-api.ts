@@ -35,6 +35,11 @@ export class OperatorApi {
   readonly baseUrl: string;
   /** What a dry run would have sent. */
   readonly shown: ShownRequest[] = [];
+  /** In a dry run, stands for an id that only an answer would say. */
+  readonly unknownId = unknownId;
+  /** A line for standard error. */
+  readonly note: (line: string) => void;
+  readonly pause: (milliseconds: number) => Promise<void>;
   readonly #token: string;
   readonly #send: Send;
   readonly #key: string;
@@ -55,9 +60,11 @@ export class OperatorApi {
     this.#token = options.token;
     this.#key = options.idempotencyKey ?? `ops-${randomUUID()}`;
     this.#isDryRun = options.isDryRun;
+    this.note = options.note;
+    this.pause = options.pause ?? sleep;
     this.#send = options.isDryRun
       ? (request) => this.#show(request)
-      : patient(options.send ?? ((request) => fetch(request)), options.pause ?? sleep, options.note);
+      : patient(options.send ?? ((request) => fetch(request)), this.pause, this.note);
   }
 
   /** @param organisationId whose resources are read */

@@ -1,6 +1,7 @@
 import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { ApiWorld, firstOperatorToken } from "@kule/api/testing/api-world";
+import { rolledOut } from "@kule/api/testing/rollouts";
 import { runWorker } from "@kule/api/worker/run";
 import { operations } from "@kule/contract/generated/operations";
 import type { OperationId } from "@kule/contract/schemas";
@@ -92,6 +93,7 @@ const examples: Readonly<Record<string, readonly string[]>> = {
   "invariants run": [],
   "jobs stuck": ["--region", "ist1", "--reason", "silent"],
   "agent list": [],
+  "agent rollout": ["start", "1.4.0", "--first-region", "ist1"],
 };
 
 test("every command has an example here", () => {
@@ -161,6 +163,11 @@ describe("usage", () => {
     ["jobs stuck --reason bored", /--reason is one of/],
     ["organisation export org_1 --most 0", /--most/],
     ["agent list --token x", /--token/],
+    ["agent rollout begin", /agent rollout has no "begin": start, status/],
+    ["agent rollout start", /needs a VERSION/],
+    ["agent rollout status 1.4.0", /takes no version/],
+    ["agent rollout pause --follow", /--follow is for start and status/],
+    ["agent rollout pause --first-region ist1", /--first-region is for start/],
   ])("%s is refused with exit code 2 before anything is sent", async (line, why) => {
     const { code, out, err, sent } = await ops(line);
     expect([code, out, sent]).toEqual([2, "", []]);
@@ -256,6 +263,45 @@ describe("an installation is set up", () => {
     expect(out).toMatch(/^ist1 +agent +\S+ +1\.2\.3 +\d{4}-\d\d-\d\dT\S+Z +0 +0$/m);
     expect(out).toMatch(/^ank1 +direct +\S+ +- +never +0 +0$/m);
     expect((await json("agent list --json")).items).toHaveLength(2);
+  });
+
+  test("and a release is rolled out to its agents", async () => {
+    expect((await ops("agent rollout status")).out).toBe("there has been no rollout\n");
+    const none = await ops("agent rollout start 99.0.0");
+    expect([none.code, none.err]).toEqual([1, expect.stringContaining("version: no such release")]);
+    const run = await ops(`agent rollout start ${rolledOut}`);
+    expect([run.code, run.err]).toEqual([0, ""]);
+    expect(run.out).toMatch(new RegExp(`^rol_\\w+  ${rolledOut}: running$`, "m"));
+    expect(run.out).toMatch(/^ist1 +waiting +- +- +1\.2\.3$/m);
+    expect(await json("agent rollout status --json")).toMatchObject({
+      version: rolledOut,
+      status: "running",
+    });
+    expect(await json("agent rollout pause --json")).toMatchObject({ status: "paused" });
+    expect(await json("agent rollout resume --json")).toMatchObject({ status: "running" });
+  });
+
+  test("and is followed until it stops, which is exit code 1", async () => {
+    let looks = 0;
+    const run = await ops("agent rollout status --follow", {
+      send: async (request) => {
+        const answer = await world.app.request(request);
+        if (!/rollouts\/rol_/.test(request.url)) return answer;
+        looks += 1;
+        const body = (await answer.json()) as { regions: object[] };
+        const regions = body.regions.map((each) => ({ ...each, state: looks > 1 ? "failed" : "offered" }));
+        const stopped = { status: "stopped", reason: "Region ist1: gone\u001b[2J" };
+        return Response.json({ ...body, regions, ...(looks > 2 ? stopped : {}) });
+      },
+    });
+    expect(run.code).toBe(1);
+    expect(run.err).toContain("ist1: offered\n");
+    expect(run.err).toContain("ist1: failed\n");
+    expect(run.err.match(/ist1: failed/g)).toHaveLength(1);
+    expect(run.out).toContain("stopped: Region ist1: gone?[2J");
+    expect((await json("agent rollout cancel --json")).status).toBe("cancelled");
+    const late = await ops("agent rollout cancel");
+    expect([late.code, late.err]).toEqual([1, expect.stringContaining("agent_rollout_open")]);
   });
 
   test("and stuck jobs are listed by reason and region", async () => {

@@ -96,7 +96,10 @@ type Flags = {
 };
 
 function readArguments(command: Command, args: readonly string[]): { given: Given; flags: Flags } {
-  const own = Object.keys(command.options).map((name) => [name, { type: "string", multiple: true }] as const);
+  const own = Object.entries(command.options).map(
+    ([name, { value }]) =>
+      [name, value === undefined ? { type: "boolean" } : { type: "string", multiple: true }] as const,
+  );
   let parsed: { values: Record<string, unknown>; positionals: string[] };
   try {
     parsed = parseArgs({
@@ -119,7 +122,7 @@ function readArguments(command: Command, args: readonly string[]): { given: Give
     throw new UsageError(
       `${command.noun} ${command.verb} takes ${names}, and got ${positionals.length} of them`,
     );
-  const all = (option: string) => (values[option] ?? []) as readonly string[];
+  const all = (option: string) => (Array.isArray(values[option]) ? (values[option] as string[]) : []);
   const missing = Object.entries(command.options)
     .filter(([name, { isRequired }]) => isRequired === true && all(name).length === 0)
     .map(([name]) => `--${name}`);
@@ -140,6 +143,7 @@ function readArguments(command: Command, args: readonly string[]): { given: Give
         return value;
       },
       all,
+      has: (option) => values[option] === true,
     },
     flags: {
       dryRun: values["dry-run"] === true,

@@ -5,6 +5,7 @@ import { claimJob } from "./claim-job.ts";
 import { ClaimedJobs } from "./claimed-jobs.ts";
 import { findReportedJob } from "./find-job.ts";
 import { regionOf } from "./region.ts";
+import { mountReleases } from "./release-routes.ts";
 import { reportHealth } from "./report-health.ts";
 import { checkInventory, reportInventory } from "./report-inventory.ts";
 import { reportLoadBalancers } from "./report-load-balancers.ts";
@@ -23,4 +24,5 @@ export function mountAgent(api: Api, handlers: JobHandlers): void {
   operation(api, "reportHealth", { handle: (request) => reportHealth(request, handlers) });
   operation(api, "reportInventory", { check: checkInventory, handle: reportInventory });
   operation(api, "reportLoadBalancers", { handle: reportLoadBalancers });
+  mountReleases(api);
 }

@@ -51,6 +51,8 @@ export async function serveCommand(settings: Settings, log: Logger, crash: Crash
       serverOptions: serverTimeouts,
     });
     await listening(server, settings, "KULE_API_PORT");
+    // Files are compared with their manifests before the first agent asks for one.
+    void open.deps.releases.read();
     registerApiMetrics(open.deps);
     const address = settings.replicaUrl ?? addressOf(settings.host, portOf(server) ?? settings.port);
     const announced = await announceReplica(open.deps, address);

@@ -1,6 +1,7 @@
 import type { Client } from "pg";
 import { BadSettings, readSettings, type Settings } from "../platform/settings.ts";
 import { checkAcme } from "./check-acme.ts";
+import { checkAgentReleases } from "./check-agent-releases.ts";
 import { checkClock } from "./check-clock.ts";
 import { checkContents } from "./check-contents.ts";
 import { type OpenedDatabase, openForDoctor } from "./check-database.ts";
@@ -39,6 +40,7 @@ export async function diagnose(place: Place): Promise<Finding[]> {
           checkAcme(settings, environment),
           checkPublicUrl(settings),
           checkPanel(settings, environment),
+          checkAgentReleases(settings, place.now),
         ]),
   ]);
   return [...findings, ...database, ...others.flat(), ...checkDisk(place.disks())];

@@ -17,6 +17,7 @@ import { openDatabase } from "../platform/database.ts";
 import { createLog } from "../platform/log.ts";
 import { type OpenDeps, openDeps } from "../platform/open-deps.ts";
 import { readSettings } from "../platform/settings.ts";
+import { ReleaseFolders } from "../testing/release-folders.ts";
 import { diagnose, type Environment } from "./diagnose.ts";
 import type { Finding } from "./finding.ts";
 
@@ -140,6 +141,7 @@ describe("an installation that is in order", () => {
       "certificate authority",
       "public URL",
       "panel",
+      "agent releases",
       "disk /",
     ]);
     expect(JSON.stringify(found)).not.toContain(password);
@@ -176,6 +178,38 @@ describe("an installation that is in order", () => {
         },
       ]),
     });
+  });
+});
+
+describe("the releases of the agent", () => {
+  const folders = new ReleaseFolders();
+  afterAll(() => folders.remove());
+  const named = () => troubles({ KULE_AGENT_RELEASES: folders.path });
+
+  test("are compared with their manifests, and what is wrong is named with its file", async () => {
+    expect(await named()).toEqual([
+      expect.stringMatching(/^advice agent releases: the folder has no release/),
+    ]);
+    folders.add("1.4.0");
+    expect(await named()).toEqual([]);
+    writeFileSync(folders.fileOf("1.4.0", "arm64"), "another");
+    writeFileSync(join(folders.path, "notes.txt"), "");
+    expect(await named()).toEqual([
+      expect.stringMatching(/^WRONG agent releases: notes.txt: its name is no version \| put it there again/),
+      expect.stringMatching(/^WRONG agent releases: the file of 1.4.0 for arm64: it has 7 bytes, and 100000/),
+    ]);
+  });
+
+  test("of which the newest has expired are an advice, and a folder that is not there is wrong", async () => {
+    folders.add("1.5.0", { expires_at: "2026-02-01T00:00:00Z" });
+    expect(await named()).toContainEqual(
+      expect.stringMatching(
+        /^advice agent releases: the newest release, 1.5.0, has expired: agents refuse it/,
+      ),
+    );
+    expect(await troubles({ KULE_AGENT_RELEASES: join(folders.path, "away") })).toContainEqual(
+      expect.stringMatching(/^WRONG agent releases: .*away: it cannot be read \(ENOENT\)/),
+    );
   });
 });
 

@@ -7,6 +7,7 @@ import type { Metrics } from "./metrics.ts";
 import type { Notifications } from "./notifications.ts";
 import type { OpenStreams } from "./open-streams.ts";
 import type { RateLimiter } from "./rate-limit.ts";
+import type { ReleaseFolder } from "./release-folder.ts";
 import type { Settings } from "./settings.ts";
 import type { TokenCache } from "./token-cache.ts";
 
@@ -22,6 +23,7 @@ export type Deps = {
   readonly log: Logger;
   /** Null: the installation serves no domains. */
   readonly dns: DnsInstallation | null;
+  readonly releases: ReleaseFolder;
   /** Aborted when the process is told to stop: long polls answer at once then. */
   readonly stopping: AbortSignal;
   /** Where test builds are killed; does nothing otherwise. */

@@ -82,6 +82,20 @@ export class PayloadTooLarge extends Refusal {
   readonly code = "payload_too_large";
 }
 
+/** A range that begins after a file's last byte. */
+export class RangeNotSatisfiable extends Refusal {
+  readonly status = 416;
+  readonly code = "range_not_satisfiable";
+  readonly sizeBytes: number;
+  constructor(sizeBytes: number) {
+    super(`the file has ${sizeBytes} bytes`);
+    this.sizeBytes = sizeBytes;
+  }
+  override headers() {
+    return { "Content-Range": `bytes */${this.sizeBytes}` };
+  }
+}
+
 export class UnsupportedMediaType extends Refusal {
   readonly status = 415;
   readonly code = "unsupported_media_type";

@@ -7,6 +7,7 @@ import { createMetrics } from "./metrics.ts";
 import { Notifications } from "./notifications.ts";
 import { OpenStreams } from "./open-streams.ts";
 import { RateLimiter } from "./rate-limit.ts";
+import { ReleaseFolder } from "./release-folder.ts";
 import type { Settings } from "./settings.ts";
 import { TokenCache } from "./token-cache.ts";
 
@@ -35,6 +36,7 @@ export async function openDeps(
   });
   const tokens = new TokenCache(database.db, notifications, log);
   const stopping = new AbortController();
+  const releases = new ReleaseFolder(settings.agentReleases);
   await notifications.start();
   return {
     database,
@@ -48,12 +50,14 @@ export async function openDeps(
       metrics: createMetrics(database.poolUse),
       log,
       dns: settings.dns === null ? null : dnsInstallation(settings.dns.file),
+      releases,
       stopping: stopping.signal,
       crash,
     },
     stop: () => stopping.abort(),
     async close() {
       stopping.abort();
+      releases.stop();
       await tokens.close();
       await notifications.stop();
       await database.close();

@@ -12,6 +12,7 @@ const titles: { readonly [status: number]: string } = {
   412: "The resource has changed",
   413: "The body is too large",
   415: "The body is not JSON",
+  416: "The file has no such bytes",
   422: "The request is invalid",
   429: "Too many requests",
   500: "Internal error",

@@ -49,6 +49,8 @@ export type Settings = {
   readonly dns: { readonly path: string; readonly file: DnsFile } | null;
   /** The CA of managed certificates and the path of its file. Null: certificates can only be uploaded. */
   readonly acme: { readonly path: string; readonly file: AcmeFile } | null;
+  /** The folder with the releases of the agent. Null: agents are not updated. */
+  readonly agentReleases: string | null;
   /** A console without any input ends after this. */
   readonly consoleIdleSeconds: number;
   readonly consoleLengthSeconds: number;
@@ -235,6 +237,7 @@ export function readSettings(environment: Readonly<Record<string, string | undef
     dns: dns(),
     acme: acme(),
     mailFile: mailFile === "" ? null : mailFile,
+    agentReleases: text("KULE_AGENT_RELEASES", "") || null,
     removalBufferSeconds: integer("KULE_REMOVAL_BUFFER_SECONDS", 259_200, 0, 31_536_000),
     addressQuarantineSeconds: integer("KULE_ADDRESS_QUARANTINE_SECONDS", 600, 0, 31_536_000),
     leaseSeconds: integer("KULE_LEASE_SECONDS", 90, 2, 3600),

@@ -7,6 +7,7 @@ import { type OpenDeps, openDeps } from "../platform/open-deps.ts";
 import { readSettings, type Settings } from "../platform/settings.ts";
 import { issueToken } from "../products/tokens/index.ts";
 import { ApiCaller } from "./api-caller.ts";
+import { sharedReleases } from "./release-folders.ts";
 import { sharedProviders } from "./soft-sign-ins.ts";
 
 /** One API over a database: a replica, as it were. */
@@ -161,6 +162,7 @@ export function testSettings(databaseUrl: string): Settings {
     acme: silentCa,
     // Only the worker reads it: the mails of these worlds wait in the queue.
     mailFile: "mail.yaml",
+    agentReleases: sharedReleases(),
     poolSize: 10,
     rateLimitPerHour: 100_000_000,
     rateLimitBurst: 1_000_000,

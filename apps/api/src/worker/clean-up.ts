@@ -30,6 +30,10 @@ export async function cleanUp(connection: Database): Promise<Cleaned> {
     .executeTakeFirst();
   await db.deleteFrom("password_reset").where("expires_at", "<", sql<Date>`now()`).execute();
   await db.deleteFrom("region_enrolment").where("expires_at", "<", sql<Date>`now()`).execute();
+  await db
+    .deleteFrom("region_agent")
+    .where("reported_at", "<", sql<Date>`now() - interval '1 day'`)
+    .execute();
   await db.deleteFrom("sign_in").where("expires_at", "<", sql<Date>`now()`).execute();
   await db.deleteFrom("spent_challenge").where("at", "<", sql<Date>`now() - interval '1 hour'`).execute();
   const vmids = await db

@@ -5,6 +5,7 @@ import { noteWorker, removeWorker } from "./presence.ts";
 
 export type RecurringTask = {
   readonly name: string;
+  /** Half a minute is the least that is worth it. */
   readonly everyMinutes: number;
   /** How often a failed run is tried; the next interval adds it anyway. */
   readonly maxAttempts: number;
@@ -29,8 +30,8 @@ export async function addDueTasks(
   const { rows } = await owner.query<{ name: string }>(
     `with task as (
        select name, max_attempts,
-              date_bin(make_interval(mins => minutes), clock_timestamp(), timestamptz 'epoch') as turn
-         from unnest($1::text[], $2::integer[], $3::integer[]) as listed (name, minutes, max_attempts)
+              date_bin(make_interval(secs => minutes * 60), clock_timestamp(), timestamptz 'epoch') as turn
+         from unnest($1::text[], $2::double precision[], $3::integer[]) as listed (name, minutes, max_attempts)
      ), taken as (
        insert into graphile_worker._private_known_crontabs as known (identifier, known_since, last_execution)
        select name, now(), turn from task

@@ -5,6 +5,7 @@ import { crashPoint, withCrashPoints } from "../platform/crash-points.ts";
 import type { Deps } from "../platform/deps.ts";
 import type { Settings } from "../platform/settings.ts";
 import type { ResetMailTask } from "../products/account/index.ts";
+import { advanceRollout, startAutomaticRollout } from "../products/agent-updates/index.ts";
 import { certificateHooks } from "../products/certificate-hooks.ts";
 import {
   type CertificateAuthority,
@@ -112,6 +113,7 @@ function recurringTasks({ invariantsEveryMinutes }: Settings): RecurringTask[] {
     { name: "reap_leases", everyMinutes: 1, maxAttempts: 25 },
     { name: "release_tasks", everyMinutes: 1, maxAttempts: 25 },
     { name: "end_lost_consoles", everyMinutes: 1, maxAttempts: 25 },
+    { name: "advance_rollout", everyMinutes: 0.5, maxAttempts: 1 },
     { name: "check_edges", everyMinutes: 5, maxAttempts: 1 },
     { name: "check_domains", everyMinutes: 1, maxAttempts: 1 },
     { name: "compare_domains", everyMinutes: 1, maxAttempts: 1 },
@@ -150,6 +152,9 @@ export function tasksOf(
   });
   return Object.fromEntries(withPoints);
 }
+
+/** Of the jobs by which a rollout sees how a region does. */
+const regionKinds = Object.values(jobHandlers).flatMap(({ kinds }) => kinds);
 
 /** Settings that only the worker has. */
 type WorkersOwn = {
@@ -196,6 +201,13 @@ function plainTasksOf(
     end_lost_consoles: async () => {
       const ended = await endLostConsoles(deps.db);
       if (ended > 0) deps.log.info({ ended }, "ended lost console sessions and tickets");
+    },
+    advance_rollout: async () => {
+      const started = await startAutomaticRollout(deps.db, deps.releases);
+      if (started !== null) deps.log.info({ version: started }, "a rollout of agents has started by itself");
+      const advanced = await advanceRollout(deps.db, regionKinds);
+      if (advanced?.status === "stopped") deps.log.error({ ...advanced }, "a rollout of agents has stopped");
+      else if (advanced !== null) deps.log.info({ ...advanced }, "a rollout of agents goes on");
     },
     check_edges: async () => {
       const looked = await applyUnseenNetworks(deps.db, deps.settings.edgeCheckSeconds);

@@ -3,6 +3,7 @@ import type { View } from "./view.ts";
 const tabs = [
   ["health", "/operator"],
   ["regions", "/operator/regions"],
+  ["agentUpdates", "/operator/agent-updates"],
   ["jobs", "/operator/jobs"],
   ["stuckJobs", "/operator/stuck-jobs"],
   ["drift", "/operator/drift"],

@@ -7,6 +7,7 @@ export const operatorEn = {
     tabs: {
       health: "Health",
       regions: "Regions",
+      agentUpdates: "Agent updates",
       jobs: "Jobs",
       stuckJobs: "Stuck jobs",
       drift: "Differences",

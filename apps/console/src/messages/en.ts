@@ -1,6 +1,7 @@
 import type { Schemas } from "@kule/contract/schemas";
 import { accountEn } from "./en-account.ts";
 import { actionsEn } from "./en-actions.ts";
+import { agentUpdatesEn } from "./en-agent-updates.ts";
 import { auditEn } from "./en-audit.ts";
 import { certificatesEn } from "./en-certificates.ts";
 import { domainsEn } from "./en-domains.ts";
@@ -25,6 +26,7 @@ export const en = {
   /** For spelling and collation; English is also the language of the API's own words. */
   locale: "en",
   ...operatorEn,
+  ...agentUpdatesEn,
   ...networkingEn,
   ...domainsEn,
   ...gatewaysEn,

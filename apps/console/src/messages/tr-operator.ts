@@ -8,6 +8,7 @@ export const operatorTr = {
     tabs: {
       health: "Genel durum",
       regions: "Bölgeler",
+      agentUpdates: "Aracı güncellemeleri",
       jobs: "İşler",
       stuckJobs: "Takılan işler",
       drift: "Farklar",

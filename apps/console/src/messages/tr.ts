@@ -2,6 +2,7 @@ import type { Schemas } from "@kule/contract/schemas";
 import type { en } from "./en.ts";
 import { accountTr } from "./tr-account.ts";
 import { actionsTr } from "./tr-actions.ts";
+import { agentUpdatesTr } from "./tr-agent-updates.ts";
 import { auditTr } from "./tr-audit.ts";
 import { certificatesTr } from "./tr-certificates.ts";
 import { domainsTr } from "./tr-domains.ts";
@@ -32,6 +33,7 @@ type ConflictCode = Exclude<
   | "validation_failed"
   | "unsupported_media_type"
   | "payload_too_large"
+  | "range_not_satisfiable"
   | "precondition_failed"
   | "rate_limited"
   | "stale_lease"
@@ -42,6 +44,7 @@ type ConflictCode = Exclude<
 export const tr = {
   locale: "tr",
   ...operatorTr,
+  ...agentUpdatesTr,
   ...networkingTr,
   ...domainsTr,
   ...gatewaysTr,

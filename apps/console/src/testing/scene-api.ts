@@ -6,6 +6,7 @@ import { type Answer, ApiCaller } from "@kule/api/testing/api-caller";
 import { testSettings } from "@kule/api/testing/api-world";
 import { TestAgent } from "@kule/api/testing/test-agent";
 import { checkInvariants } from "@kule/api/worker/check-invariants";
+import { tasksOf } from "@kule/api/worker/run";
 import { type FreshDatabase, freshDatabase, type SeededTemplate } from "@kule/testing/database";
 import { openRestorer, type Restorer } from "@kule/testing/kept-rows";
 import type { Hono } from "hono";
@@ -132,6 +133,11 @@ export class SceneApi {
     } finally {
       client.release();
     }
+  }
+
+  /** A task of the worker, once. What it raises as an alarm is no defect of the API. */
+  async runTask(name: "advance_rollout"): Promise<void> {
+    await tasksOf({ ...this.#opened.deps, log: createLog("fatal") })[name]?.({}, {} as never);
   }
 
   /**

@@ -18,6 +18,7 @@ export const staying: ReadonlySet<string> = new Set(
   algorithm allowed_cidrs certificate_ids cookie_name expected_codes healthy_threshold host idle_timeout_seconds
   interval_seconds path proxy_protocol timeout_seconds ttl_seconds unhealthy_threshold weight
   createTarget/address createLoadBalancer/targets/-/address
+  channel days first_region from_time max_at_once to_time wait_minutes
   ssh_key_ids status subnet_id subnet_ids target_port tier type version when
   `
     .trim()

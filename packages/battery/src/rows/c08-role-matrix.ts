@@ -52,8 +52,8 @@ export const row: Row = {
       patches: [
         {
           file: "packages/rules/src/identity/permissions.ts",
-          find: '  "agent:load-balancers",\n] as const',
-          replace: '  "agent:load-balancers",\n  "job:read",\n] as const',
+          find: '  "agent:releases",\n] as const',
+          replace: '  "agent:releases",\n  "job:read",\n] as const',
         },
       ],
       expects: /^(listJobs|getJob) and the agent of A's region: true/,

@@ -275,6 +275,7 @@ const prefixes: Readonly<Record<string, IdPrefix>> = {
   port_forward_id: "pf",
   server_id: "srv",
   job_id: "job",
+  agent_rollout_id: "rol",
   ip_pool_id: "pool",
   range_id: "rng",
   public_ip_id: "ip",

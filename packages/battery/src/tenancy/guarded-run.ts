@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { tenantGuard } from "@kule/api/platform/tenant-guard";
+import { advanceRollout } from "@kule/api/products/agent-updates/index";
 import { certificateHooks } from "@kule/api/products/certificate-hooks";
 import { lookAfterCertificates } from "@kule/api/products/certificates/index";
 import { jobHandlers } from "@kule/api/products/job-handlers";
@@ -9,6 +10,7 @@ import { guardedShapes, openShapes } from "@kule/api/testing/proofs/guard-shapes
 import { runIsolationMatrix } from "@kule/api/testing/proofs/isolation-matrix";
 import { actorsOf } from "@kule/api/testing/proofs/matrix-actors";
 import type { TwoOrganisations } from "@kule/api/testing/proofs/two-organisations";
+import { openRollout } from "@kule/api/testing/rollouts";
 import { cleanUp } from "@kule/api/worker/clean-up";
 import { endLostConsoles } from "@kule/api/worker/end-lost-consoles";
 import { expireLeases } from "@kule/api/worker/expire-leases";
@@ -135,6 +137,8 @@ async function workerRound({ world, a }: TwoOrganisations): Promise<void> {
   await keepLoadBalancers({ ...deps, hooks: serverHooks });
   await meterTraffic(deps.db);
   await lookAfterCertificates({ deps, ca: null, hooks: certificateHooks });
+  await openRollout(world);
+  await advanceRollout(deps.db, ["ServerCreate"]);
   await cleanUp(deps.db);
 }
 

@@ -32,6 +32,9 @@ export const unfilteredUses: { readonly [use: string]: string } = {
   "select quota_count by ": "the clean-up is of no one organisation",
   "select invitation by id, organisation_id":
     "who was invited belongs to no organisation yet, and shows its secret",
+  "select job by created_at, kind, offered_at, region, slug":
+    "a rollout of agents watches the jobs of the regions that it updates",
+  "select server by deleted_at, region, slug": "a rollout of agents begins where the fewest servers are",
   "select job by id, organisation_id": "operators see the jobs of all organisations",
   "select job by id, organisation_id, region": "operators see the jobs of all organisations",
   "select job by created_at, id, organisation_id": "operators see the jobs of all organisations",

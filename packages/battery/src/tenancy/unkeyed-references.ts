@@ -36,6 +36,7 @@ const excused: { readonly [column: string]: string } = {
     "written by triggers from rows that have the key; a key here would lock the pool whenever an address is reserved",
   "quota_count.organisation_id":
     "written by triggers from rows that have the key; a key here would lock the organisation in every create",
+  "region_agent.token_id": "an agent's token, of the region; a revoked one's agent is forgotten after a day",
   "region_growth.server_id": "a share of the region's room, until the next look at it",
   "region_vm.marker_organisation_id": "what is written on a guest, right or wrong",
   "region_vm.marker_server_id": "what is written on a guest, right or wrong",

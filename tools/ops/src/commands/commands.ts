@@ -5,6 +5,7 @@ import { createOrganisation } from "./create-organisation.ts";
 import { exportOrganisation } from "./export-organisation.ts";
 import { listAgents } from "./list-agents.ts";
 import { listStuckJobs } from "./list-stuck-jobs.ts";
+import { rollOutAgents } from "./roll-out-agents.ts";
 import { runInvariants } from "./run-invariants.ts";
 import { setQuotas } from "./set-quotas.ts";
 
@@ -17,4 +18,5 @@ export const commands: readonly Command[] = [
   runInvariants,
   listStuckJobs,
   listAgents,
+  rollOutAgents,
 ];

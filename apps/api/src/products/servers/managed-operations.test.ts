@@ -35,6 +35,7 @@ const reachesServers: { readonly [kind in ReferenceKind]: boolean } = {
   ip_pool: false,
   ip_pool_range: false,
   ip_pool_address: false,
+  agent_rollout: false,
   login_session: false,
   passkey: false,
   identity: false,

@@ -1,6 +1,7 @@
 import { operations } from "@kule/contract/generated/operations";
 import type { OperationInfo } from "@kule/contract/schemas";
 import type { ReferencePlace } from "@kule/testing/contract/reference-places";
+import { rolledOut } from "../rollouts.ts";
 import type { Actor } from "./matrix-actors.ts";
 import { standingRecord } from "./tenant-domains.ts";
 import type { Side, TwoOrganisations } from "./two-organisations.ts";
@@ -47,6 +48,8 @@ export function standingPath(info: OperationInfo, side: Side, all: TwoOrganisati
       if (name === "session_id") return [name, side.standing.console_session];
       if (name === "record_name") return [name, standingRecord.name];
       if (name === "record_type") return [name, standingRecord.type];
+      if (name === "version") return [name, rolledOut];
+      if (name === "architecture") return [name, "x64"];
       if (name === "address") return [name, side.standing.ip_pool_address];
       return [name, standingOf(name.replace(/_id$/, ""), side) ?? ""];
     }),
@@ -94,7 +97,8 @@ function foreignObjects(place: ReferencePlace, actor: Actor, all: TwoOrganisatio
     case "ip_pool":
     case "ip_pool_range":
     case "ip_pool_address":
-      // Pools are the operators', all of them.
+    case "agent_rollout":
+      // Pools and rollouts are the operators', all of them.
       return [];
     case "token":
       return [

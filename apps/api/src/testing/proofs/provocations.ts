@@ -154,6 +154,7 @@ const prefixes: { readonly [name: string]: Parameters<typeof newId>[0] } = {
   domain_id: "dom",
   certificate_id: "cert",
   job_id: "job",
+  agent_rollout_id: "rol",
   login_session_id: "tok",
 };
 

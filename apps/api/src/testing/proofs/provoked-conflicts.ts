@@ -10,6 +10,7 @@ import { addMember } from "../add-member.ts";
 import { ApiCaller } from "../api-caller.ts";
 import { openReplica, type Replica } from "../api-world.ts";
 import { madeUpload } from "../made-upload.ts";
+import { openRollout, rolledOut } from "../rollouts.ts";
 import { SoftPasskey } from "../soft-passkey.ts";
 import { answerOf, newSoftPerson, ownAnswer, sharedProvider } from "../soft-sign-ins.ts";
 import { addIdentity, addPerson, enrol, forgetProof, newPasskey } from "./person.ts";
@@ -74,6 +75,7 @@ export async function provokeConflicts(all: TwoOrganisations, provoke: Provocati
   await owner.delete(`/networks/${standing.network}/subnets/${standing.subnet}`);
   await provokeWithoutEdge(all);
   await provokePoolConflicts(all);
+  await provokeRolloutConflicts(all);
   await provokeFirewallConflicts(all);
   await provokeGatewayConflicts(all);
   await provokeDomainConflicts(all);
@@ -258,6 +260,19 @@ async function provokePoolConflicts({ world: { operator }, a }: TwoOrganisations
   await operator.delete(`${path}/allocations/${address}`);
 }
 
+/** Rollouts in the wrong order, and a range that begins after the end of a file. */
+async function provokeRolloutConflicts({ world, a }: TwoOrganisations): Promise<void> {
+  const { operator } = world;
+  const path = `/agent-rollouts/${await openRollout(world)}`;
+  await operator.post("/agent-rollouts", { version: rolledOut });
+  await operator.post(`${path}/resume`);
+  for (const verb of ["pause", "pause", "cancel", "cancel"]) await operator.post(`${path}/${verb}`);
+  const file = `/agent/releases/${rolledOut}/files/x64`;
+  const { agent } = a.tenant.region;
+  await agent.with({ Range: "bytes=9-" }).get(file);
+  await agent.with({ Range: "bytes=99999999-" }).get(file);
+}
+
 /** People who are invited and cannot join. */
 async function provokeJoining({ world, a: { tenant } }: TwoOrganisations): Promise<void> {
   const { owner } = tenant;
@@ -382,6 +397,8 @@ function pathOf({ a, agentTokens }: TwoOrganisations, name: string, path: string
   if (name === "range_id") return a.standing.ip_pool_range;
   if (name === "session_id") return a.standing.console_session;
   if (name === "address") return a.standing.ip_pool_address;
+  if (name === "version") return rolledOut;
+  if (name === "architecture") return "x64";
   return (a.standing as { readonly [kind: string]: string })[name.replace(/_id$/, "")] ?? "";
 }
 

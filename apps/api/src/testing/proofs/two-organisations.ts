@@ -6,6 +6,7 @@ import { issueToken } from "../../products/tokens/index.ts";
 import { ApiCaller } from "../api-caller.ts";
 import { ApiWorld } from "../api-world.ts";
 import { reportSealingKey } from "../made-upload.ts";
+import { endOpenRollout, openRollout } from "../rollouts.ts";
 import { TestScanner } from "../test-scanner.ts";
 import { addIdentity, addPasskey, addPerson, addSession, type Person } from "./person.ts";
 import { runJob } from "./region-agent.ts";
@@ -54,6 +55,8 @@ export type Standing = {
   readonly load_balancer: string;
   readonly listener: string;
   readonly target: string;
+  /** Ended; of the installation. */
+  readonly agent_rollout: string;
 };
 
 /** Objects that existed and are gone: they must read like ones that never existed. */
@@ -338,6 +341,8 @@ async function openSide(
     ["targets", { label_selector: "role=other" }],
   ] as const)
     made(await tenant.owner.post(`/load-balancers/${balanced.load_balancer}/${part}`, body));
+  const rollout = await openRollout(world);
+  await endOpenRollout(world);
   const ranges = made(await world.operator.get(`/ip-pools/${pool}/ranges`)).items;
   const allocations = made(await world.operator.get(`/ip-pools/${pool}/allocations?limit=200`)).items;
 
@@ -367,6 +372,7 @@ async function openSide(
     domain: domains.standing,
     certificate: await tenant.addCertificate(),
     ...balanced,
+    agent_rollout: rollout,
   };
   return {
     tenant,

@@ -58,6 +58,7 @@ function Health({ view, region, capacity }: Props) {
           ) : (
             <>
               {operator.agentSeen(agent.version)} <When view={view} time={agent.reported_at} />
+              <Rollout view={view} rollout={region.rollout} />
             </>
           )}
         </dd>
@@ -124,6 +125,18 @@ function Health({ view, region, capacity }: Props) {
         </dd>
       </div>
     </dl>
+  );
+}
+
+/** Its part in the open rollout of an agent release. */
+function Rollout({ view, rollout }: { readonly view: View; readonly rollout: Schemas["Region"]["rollout"] }) {
+  if (rollout === null) return null;
+  const text = view.messages.agentUpdates;
+  return (
+    <div class="hint">
+      <a href={`/operator/agent-updates/rollouts/${rollout.id}`}>{text.rolloutOf(rollout.version)}</a>{" "}
+      {text.states[rollout.state]}
+    </div>
   );
 }
 

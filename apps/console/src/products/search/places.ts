@@ -46,6 +46,7 @@ export function placesOf(messages: Messages, session: Session): Places {
       ? [
           { title: navigation.operator, path: "/operator", key: "o" },
           { title: messages.operator.title, path: "/operator/regions" },
+          { title: messages.agentUpdates.title, path: "/operator/agent-updates" },
         ]
       : []),
   ];

@@ -1,4 +1,5 @@
 import { ApiCaller } from "@kule/api/testing/api-caller";
+import { rolledOut } from "@kule/api/testing/rollouts";
 import { haveSecondFactor } from "../account-states.ts";
 import { addDomain, changeAtProvider, serve, sign } from "../domain-states.ts";
 import { haveDrift } from "../region-troubles.ts";
@@ -38,6 +39,7 @@ export const complete = sceneAfter("complete", everything, async (api, facts) =>
   const allocation = { organisation_id: facts.acme.id, addresses: ["203.0.113.31"] };
   await done(operator.post(`/ip-pools/${poolId}/allocations`, allocation));
   await done(operator.post(`/ip-pools/${poolId}/ranges`, { cidr: "203.0.113.64/28" }));
+  await done(operator.post("/agent-rollouts", { version: rolledOut }));
   const pool = { region: "ist1", name: "spare", gateway: "198.51.100.1", prefix_length: 24 };
   await done(operator.post("/ip-pools", pool));
   await joinAnother(api, people);
