@@ -58,6 +58,9 @@ export const preconditions = {
     "vmid_range_covers_use",
   ],
   invalid_state: [
+    "agent_rollout_held",
+    "agent_rollout_open",
+    "agent_rollout_running",
     "ca_accepts_orders",
     "certificate_managed",
     "certificate_uploaded",
@@ -69,6 +72,7 @@ export const preconditions = {
     "invitation_is_for_you",
     "job_cancellable",
     "job_retryable",
+    "no_agent_rollout_open",
     "package_differs",
     "public_ip_attached",
     "public_ips_share_a_vlan",
@@ -107,6 +111,7 @@ export const preconditions = {
   no_public_ip_available: ["ip_pool_has_free_addresses", "organisation_has_free_public_ip"],
   not_attached: ["public_ip_attached", "subnet_served"],
   not_configured: [
+    "agent_releases_configured",
     "ca_configured",
     "dns_configured",
     "installation_has_a_secret",

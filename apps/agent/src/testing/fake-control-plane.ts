@@ -183,7 +183,7 @@ export class FakeControlPlane {
       user: null,
       organisation: null,
       role: null,
-      permissions: ["agent:jobs", "agent:health", "agent:inventory", "agent:load-balancers"],
+      permissions: ["agent:jobs", "agent:health", "agent:inventory", "agent:load-balancers", "agent:releases"],
       region: this.actor === "agent" ? this.region : null,
       token,
     };

@@ -11,6 +11,7 @@ import {
 } from "../products/networks/index.ts";
 import { regionOf } from "./region.ts";
 import { keepReportedKey } from "./reported-key.ts";
+import { offeredVersion, seenAgent } from "./seen-agent.ts";
 
 /** Stores the region's last report. `status_since` moves only when the region's health changes. */
 export async function reportHealth(
@@ -22,7 +23,12 @@ export async function reportHealth(
   const templates = body.templates ?? [];
   const isOk = body.hypervisor.reachable && templates.every((template) => template.ok);
   const health = keptHealth(body);
-  const { now, agent_public_key: keyInUse } = await db
+  const {
+    now,
+    agent_public_key: keyInUse,
+    update_to: updateTo,
+  } = await db
+    .with("agent", () => seenAgent(request, region))
     .updateTable("region")
     .set({
       agent_version: body.agent_version,
@@ -48,7 +54,11 @@ export async function reportHealth(
           }),
     })
     .where("slug", "=", region)
-    .returning([sql<Date>`clock_timestamp()`.as("now"), "agent_public_key"])
+    .returning([
+      sql<Date>`clock_timestamp()`.as("now"),
+      "agent_public_key",
+      offeredVersion(region, body.agent_version).as("update_to"),
+    ])
     .executeTakeFirstOrThrow();
   const isKeyInUse =
     body.public_key === keyInUse ||
@@ -71,6 +81,7 @@ export async function reportHealth(
     region,
     server_time: now.toISOString(),
     ...(body.public_key === undefined ? {} : { agent_key: isKeyInUse ? "in_use" : "waits_for_approval" }),
+    update_to: updateTo,
   });
 }
 

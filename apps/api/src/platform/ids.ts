@@ -28,6 +28,7 @@ export type IdPrefix =
   | "srv"
   | "nic"
   | "job"
+  | "rol"
   | "use"
   | "drf"
   | "con"

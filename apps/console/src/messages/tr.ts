@@ -32,6 +32,7 @@ type ConflictCode = Exclude<
   | "validation_failed"
   | "unsupported_media_type"
   | "payload_too_large"
+  | "range_not_satisfiable"
   | "precondition_failed"
   | "rate_limited"
   | "stale_lease"

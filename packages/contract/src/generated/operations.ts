@@ -96,6 +96,15 @@ export type OperationId =
   | "createEnrolment"
   | "approveAgentKey"
   | "refuseAgentKey"
+  | "getAgentReleases"
+  | "getAgentUpdates"
+  | "updateAgentUpdates"
+  | "listAgentRollouts"
+  | "createAgentRollout"
+  | "getAgentRollout"
+  | "pauseAgentRollout"
+  | "resumeAgentRollout"
+  | "cancelAgentRollout"
   | "listSshKeys"
   | "createSshKey"
   | "getSshKey"
@@ -243,15 +252,23 @@ export type OperationId =
   | "getEnrolmentAuthority"
   | "redeemEnrolment"
   | "reportInventory"
-  | "reportLoadBalancers";
+  | "reportLoadBalancers"
+  | "getAgentReleaseKeys"
+  | "getAgentRelease"
+  | "downloadAgentRelease";
 
 /** What the audit trail calls the operations that change something. */
 export type AuditAction =
   | "agent_key.approve"
   | "agent_key.refuse"
+  | "agent_rollout.cancel"
+  | "agent_rollout.create"
+  | "agent_rollout.pause"
+  | "agent_rollout.resume"
   | "agent_token.create"
   | "agent_token.revoke"
   | "agent_token.rotate"
+  | "agent_updates.update"
   | "certificate.create"
   | "certificate.delete"
   | "certificate.renew"
@@ -452,6 +469,15 @@ export const operations: { readonly [id in OperationId]: OperationInfo } = {
   createEnrolment: {"id":"createEnrolment","method":"post","path":"/regions/{region}/enrolments","tag":"regions","permission":"operator:regions","audit":"enrolment.create","pathParameters":["region"],"queryParameters":[],"headerParameters":["Idempotency-Key"],"body":null,"statuses":[201,401,403,404,409,422,429,503]},
   approveAgentKey: {"id":"approveAgentKey","method":"post","path":"/regions/{region}/agent-key","tag":"regions","permission":"operator:regions","audit":"agent_key.approve","pathParameters":["region"],"queryParameters":[],"headerParameters":["Idempotency-Key"],"body":"required","statuses":[200,400,401,403,404,409,422,429,503]},
   refuseAgentKey: {"id":"refuseAgentKey","method":"delete","path":"/regions/{region}/agent-key/pending","tag":"regions","permission":"operator:regions","audit":"agent_key.refuse","pathParameters":["region"],"queryParameters":[],"headerParameters":["Idempotency-Key"],"body":null,"statuses":[200,401,403,404,409,422,429,503]},
+  getAgentReleases: {"id":"getAgentReleases","method":"get","path":"/agent-releases","tag":"agent-updates","permission":"operator:regions","audit":null,"pathParameters":[],"queryParameters":[],"headerParameters":[],"body":null,"statuses":[200,401,403,429,503]},
+  getAgentUpdates: {"id":"getAgentUpdates","method":"get","path":"/agent-updates","tag":"agent-updates","permission":"operator:regions","audit":null,"pathParameters":[],"queryParameters":[],"headerParameters":[],"body":null,"statuses":[200,401,403,429,503]},
+  updateAgentUpdates: {"id":"updateAgentUpdates","method":"patch","path":"/agent-updates","tag":"agent-updates","permission":"operator:regions","audit":"agent_updates.update","pathParameters":[],"queryParameters":[],"headerParameters":["Idempotency-Key","If-Match"],"body":"required","statuses":[200,400,401,403,409,412,422,429,503]},
+  listAgentRollouts: {"id":"listAgentRollouts","method":"get","path":"/agent-rollouts","tag":"agent-updates","permission":"operator:regions","audit":null,"pathParameters":[],"queryParameters":["limit","cursor"],"headerParameters":[],"body":null,"statuses":[200,401,403,422,429,503]},
+  createAgentRollout: {"id":"createAgentRollout","method":"post","path":"/agent-rollouts","tag":"agent-updates","permission":"operator:regions","audit":"agent_rollout.create","pathParameters":[],"queryParameters":["dry_run"],"headerParameters":["Idempotency-Key"],"body":"required","statuses":[200,201,400,401,403,409,422,429,503]},
+  getAgentRollout: {"id":"getAgentRollout","method":"get","path":"/agent-rollouts/{agent_rollout_id}","tag":"agent-updates","permission":"operator:regions","audit":null,"pathParameters":["agent_rollout_id"],"queryParameters":[],"headerParameters":[],"body":null,"statuses":[200,401,403,404,429,503]},
+  pauseAgentRollout: {"id":"pauseAgentRollout","method":"post","path":"/agent-rollouts/{agent_rollout_id}/pause","tag":"agent-updates","permission":"operator:regions","audit":"agent_rollout.pause","pathParameters":["agent_rollout_id"],"queryParameters":[],"headerParameters":["Idempotency-Key"],"body":null,"statuses":[200,401,403,404,409,422,429,503]},
+  resumeAgentRollout: {"id":"resumeAgentRollout","method":"post","path":"/agent-rollouts/{agent_rollout_id}/resume","tag":"agent-updates","permission":"operator:regions","audit":"agent_rollout.resume","pathParameters":["agent_rollout_id"],"queryParameters":[],"headerParameters":["Idempotency-Key"],"body":null,"statuses":[200,401,403,404,409,422,429,503]},
+  cancelAgentRollout: {"id":"cancelAgentRollout","method":"post","path":"/agent-rollouts/{agent_rollout_id}/cancel","tag":"agent-updates","permission":"operator:regions","audit":"agent_rollout.cancel","pathParameters":["agent_rollout_id"],"queryParameters":[],"headerParameters":["Idempotency-Key"],"body":null,"statuses":[200,401,403,404,409,422,429,503]},
   listSshKeys: {"id":"listSshKeys","method":"get","path":"/ssh-keys","tag":"ssh-keys","permission":"ssh_key:read","audit":null,"pathParameters":[],"queryParameters":["limit","cursor","name","q","label_selector","sort"],"headerParameters":["Kule-Organisation"],"body":null,"statuses":[200,401,403,422,429,503]},
   createSshKey: {"id":"createSshKey","method":"post","path":"/ssh-keys","tag":"ssh-keys","permission":"ssh_key:create","audit":"ssh_key.create","pathParameters":[],"queryParameters":[],"headerParameters":["Idempotency-Key","Kule-Organisation"],"body":"required","statuses":[201,400,401,403,409,422,429,503]},
   getSshKey: {"id":"getSshKey","method":"get","path":"/ssh-keys/{ssh_key_id}","tag":"ssh-keys","permission":"ssh_key:read","audit":null,"pathParameters":["ssh_key_id"],"queryParameters":[],"headerParameters":["Kule-Organisation"],"body":null,"statuses":[200,401,403,404,422,429,503]},
@@ -600,4 +626,7 @@ export const operations: { readonly [id in OperationId]: OperationInfo } = {
   redeemEnrolment: {"id":"redeemEnrolment","method":"post","path":"/agent/enrolment","tag":"regions","permission":"public","audit":"enrolment.redeem","pathParameters":[],"queryParameters":[],"headerParameters":[],"body":"required","statuses":[201,400,422,429,503]},
   reportInventory: {"id":"reportInventory","method":"post","path":"/agent/inventory","tag":"agent","permission":"agent:inventory","audit":null,"pathParameters":[],"queryParameters":[],"headerParameters":[],"body":"required","statuses":[200,400,401,403,422,429,503]},
   reportLoadBalancers: {"id":"reportLoadBalancers","method":"post","path":"/agent/load-balancers","tag":"agent","permission":"agent:load-balancers","audit":null,"pathParameters":[],"queryParameters":[],"headerParameters":[],"body":"required","statuses":[200,400,401,403,422,429,503]},
+  getAgentReleaseKeys: {"id":"getAgentReleaseKeys","method":"get","path":"/agent/release-keys","tag":"agent","permission":"agent:releases","audit":null,"pathParameters":[],"queryParameters":[],"headerParameters":[],"body":null,"statuses":[200,401,403,429,503]},
+  getAgentRelease: {"id":"getAgentRelease","method":"get","path":"/agent/releases/{version}","tag":"agent","permission":"agent:releases","audit":null,"pathParameters":["version"],"queryParameters":[],"headerParameters":[],"body":null,"statuses":[200,401,403,404,429,503]},
+  downloadAgentRelease: {"id":"downloadAgentRelease","method":"get","path":"/agent/releases/{version}/files/{architecture}","tag":"agent","permission":"agent:releases","audit":null,"pathParameters":["version","architecture"],"queryParameters":[],"headerParameters":["Range","If-Range"],"body":null,"statuses":[200,206,401,403,404,416,422,429,503]},
 };

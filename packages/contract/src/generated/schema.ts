@@ -1427,6 +1427,160 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/agent-releases": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The releases of the agent that the control plane has (operators)
+         * @description What is in the folder that `KULE_AGENT_RELEASES` names, the newest version first, at most 200. The control plane
+         *     compares the files with their manifests and offers no other ones. It does not check who signed them: each agent does
+         *     that itself, with the publisher's keys that are in its binary.
+         */
+        get: operations["getAgentReleases"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/agent-updates": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** How agents are updated (operators) */
+        get: operations["getAgentUpdates"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        /**
+         * Change how agents are updated (operators)
+         * @description They apply to the rollout that is open too. `paused` and `window` hold back further offers; a region that was offered a
+         *     version goes on.
+         */
+        patch: operations["updateAgentUpdates"];
+        trace?: never;
+    };
+    "/agent-rollouts": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The rollouts of agent releases (operators) */
+        get: operations["listAgentRollouts"];
+        put?: never;
+        /**
+         * Roll a release out to all regions (operators)
+         * @description The first region is offered the version at once, or when the window opens. When its agents have updated and
+         *     `wait_minutes` have passed, the others follow, at most `max_at_once` at a time. The rollout stops by itself when an
+         *     agent refuses the version, fails or goes back, when an offered region is silent for more than 5 minutes, and when an
+         *     offered region is less healthy than before, or more of its jobs fail. Regions whose agents cannot update themselves are
+         *     skipped. Without `first_region` it is the one with the fewest servers. One rollout can be open at a time.
+         */
+        post: operations["createAgentRollout"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/agent-rollouts/{agent_rollout_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                agent_rollout_id: components["parameters"]["AgentRolloutId"];
+            };
+            cookie?: never;
+        };
+        /** One rollout with its regions (operators) */
+        get: operations["getAgentRollout"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/agent-rollouts/{agent_rollout_id}/pause": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                agent_rollout_id: components["parameters"]["AgentRolloutId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Offer the version to no further region (operators)
+         * @description Regions that were offered the version go on, and the rollout still stops when one of them gets worse.
+         */
+        post: operations["pauseAgentRollout"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/agent-rollouts/{agent_rollout_id}/resume": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                agent_rollout_id: components["parameters"]["AgentRolloutId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Go on with a paused or stopped rollout (operators)
+         * @description The regions that failed stay as they are; the others follow. A stopped rollout goes on at the operator's risk.
+         */
+        post: operations["resumeAgentRollout"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/agent-rollouts/{agent_rollout_id}/cancel": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                agent_rollout_id: components["parameters"]["AgentRolloutId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * End a rollout and withdraw its offers (operators)
+         * @description Regions that have not updated keep their version. An agent that is just being updated ends that; none goes back.
+         */
+        post: operations["cancelAgentRollout"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/ssh-keys": {
         parameters: {
             query?: never;
@@ -4066,6 +4220,74 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/agent/release-keys": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The successors of the keys that releases of the agent are signed with
+         * @description Each envelope is signed with a key of the generation before; the first one with a key that is in the agents' binaries.
+         *     Without any, the keys in the binaries are the current ones.
+         */
+        get: operations["getAgentReleaseKeys"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/agent/releases/{version}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                version: components["parameters"]["ReleaseVersion"];
+            };
+            cookie?: never;
+        };
+        /**
+         * The signed manifest of a release of the agent
+         * @description The control plane passes it on and vouches for nothing. The agent verifies the signature.
+         */
+        get: operations["getAgentRelease"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/agent/releases/{version}/files/{architecture}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                version: components["parameters"]["ReleaseVersion"];
+                architecture: components["parameters"]["ReleaseArchitecture"];
+            };
+            cookie?: never;
+        };
+        /**
+         * The binary of a release of the agent
+         * @description `Range: bytes=N-` answers what follows the first N bytes (206), so that an interrupted download is resumed. Any other
+         *     range is ignored and answers the whole file. With an `If-Range` that is not the file's ETag, the whole file is answered
+         *     too. So many downloads run at once; beyond, the answer is 429 with `Retry-After`.
+         */
+        get: operations["downloadAgentRelease"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
 }
 export type webhooks = Record<string, never>;
 export interface components {
@@ -4137,7 +4359,7 @@ export interface components {
          * @description Closed within a version of the contract; new codes may be added.
          * @enum {string}
          */
-        ErrorCode: "malformed_json" | "unauthorized" | "forbidden" | "not_found" | "method_not_allowed" | "validation_failed" | "unsupported_media_type" | "payload_too_large" | "precondition_failed" | "rate_limited" | "idempotency_key_reused" | "idempotency_in_progress" | "organisation_suspended" | "resource_deleting" | "invalid_state" | "name_taken" | "duplicate_key" | "already_member" | "already_invited" | "proof_required" | "already_enrolled" | "not_enrolled" | "not_configured" | "last_owner" | "last_way_in" | "sign_in_refused" | "in_use" | "protected" | "cidr_overlap" | "domain_not_proven" | "domain_taken" | "ds_at_parent" | "network_full" | "vlan_exhausted" | "vmid_exhausted" | "subnet_exhausted" | "address_in_use" | "quota_exceeded" | "capacity_unavailable" | "vm_not_importable" | "disk_shrink_forbidden" | "guest_agent_unavailable" | "locked" | "managed" | "region_unavailable" | "tier_forbids_egress" | "subnet_no_egress" | "port_in_use" | "no_public_ip_available" | "range_overlap" | "already_attached" | "not_attached" | "region_mismatch" | "console_in_use" | "stale_lease" | "unavailable" | "internal_error";
+        ErrorCode: "malformed_json" | "unauthorized" | "forbidden" | "not_found" | "method_not_allowed" | "validation_failed" | "unsupported_media_type" | "payload_too_large" | "range_not_satisfiable" | "precondition_failed" | "rate_limited" | "idempotency_key_reused" | "idempotency_in_progress" | "organisation_suspended" | "resource_deleting" | "invalid_state" | "name_taken" | "duplicate_key" | "already_member" | "already_invited" | "proof_required" | "already_enrolled" | "not_enrolled" | "not_configured" | "last_owner" | "last_way_in" | "sign_in_refused" | "in_use" | "protected" | "cidr_overlap" | "domain_not_proven" | "domain_taken" | "ds_at_parent" | "network_full" | "vlan_exhausted" | "vmid_exhausted" | "subnet_exhausted" | "address_in_use" | "quota_exceeded" | "capacity_unavailable" | "vm_not_importable" | "disk_shrink_forbidden" | "guest_agent_unavailable" | "locked" | "managed" | "region_unavailable" | "tier_forbids_egress" | "subnet_no_egress" | "port_in_use" | "no_public_ip_available" | "range_overlap" | "already_attached" | "not_attached" | "region_mismatch" | "console_in_use" | "stale_lease" | "unavailable" | "internal_error";
         FieldError: {
             /**
              * @description Where: a path in the body (`ssh_key_ids[1]`), or a parameter's name
@@ -4158,7 +4380,7 @@ export interface components {
          * @description What must hold. Closed within a version of the contract; new names may be added.
          * @enum {string}
          */
-        PreconditionName: "address_free" | "agent_key_is_pending" | "another_owner_remains" | "another_way_in" | "authenticator_app" | "authenticator_app_begun" | "ca_accepts_orders" | "ca_configured" | "certificate_managed" | "certificate_without_open_job" | "certificate_name_free" | "certificate_unused" | "certificate_uploaded" | "cidr_free" | "console_free" | "disk_not_shrunk" | "dns_configured" | "domain_has_room" | "domain_in_removal_buffer" | "domain_name_free" | "domain_not_deleting" | "domain_not_protected" | "domain_proven" | "domain_without_dependents" | "domains_pending_few" | "drift_can_be_put_right" | "ds_not_at_parent" | "email_domain_allowed" | "email_verified" | "firewall_attached_to_nothing" | "firewall_has_room" | "firewall_name_free" | "firewall_named_by_none" | "firewall_not_attached" | "gateway_forwards_nothing" | "gateway_has_room" | "gateway_name_free" | "gateway_not_deleting" | "guest_agent_answers" | "https_listener_not_needed" | "https_listener_present" | "idempotency_key_free" | "identity_is_free" | "installation_has_a_secret" | "installation_sends_mail" | "invitation_is_for_you" | "invited" | "ip_pool_addresses_free" | "ip_pool_has_free_addresses" | "ip_pool_name_free" | "ip_pool_range_apart" | "job_cancellable" | "job_retryable" | "lease_held" | "listener_port_free" | "load_balancer_has_listener_room" | "load_balancer_has_target_room" | "load_balancer_name_free" | "load_balancer_not_deleting" | "named_by_no_rule" | "network_empty" | "network_has_room" | "network_name_free" | "network_not_deleting" | "network_without_gateway" | "network_without_load_balancer" | "no_authenticator_app" | "node_has_capacity" | "not_yet_a_member" | "not_yet_an_account" | "not_yet_invited" | "organisation_active" | "organisation_has_free_public_ip" | "organisation_has_room" | "organisation_slug_free" | "organisation_to_join" | "package_differs" | "panel_has_a_domain" | "panel_has_an_origin" | "port_forward_not_deleting" | "port_free" | "proven_recently" | "provider_agreed" | "public_address_free" | "public_ip_attached" | "public_ip_free" | "public_ip_in_region" | "public_ip_not_protected" | "public_ip_of_no_gateway" | "public_ip_of_no_load_balancer" | "public_ips_share_a_vlan" | "quota_certificates" | "quota_consoles_of_organisation" | "quota_consoles_of_user" | "quota_disk_gb" | "quota_domains" | "quota_firewall_rules" | "quota_firewalls" | "quota_gateways" | "quota_load_balancers" | "quota_members" | "quota_memory_mb" | "quota_networks" | "quota_public_ips" | "quota_servers" | "quota_ssh_keys" | "quota_subnets" | "quota_vcpu" | "region_agent_key_known" | "region_has_agent" | "region_has_capacity" | "region_has_edge" | "region_has_free_vlan" | "region_has_free_vmid" | "region_open" | "region_slug_free" | "reservation_name_free" | "second_factor" | "server_has_its_vm" | "server_has_no_open_job" | "server_has_room" | "server_in_removal_buffer" | "server_in_right_state" | "server_may_restart" | "server_name_free" | "server_not_deleting" | "server_not_locked" | "server_not_managed" | "server_not_protected" | "server_running" | "server_steady" | "server_without_public_ip" | "ssh_key_name_free" | "ssh_key_new" | "subnet_empty" | "subnet_has_egress" | "subnet_has_free_address" | "subnet_has_free_vrid" | "subnet_may_have_egress" | "subnet_name_free" | "subnet_not_deleting" | "subnet_not_served" | "subnet_served" | "subnet_without_firewall" | "subnet_without_gateway" | "subnet_without_load_balancer" | "subnet_without_port_forwards" | "subnet_without_reservations" | "target_not_attached" | "token_is_a_session" | "token_is_live" | "vlan_range_covers_use" | "vlan_range_without_public_pools" | "vm_importable" | "vmid_free" | "vmid_range_covers_use";
+        PreconditionName: "address_free" | "agent_key_is_pending" | "agent_releases_configured" | "agent_rollout_held" | "agent_rollout_open" | "agent_rollout_running" | "another_owner_remains" | "another_way_in" | "authenticator_app" | "authenticator_app_begun" | "ca_accepts_orders" | "ca_configured" | "certificate_managed" | "certificate_without_open_job" | "certificate_name_free" | "certificate_unused" | "certificate_uploaded" | "cidr_free" | "console_free" | "disk_not_shrunk" | "dns_configured" | "domain_has_room" | "domain_in_removal_buffer" | "domain_name_free" | "domain_not_deleting" | "domain_not_protected" | "domain_proven" | "domain_without_dependents" | "domains_pending_few" | "drift_can_be_put_right" | "ds_not_at_parent" | "email_domain_allowed" | "email_verified" | "firewall_attached_to_nothing" | "firewall_has_room" | "firewall_name_free" | "firewall_named_by_none" | "firewall_not_attached" | "gateway_forwards_nothing" | "gateway_has_room" | "gateway_name_free" | "gateway_not_deleting" | "guest_agent_answers" | "https_listener_not_needed" | "https_listener_present" | "idempotency_key_free" | "identity_is_free" | "installation_has_a_secret" | "installation_sends_mail" | "invitation_is_for_you" | "invited" | "ip_pool_addresses_free" | "ip_pool_has_free_addresses" | "ip_pool_name_free" | "ip_pool_range_apart" | "job_cancellable" | "job_retryable" | "lease_held" | "listener_port_free" | "load_balancer_has_listener_room" | "load_balancer_has_target_room" | "load_balancer_name_free" | "load_balancer_not_deleting" | "named_by_no_rule" | "network_empty" | "network_has_room" | "network_name_free" | "network_not_deleting" | "network_without_gateway" | "network_without_load_balancer" | "no_agent_rollout_open" | "no_authenticator_app" | "node_has_capacity" | "not_yet_a_member" | "not_yet_an_account" | "not_yet_invited" | "organisation_active" | "organisation_has_free_public_ip" | "organisation_has_room" | "organisation_slug_free" | "organisation_to_join" | "package_differs" | "panel_has_a_domain" | "panel_has_an_origin" | "port_forward_not_deleting" | "port_free" | "proven_recently" | "provider_agreed" | "public_address_free" | "public_ip_attached" | "public_ip_free" | "public_ip_in_region" | "public_ip_not_protected" | "public_ip_of_no_gateway" | "public_ip_of_no_load_balancer" | "public_ips_share_a_vlan" | "quota_certificates" | "quota_consoles_of_organisation" | "quota_consoles_of_user" | "quota_disk_gb" | "quota_domains" | "quota_firewall_rules" | "quota_firewalls" | "quota_gateways" | "quota_load_balancers" | "quota_members" | "quota_memory_mb" | "quota_networks" | "quota_public_ips" | "quota_servers" | "quota_ssh_keys" | "quota_subnets" | "quota_vcpu" | "region_agent_key_known" | "region_has_agent" | "region_has_capacity" | "region_has_edge" | "region_has_free_vlan" | "region_has_free_vmid" | "region_open" | "region_slug_free" | "reservation_name_free" | "second_factor" | "server_has_its_vm" | "server_has_no_open_job" | "server_has_room" | "server_in_removal_buffer" | "server_in_right_state" | "server_may_restart" | "server_name_free" | "server_not_deleting" | "server_not_locked" | "server_not_managed" | "server_not_protected" | "server_running" | "server_steady" | "server_without_public_ip" | "ssh_key_name_free" | "ssh_key_new" | "subnet_empty" | "subnet_has_egress" | "subnet_has_free_address" | "subnet_has_free_vrid" | "subnet_may_have_egress" | "subnet_name_free" | "subnet_not_deleting" | "subnet_not_served" | "subnet_served" | "subnet_without_firewall" | "subnet_without_gateway" | "subnet_without_load_balancer" | "subnet_without_port_forwards" | "subnet_without_reservations" | "target_not_attached" | "token_is_a_session" | "token_is_live" | "vlan_range_covers_use" | "vlan_range_without_public_pools" | "vm_importable" | "vmid_free" | "vmid_range_covers_use";
         Precondition: {
             name: components["schemas"]["PreconditionName"];
             code: components["schemas"]["ErrorCode"];
@@ -4932,6 +5154,14 @@ export interface components {
                 reported_at: components["schemas"]["Time"];
                 hypervisor: components["schemas"]["HypervisorHealth"];
                 templates: components["schemas"]["TemplateHealth"][];
+            } | null;
+            /** @description The agents of the region that reported in the last minute */
+            agents: components["schemas"]["RegionAgent"][];
+            /** @description The open rollout of an agent release, null without one */
+            rollout: {
+                id: string;
+                version: components["schemas"]["AgentVersion"];
+                state: components["schemas"]["AgentRolloutRegionState"];
             } | null;
             /** @description The machine that routes private networks, null when the region has none */
             edge?: {
@@ -8129,8 +8359,196 @@ export interface components {
             public_key?: string;
             /** @description The edge in the region file, and what was seen there; null without one. An agent that leaves it out is too old to know */
             edge?: components["schemas"]["EdgeHealth"] | null;
+            architecture?: components["schemas"]["AgentArchitecture"];
+            /** @description It is installed by `kule-agent install` and its binary has the publisher's keys. An agent that leaves it out cannot */
+            can_update?: boolean;
+            /** @description Its last update, or the one that it is at; null before the first */
+            update?: components["schemas"]["AgentUpdate"] | null;
         } & {
             [key: string]: unknown;
+        };
+        /** @enum {string} */
+        AgentArchitecture: "x64" | "arm64";
+        /**
+         * @description `draining`: verified, and no job is claimed until those that it holds have ended. `swapped`: the new version runs and has
+         *     not proven itself yet. `refused`: the release is none that this agent accepts. `rolled_back`: the new version ran and the
+         *     old one runs again. `failed`: the new version never ran.
+         * @enum {string}
+         */
+        AgentUpdateState: "downloading" | "verified" | "draining" | "swapped" | "done" | "refused" | "rolled_back" | "failed";
+        AgentUpdate: {
+            version: components["schemas"]["AgentVersion"];
+            state: components["schemas"]["AgentUpdateState"];
+            /**
+             * @description Why, in a word
+             * @example signature_wrong
+             */
+            code: string | null;
+            /** @description Why, in words */
+            message: string | null;
+            /** @description When it came to this state, by the agent's clock */
+            at: components["schemas"]["Time"];
+        } & {
+            [key: string]: unknown;
+        };
+        /**
+         * @example 1.4.0
+         * @example 1.4.0-rc.2
+         */
+        AgentVersion: string;
+        SignedEnvelope: {
+            /** @description JSON in base64 */
+            payload: string;
+            signatures: {
+                /** @description The ed25519 public key, 32 bytes in base64 */
+                key: string;
+                /** @description Of the payload's bytes after a line with its kind, 64 bytes in base64 */
+                signature: string;
+            }[];
+        };
+        AgentReleaseKeys: {
+            envelopes: components["schemas"]["SignedEnvelope"][];
+        };
+        AgentReleaseManifest: {
+            manifest: components["schemas"]["SignedEnvelope"];
+        };
+        /**
+         * @description `candidate` has the releases of `stable` too
+         * @enum {string}
+         */
+        AgentChannel: "stable" | "candidate";
+        AgentReleases: {
+            /** @description The control plane has a folder of releases */
+            configured: boolean;
+            /** @description When the folder was read last; null without one */
+            read_at: components["schemas"]["Time"] | null;
+            releases: components["schemas"]["AgentReleaseInfo"][];
+            /** @description What in the folder is not a release that can be offered, and why */
+            problems: {
+                /** @description Within the folder */
+                path: string;
+                message: string;
+            }[];
+        };
+        /** @description What the manifest says. Only agents verify its signature */
+        AgentReleaseInfo: {
+            version: components["schemas"]["AgentVersion"];
+            channel: components["schemas"]["AgentChannel"];
+            released_at: components["schemas"]["Time"];
+            /** @description Agents refuse it afterwards */
+            expires_at: components["schemas"]["Time"];
+            expired: boolean;
+            /** @description Agents update from no older one */
+            minimum_previous_version: components["schemas"]["AgentVersion"];
+            /** @description Agents accept it although they run a newer one */
+            rollback_to: boolean;
+            files: {
+                architecture: components["schemas"]["AgentArchitecture"];
+                size_bytes: number;
+                sha256: string;
+                /** @description Why agents are not offered the file; null: they are */
+                problem: string | null;
+            }[];
+        };
+        /** @description By UTC. With a `to_time` that is not after `from_time` it ends on the next day; the days are those on which it begins. */
+        AgentUpdateWindow: {
+            days: ("mon" | "tue" | "wed" | "thu" | "fri" | "sat" | "sun")[];
+            from_time: components["schemas"]["TimeOfDay"];
+            to_time: components["schemas"]["TimeOfDay"];
+        };
+        /** @example 22:00 */
+        TimeOfDay: string;
+        AgentUpdateSettings: {
+            /** @description Of the rollouts that start by themselves */
+            channel: components["schemas"]["AgentChannel"];
+            /** @description When a region may be offered a version; null is always */
+            window: components["schemas"]["AgentUpdateWindow"] | null;
+            /** @description No region is offered a version */
+            paused: boolean;
+            /** @description From the first region's update to the next offers */
+            wait_minutes: number;
+            /** @description Regions that are updated at the same time */
+            max_at_once: number;
+            /** @description A new release of the channel starts a rollout by itself */
+            automatic: boolean;
+            generation: number;
+            created_at: components["schemas"]["Time"];
+            updated_at: components["schemas"]["Time"];
+        };
+        AgentUpdateSettingsUpdate: {
+            channel?: components["schemas"]["AgentChannel"];
+            window?: components["schemas"]["AgentUpdateWindow"] | null;
+            paused?: boolean;
+            wait_minutes?: number;
+            max_at_once?: number;
+            automatic?: boolean;
+        };
+        /**
+         * @description `stopped`: a region got worse, and no further one is offered the version until an operator resumes or cancels. `running`,
+         *     `paused` and `stopped` rollouts are open.
+         * @enum {string}
+         */
+        AgentRolloutStatus: "running" | "paused" | "stopped" | "done" | "cancelled";
+        /**
+         * @description What a running rollout waits for: the updates of regions that were offered the version; the time after the first region;
+         *     the window; an end of the pause in the settings.
+         * @enum {string}
+         */
+        AgentRolloutWait: "regions" | "time" | "window" | "paused_settings";
+        /** @enum {string} */
+        AgentRolloutRegionState: "waiting" | "offered" | "updated" | "failed" | "skipped";
+        AgentRollout: {
+            /** @example rol_06ex2v3m8n4k6q1r5s7t9w0y2z */
+            id: string;
+            version: components["schemas"]["AgentVersion"];
+            status: components["schemas"]["AgentRolloutStatus"];
+            /** @description Why it stopped */
+            reason: string | null;
+            /** @description It started by itself */
+            automatic: boolean;
+            /** @description Null when there is none that can be updated */
+            first_region: string | null;
+            regions_count: {
+                waiting: number;
+                offered: number;
+                updated: number;
+                failed: number;
+                skipped: number;
+            };
+            waits_for: components["schemas"]["AgentRolloutWait"] | null;
+            waits_until: components["schemas"]["Time"] | null;
+            /** @description In the order in which they are offered the version; left out in lists */
+            regions?: components["schemas"]["AgentRolloutRegion"][];
+            created_at: components["schemas"]["Time"];
+            ended_at: components["schemas"]["Time"] | null;
+        };
+        AgentRolloutRegion: {
+            region: string;
+            state: components["schemas"]["AgentRolloutRegionState"];
+            /** @description Why it failed or was skipped */
+            reason: string | null;
+            offered_at: components["schemas"]["Time"] | null;
+            /** @description When it was updated, failed or was skipped */
+            ended_at: components["schemas"]["Time"] | null;
+            /** @description The agents of the region that reported in the last minute */
+            agents: components["schemas"]["RegionAgent"][];
+        };
+        AgentRolloutList: {
+            items: components["schemas"]["AgentRollout"][];
+            next_cursor: components["schemas"]["NextCursor"];
+        };
+        AgentRolloutCreate: {
+            version: components["schemas"]["AgentVersion"];
+            /** @description Null or left out: the region with the fewest servers */
+            first_region?: string | null;
+        };
+        RegionAgent: {
+            name: string | null;
+            version: string;
+            architecture: components["schemas"]["AgentArchitecture"] | null;
+            can_update: boolean;
+            update: components["schemas"]["AgentUpdate"] | null;
+            reported_at: components["schemas"]["Time"];
         };
         EdgeHealth: {
             reachable: boolean;
@@ -8148,6 +8566,8 @@ export interface components {
              * @enum {string}
              */
             agent_key?: "in_use" | "waits_for_approval";
+            /** @description The version that this agent is to have now; null: nothing to do. A control plane that leaves it out knows no releases */
+            update_to?: components["schemas"]["AgentVersion"] | null;
         };
         /**
          * @description How far `power_state`, `guest` and `status` can be trusted. `fresh`: seen lately; `stale`: `observed_at` is long ago, or the region is silent, and it may be out of date; `none`: never seen
@@ -8490,6 +8910,16 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
+        /** @description The file has no more bytes than the range skips; `Content-Range` has its size */
+        RangeNotSatisfiable: {
+            headers: {
+                "Content-Range": components["headers"]["ContentRange"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
         /** @description If-Match has another generation than the current one */
         PreconditionFailed: {
             headers: {
@@ -8600,6 +9030,9 @@ export interface components {
         LoginSessionId: string;
         TokenId: string;
         RegionSlug: string;
+        AgentRolloutId: string;
+        ReleaseVersion: string;
+        ReleaseArchitecture: string;
         SshKeyId: string;
         NetworkId: string;
         SubnetId: string;
@@ -8629,6 +9062,12 @@ export interface components {
         ETag: string;
         /** @description Path of the new resource */
         Location: string;
+        /** @description The file's SHA-256 in hexadecimal, quoted */
+        FileETag: string;
+        /** @description `bytes` */
+        AcceptRanges: string;
+        /** @description What is answered, of how many bytes: `bytes 1000-1999/2000` */
+        ContentRange: string;
         /** @description Seconds to wait before the next poll while the job is open */
         RetryAfter: number;
     };
@@ -11376,6 +11815,331 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Region"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    getAgentReleases: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The releases */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AgentReleases"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            429: components["responses"]["RateLimited"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    getAgentUpdates: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The settings */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AgentUpdateSettings"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            429: components["responses"]["RateLimited"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    updateAgentUpdates: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Makes a retry of exactly this request safe for 24 hours
+                 * @example 5f0f4c9e-create-web-1
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
+                 * @description Go ahead only if the resource still has this ETag
+                 * @example "g7"
+                 */
+                "If-Match"?: components["parameters"]["IfMatch"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "window": {
+                 *         "days": [
+                 *           "mon",
+                 *           "tue",
+                 *           "wed",
+                 *           "thu"
+                 *         ],
+                 *         "from_time": "22:00",
+                 *         "to_time": "04:00"
+                 *       },
+                 *       "wait_minutes": 120
+                 *     }
+                 */
+                "application/json": components["schemas"]["AgentUpdateSettingsUpdate"];
+            };
+        };
+        responses: {
+            /** @description As they are now */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AgentUpdateSettings"];
+                };
+            };
+            400: components["responses"]["MalformedJson"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["PreconditionFailed"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listAgentRollouts: {
+        parameters: {
+            query?: {
+                /** @description Items on a page */
+                limit?: components["parameters"]["Limit"];
+                /** @description The last answer's next_cursor */
+                cursor?: components["parameters"]["Cursor"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One page, the latest first */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AgentRolloutList"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    createAgentRollout: {
+        parameters: {
+            query?: {
+                /** @description Answer what would happen and what prevents it, and change nothing */
+                dry_run?: components["parameters"]["DryRun"];
+            };
+            header?: {
+                /**
+                 * @description Makes a retry of exactly this request safe for 24 hours
+                 * @example 5f0f4c9e-create-web-1
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "version": "1.4.0",
+                 *       "first_region": "ist1"
+                 *     }
+                 */
+                "application/json": components["schemas"]["AgentRolloutCreate"];
+            };
+        };
+        responses: {
+            /** @description With `dry_run`, the rollout that would be */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AgentRollout"];
+                };
+            };
+            /** @description Started */
+            201: {
+                headers: {
+                    Location: components["headers"]["Location"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AgentRollout"];
+                };
+            };
+            400: components["responses"]["MalformedJson"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            409: components["responses"]["Conflict"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    getAgentRollout: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                agent_rollout_id: components["parameters"]["AgentRolloutId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The rollout */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AgentRollout"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["RateLimited"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    pauseAgentRollout: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Makes a retry of exactly this request safe for 24 hours
+                 * @example 5f0f4c9e-create-web-1
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                agent_rollout_id: components["parameters"]["AgentRolloutId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description As it is now */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AgentRollout"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    resumeAgentRollout: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Makes a retry of exactly this request safe for 24 hours
+                 * @example 5f0f4c9e-create-web-1
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                agent_rollout_id: components["parameters"]["AgentRolloutId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description As it is now */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AgentRollout"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    cancelAgentRollout: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Makes a retry of exactly this request safe for 24 hours
+                 * @example 5f0f4c9e-create-web-1
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                agent_rollout_id: components["parameters"]["AgentRolloutId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description As it is now */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AgentRollout"];
                 };
             };
             401: components["responses"]["Unauthorized"];
@@ -18182,6 +18946,106 @@ export interface operations {
             400: components["responses"]["MalformedJson"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    getAgentReleaseKeys: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The envelopes, the oldest first */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AgentReleaseKeys"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            429: components["responses"]["RateLimited"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    getAgentRelease: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                version: components["parameters"]["ReleaseVersion"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The manifest */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AgentReleaseManifest"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["RateLimited"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    downloadAgentRelease: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description `bytes=N-`: the file from its byte N on */
+                Range?: string;
+                /** @description The ETag of the file that the first bytes are of */
+                "If-Range"?: string;
+            };
+            path: {
+                version: components["parameters"]["ReleaseVersion"];
+                architecture: components["parameters"]["ReleaseArchitecture"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The file */
+            200: {
+                headers: {
+                    ETag: components["headers"]["FileETag"];
+                    "Accept-Ranges": components["headers"]["AcceptRanges"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/octet-stream": string;
+                };
+            };
+            /** @description The rest of the file */
+            206: {
+                headers: {
+                    ETag: components["headers"]["FileETag"];
+                    "Accept-Ranges": components["headers"]["AcceptRanges"];
+                    "Content-Range": components["headers"]["ContentRange"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/octet-stream": string;
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            416: components["responses"]["RangeNotSatisfiable"];
             422: components["responses"]["Invalid"];
             429: components["responses"]["RateLimited"];
             503: components["responses"]["Unavailable"];

@@ -42,6 +42,8 @@ export const updateRegion: Validator;
 export const createAgentToken: Validator;
 export const rotateAgentToken: Validator;
 export const approveAgentKey: Validator;
+export const updateAgentUpdates: Validator;
+export const createAgentRollout: Validator;
 export const createSshKey: Validator;
 export const updateSshKey: Validator;
 export const createNetwork: Validator;

@@ -60,6 +60,45 @@ export interface AddressReservation {
   updated_at: Generated<Timestamp>;
 }
 
+export interface AgentRollout {
+  architectures: string[];
+  automatic: Generated<boolean>;
+  created_at: Generated<Timestamp>;
+  ended_at: Timestamp | null;
+  first_region: string | null;
+  id: string;
+  reason: string | null;
+  release_expires_at: Timestamp;
+  status: Generated<string>;
+  version: string;
+  waits_for: string | null;
+  waits_until: Timestamp | null;
+}
+
+export interface AgentRolloutRegion {
+  baseline: Json | null;
+  ended_at: Timestamp | null;
+  offered_at: Timestamp | null;
+  position: number;
+  reason: string | null;
+  region: string;
+  rollout_id: string;
+  state: Generated<string>;
+}
+
+export interface AgentUpdateSettings {
+  automatic: Generated<boolean>;
+  channel: Generated<string>;
+  created_at: Generated<Timestamp>;
+  generation: Generated<number>;
+  max_at_once: Generated<number>;
+  paused: Generated<boolean>;
+  singleton: Generated<boolean>;
+  update_window: Json | null;
+  updated_at: Generated<Timestamp>;
+  wait_minutes: Generated<number>;
+}
+
 export interface AppUser {
   created_at: Generated<Timestamp>;
   email: string;
@@ -864,6 +903,17 @@ export interface Region {
   vmid_last: number;
 }
 
+export interface RegionAgent {
+  architecture: string | null;
+  can_update: Generated<boolean>;
+  name: string;
+  region: string;
+  reported_at: Generated<Timestamp>;
+  token_id: string;
+  update_report: Json | null;
+  version: string;
+}
+
 export interface RegionEnrolment {
   created_at: Generated<Timestamp>;
   created_by: string;
@@ -1162,6 +1212,9 @@ export interface DB {
   acme_account: AcmeAccount;
   address: Address;
   address_reservation: AddressReservation;
+  agent_rollout: AgentRollout;
+  agent_rollout_region: AgentRolloutRegion;
+  agent_update_settings: AgentUpdateSettings;
   app_user: AppUser;
   audit: Audit;
   audit_break: AuditBreak;
@@ -1216,6 +1269,7 @@ export interface DB {
   record_set: RecordSet;
   recovery_code: RecoveryCode;
   region: Region;
+  region_agent: RegionAgent;
   region_enrolment: RegionEnrolment;
   region_growth: RegionGrowth;
   region_inventory: RegionInventory;

@@ -52,6 +52,7 @@ describe("roles", () => {
       "agent:inventory",
       "agent:jobs",
       "agent:load-balancers",
+      "agent:releases",
     ]);
   });
 

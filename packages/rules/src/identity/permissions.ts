@@ -89,6 +89,7 @@ const agent = [
   "agent:inventory",
   "agent:jobs",
   "agent:load-balancers",
+  "agent:releases",
 ] as const;
 
 export type Permission = (typeof admin)[number] | (typeof operator)[number] | (typeof agent)[number];

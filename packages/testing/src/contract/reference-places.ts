@@ -17,6 +17,7 @@ export type ReferenceKind =
   | "ip_pool"
   | "ip_pool_range"
   | "ip_pool_address"
+  | "agent_rollout"
   | "public_ip"
   | "console_session"
   | "login_session"
@@ -60,6 +61,7 @@ const pathKinds: { readonly [name: string]: ReferenceKind | null } = {
   ip_pool_id: "ip_pool",
   range_id: "ip_pool_range",
   address: "ip_pool_address",
+  agent_rollout_id: "agent_rollout",
   public_ip_id: "public_ip",
   session_id: "console_session",
   login_session_id: "login_session",
@@ -78,6 +80,9 @@ const pathKinds: { readonly [name: string]: ReferenceKind | null } = {
   // Within the domain, which alone has an owner.
   record_name: null,
   record_type: null,
+  // Of a release, which every agent may read.
+  version: null,
+  architecture: null,
   job_id: "job",
 };
 const queryKinds: { readonly [name: string]: ReferenceKind | null } = {
@@ -117,11 +122,14 @@ const headerKinds: { readonly [name: string]: ReferenceKind | null } = {
   "If-Match": null,
   "If-None-Match": null,
   "Last-Event-ID": null,
+  Range: null,
+  "If-Range": null,
 };
 const bodyKinds: { readonly [name: string]: ReferenceKind | null } = {
   organisation_id: "organisation",
   restricted_to: "organisation",
   region: "region",
+  first_region: "region",
   subnet_id: "subnet",
   subnet_ids: "subnet",
   network_id: "network",

@@ -4,5 +4,12 @@ export { addRegion } from "./create-region.ts";
 export { registerRegionMetrics } from "./metrics.ts";
 export { regionOf } from "./region-of-path.ts";
 export { mountRegions } from "./routes.ts";
-export { findRegion, listVisibleRegions, lockRegion, type RegionRow } from "./store.ts";
-export { imagesOf, statusOf, statusSince } from "./view.ts";
+export {
+  findRegion,
+  listVisibleRegions,
+  lockRegion,
+  type RegionAgent,
+  type RegionRow,
+  reportingAgents,
+} from "./store.ts";
+export { imagesOf, statusOf, statusSince, viewRegionAgent } from "./view.ts";

@@ -241,6 +241,7 @@ describe("agent tokens", () => {
         "agent:inventory",
         "agent:jobs",
         "agent:load-balancers",
+        "agent:releases",
       ],
     });
     expect((await agent.get("/servers")).status).toBe(403);

@@ -1,6 +1,6 @@
-import type { RequestQuery } from "@kule/contract/schemas";
+import type { RequestQuery, Schemas } from "@kule/contract/schemas";
 import type { Region } from "@kule/database/generated/rows";
-import { type Insertable, type Selectable, sql } from "kysely";
+import { type Insertable, type RawBuilder, type Selectable, sql } from "kysely";
 import { type Database, systemQuery, type Tx } from "../../platform/database.ts";
 import { fetchPage, newestFirst, type Page } from "../../platform/pagination.ts";
 
@@ -16,7 +16,35 @@ export type RegionDetails = RegionRow & {
   readonly jobs_running: number;
   /** Namespaces on its edge of networks that there are not. */
   readonly unknown_networks: string[];
+  /** Those that reported in the last minute. */
+  readonly agents: RegionAgent[];
+  /** Its part in the open rollout of an agent release. */
+  readonly rollout: Schemas["Region"]["rollout"];
 };
+
+/** A row of `region_agent` as JSON. */
+export type RegionAgent = {
+  readonly name: string;
+  readonly version: string;
+  readonly architecture: Schemas["AgentArchitecture"] | null;
+  readonly can_update: boolean;
+  readonly update_report: Schemas["AgentUpdate"] | null;
+  readonly reported_at: string;
+};
+
+/** The agents of a region that reported in the last minute: what has been silent for longer may be gone for good. */
+export const reportingAgents = (region: RawBuilder<unknown>): RawBuilder<RegionAgent[]> => sql`coalesce((
+  select json_agg(agent order by agent.name, agent.reported_at)
+    from (select name, version, architecture, can_update, update_report, reported_at
+            from region_agent
+           where region_agent.region = ${region} and reported_at > clock_timestamp() - interval '1 minute'
+           order by reported_at desc limit 20) agent), '[]'::json)`;
+
+const openRollout = sql<RegionDetails["rollout"]>`(
+  select json_build_object('id', rollout.id, 'version', rollout.version, 'state', part.state)
+    from agent_rollout rollout
+    join agent_rollout_region part on part.rollout_id = rollout.id and part.region = region.slug
+   where rollout.status in ('running', 'paused', 'stopped'))`;
 
 const reportAge = sql<number | null>`extract(epoch from now() - region.health_at)::float8`.as(
   "report_age_seconds",
@@ -44,6 +72,8 @@ function details(db: Database | Tx) {
          where not exists (select 1 from network n where n.id = seen.id and n.region = region.slug) order by 1)`.as(
         "unknown_networks",
       ),
+      reportingAgents(sql.ref("region.slug")).as("agents"),
+      openRollout.as("rollout"),
     ]);
 }
 

@@ -1,7 +1,7 @@
 import type { Schemas } from "@kule/contract/schemas";
 import { type RegionStatus, regionStatus } from "@kule/rules/regions/status";
 import { keyFingerprint } from "@kule/sealed-secret/key-fingerprint";
-import type { RegionDetails, RegionRow } from "./store.ts";
+import type { RegionAgent, RegionDetails, RegionRow } from "./store.ts";
 
 export function statusOf(row: RegionRow): RegionStatus {
   return regionStatus({
@@ -57,6 +57,17 @@ function viewAgentKey(row: RegionRow): Schemas["AgentKey"] | null {
   };
 }
 
+export function viewRegionAgent(agent: RegionAgent): Schemas["RegionAgent"] {
+  return {
+    name: agent.name === "" ? null : agent.name,
+    version: agent.version,
+    architecture: agent.architecture,
+    can_update: agent.can_update,
+    update: agent.update_report,
+    reported_at: new Date(agent.reported_at).toISOString(),
+  };
+}
+
 export function viewRegion(row: RegionDetails): Schemas["Region"] {
   const health = row.health as StoredHealth | null;
   return {
@@ -78,6 +89,8 @@ export function viewRegion(row: RegionDetails): Schemas["Region"] {
             hypervisor: health.hypervisor,
             templates: health.templates ?? [],
           },
+    agents: row.agents.map(viewRegionAgent),
+    rollout: row.rollout,
     edge: edgeOf(row),
     agent_key: viewAgentKey(row),
     jobs: { queued: row.jobs_queued, running: row.jobs_running },

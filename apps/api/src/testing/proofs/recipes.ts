@@ -3,6 +3,7 @@ import { keyFingerprint } from "@kule/sealed-secret/key-fingerprint";
 import { newId, newIdBody } from "../../platform/ids.ts";
 import { begunPasswordReset } from "../as-owner.ts";
 import { madeUpload } from "../made-upload.ts";
+import { endOpenRollout, openRollout, pausedRollout, rolledOut } from "../rollouts.ts";
 
 import {
   addIdentity,
@@ -53,6 +54,7 @@ const standing =
       | "gateway"
       | "certificate"
       | "load_balancer"
+      | "agent_rollout"
       | "domain",
   ) =>
   (side: Side): PathIds => ({ [`${kind}_id`]: side.standing[kind] });
@@ -258,6 +260,23 @@ export const recipes: { readonly [id in OperationId]: Recipe } = {
     body: () => ({ fingerprint: keyFingerprint(pendingKey) }),
   },
   refuseAgentKey: { path: async (_side, { world }) => ({ region: await regionWithTwoKeys(world) }) },
+  getAgentReleases: {},
+  getAgentUpdates: {},
+  updateAgentUpdates: { body: () => ({ wait_minutes: 30 }) },
+  listAgentRollouts: {},
+  createAgentRollout: {
+    body: async (_side, { world }) => {
+      await endOpenRollout(world);
+      return { version: rolledOut };
+    },
+  },
+  getAgentRollout: { path: standing("agent_rollout") },
+  pauseAgentRollout: { path: async (_side, { world }) => ({ agent_rollout_id: await openRollout(world) }) },
+  resumeAgentRollout: { path: async (_side, { world }) => ({ agent_rollout_id: await pausedRollout(world) }) },
+  cancelAgentRollout: { path: async (_side, { world }) => ({ agent_rollout_id: await openRollout(world) }) },
+  getAgentReleaseKeys: {},
+  getAgentRelease: { path: () => ({ version: rolledOut }) },
+  downloadAgentRelease: { path: () => ({ version: rolledOut, architecture: "x64" }) },
   listSshKeys: {},
   createSshKey: { body: ({ tenant }) => tenant.sshKeyBody() },
   getSshKey: { path: standing("ssh_key") },

@@ -1,6 +1,7 @@
 import { account } from "./account.ts";
 import { addressChecks } from "./address-checks.ts";
 import { addresses } from "./addresses.ts";
+import { agentUpdates } from "./agent-updates.ts";
 import { audit } from "./audit.ts";
 import { certificates } from "./certificates.ts";
 import { consoles } from "./consoles.ts";
@@ -52,6 +53,7 @@ export const baseline = [
   account,
   members,
   regions,
+  agentUpdates,
   tokens,
   signIn,
   signInFunctions,
