@@ -485,6 +485,6 @@ describe("Claiming that is held", () => {
     if (job.outcome === null) expect(loop.runningJobs).toBe(1);
     await fake.until(ended(job));
     expect([job.epoch, job.outcome?.status]).toEqual([1, "succeeded"]);
-    expect(loop.runningJobs).toBe(0);
+    await expect.poll(() => loop.runningJobs).toBe(0);
   });
 });
