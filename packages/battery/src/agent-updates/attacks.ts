@@ -68,12 +68,12 @@ const ATTACKS: readonly Attack[] = [
   {
     name: "a replaced key",
     do: async (rig) => {
-      const file = Buffer.from(evil);
-      const signed = rig.publisher.sign("1.5.0", file);
+      const stolen = evil.replaceAll("1.1.0", "1.5.0");
+      const signed = rig.publisher.sign("1.5.0", Buffer.from(stolen));
       rig.publisher.rotate();
       rig.ask("1.1.0", { checkStatus: 1 });
       await rig.run();
-      rig.ask("1.5.0", { file: evil });
+      rig.ask("1.5.0", { file: stolen });
       leave(rig, manifestFile("1.5.0"), signed);
       leave(rig, KEYS_FILE, { envelopes: [] });
     },
