@@ -181,13 +181,11 @@ kule-agent install`);
       "../versions/1.1.0/kule-agent\nactive",
     );
     expect(await shell("journalctl -u kule-agent -o cat")).toContain("it cannot go on");
-    const silent = await shell("systemctl show --property=ActiveState --value kule-agent-update");
-    expect(silent).toMatch(/^(inactive|deactivating)$/);
     await until(() => reports.length > before + 10, "it works on");
     expect(last()?.update?.state).toBe("rolled_back");
   });
 
-  test("is not updated by hand to what has failed", async () => {
+  test("is updated by hand, back too when the publisher has signed that, and not to what has failed", async () => {
     const check = await lab.shell(VMID, "kule-agent update --check");
     expect([check.exitcode, check.out]).toEqual([
       1,
@@ -198,6 +196,17 @@ kule-agent install`);
       1,
       expect.stringMatching(/^1\.2\.0 did not work on this machine: .*\n {4}fix: /),
     ]);
+    const refused = await lab.shell(VMID, "kule-agent update --to 1.0.0");
+    expect([refused.exitcode, refused.out]).toEqual([
+      1,
+      expect.stringContaining("1.0.0: refused: 1.0.0 is older"),
+    ]);
+    const path = join(folder, "kule-agent-1.0.0-linux-x64");
+    const manifest = publisher.sign("1.0.0", readFileSync(path), "x64", { rollback_to: true });
+    tell({ release: { version: "1.0.0", path, manifest }, updateTo: null });
+    expect(await shell("kule-agent update --to 1.0.0")).toMatch(/watching\n1\.0\.0: done$/);
+    expect(last()?.agent_version).toBe("1.0.0");
+    expect(await shell("kule-agent update --check")).toMatch(/^updates itself +yes.*\noffered +nothing$/m);
   });
 
   test("is uninstalled with its updater, and keeps its settings", async () => {
