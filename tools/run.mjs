@@ -23,6 +23,7 @@ const tasks = {
   build: ["turbo", "run", "build", "--output-logs=errors-only"],
   "server-release": ["node", "tools/build/src/server-release/main.ts"],
   "agent-binary": ["node", "tools/build/src/agent-binary/main.ts"],
+  "agent-release": ["node", "tools/build/src/agent-release/main.ts"],
   format: ["biome", "check", "--write", "."],
   ops: ["node", "tools/ops/src/main.ts"],
 };

@@ -1,7 +1,7 @@
 // One running agent: it confirms its region, then reports health and scans, and runs jobs until it is
 // stopped.
 
-import { batteryHook } from "@kule/crash-points/crash-hook";
+import { batteryHook, type CrashHook } from "@kule/crash-points/crash-hook";
 import { kindsFor } from "@kule/programs/registry";
 import { ProxmoxConsoles } from "@kule/proxmox/console";
 import type { RegionFile } from "@kule/region-config/region-file";
@@ -13,7 +13,7 @@ import { ClaimLoop } from "./claim-loop.ts";
 import { runConsoleLoop } from "./console-loop.ts";
 import { ControlPlane } from "./control-plane.ts";
 import { edgeHealth } from "./edge-health.ts";
-import { type HealthLoopOptions, reportHealth, runHealthLoop } from "./health-loop.ts";
+import { type HealthLoopOptions, type HealthUpdates, reportHealth, runHealthLoop } from "./health-loop.ts";
 import { runInventoryLoop } from "./inventory-loop.ts";
 import { runLoadBalancerLoop } from "./load-balancer-loop.ts";
 import type { Logger } from "./log.ts";
@@ -39,8 +39,15 @@ export type AgentOptions = {
   /** The control plane's; direct mode has them in its own process. Over HTTP when left out. */
   readonly calls?: ApiCalls;
   readonly watcher?: AgentWatcher;
+  /** How this agent is updated; left out for one that is no binary of its own. */
+  readonly updates?: (claims: ClaimLoop, crashPoint: CrashHook) => AgentUpdates;
   /** Reports health, runs what waits now, and ends. */
   readonly once?: boolean;
+};
+
+export type AgentUpdates = HealthUpdates & {
+  /** Works until the signal. */
+  run(stop: AbortSignal): Promise<void>;
 };
 
 /**
@@ -94,8 +101,10 @@ export async function runAgent(
       concurrency: settings.concurrency,
       run: jobRunner(file, client, edge, key, runtime),
     });
+    const updates = options.updates?.(claims, crashPoint);
     const healthOptions: HealthLoopOptions = {
       ...common,
+      updates,
       publicKey: key.publicKey,
       everySeconds: settings.healthSeconds,
       look: async () => {
@@ -138,7 +147,8 @@ export async function runAgent(
       stop,
     );
     log.info({ concurrency: settings.concurrency, kinds }, "taking jobs");
-    await workUntilStopped(claims, log, stop, [health, inventory, loadBalancers, consoles]);
+    const updating = updates?.run(stop) ?? Promise.resolve();
+    await workUntilStopped(claims, log, stop, [health, inventory, loadBalancers, consoles, updating]);
     log.info("agent stopped");
   } finally {
     client.close();

@@ -53,7 +53,7 @@ function startLoop(run: Run, options: { concurrency?: number; token?: string } =
     await loop.releaseJobs(0);
   };
   endings.push(() => releaseJobs(0));
-  return { releaseJobs, lines: memory.lines, line: memory.line };
+  return { loop, releaseJobs, lines: memory.lines, line: memory.line };
 }
 
 const stepsOf = (job: FakeJob) =>
@@ -457,5 +457,34 @@ describe("Stopping", () => {
     expect(region.effects).toEqual([]);
     const claims = fake.requestsTo("/claim").map(({ body }) => body);
     expect(claims.at(-1)).toMatchObject({ claim_id: claims[0]?.claim_id, capabilities: [], wait_seconds: 0 });
+  });
+});
+
+describe("Claiming that is held", () => {
+  it("begins no job until it goes on, and lets those end that run", async () => {
+    const region = countingRegion(["shut-down"]);
+    const { loop } = startLoop(region.run);
+    const before = fake.offer("job_1", stopPayload());
+    await fake.until(ended(before));
+    await loop.hold();
+    const during = fake.offer("job_2", stopPayload());
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    expect([during.epoch, loop.runningJobs]).toEqual([0, 0]);
+    loop.resume();
+    await fake.until(ended(during));
+    expect(during.outcome).toMatchObject({ status: "succeeded" });
+  });
+
+  it("counts a job whose claim was just answered", async () => {
+    const region = countingRegion(["shut-down"]);
+    const { loop } = startLoop(region.run);
+    const job = fake.offer("job_1", stopPayload());
+    await fake.until(() => job.holder !== null);
+    await loop.hold();
+    // Nothing was open any more when that resolved: the job was counted, or had ended.
+    if (job.outcome === null) expect(loop.runningJobs).toBe(1);
+    await fake.until(ended(job));
+    expect([job.epoch, job.outcome?.status]).toEqual([1, "succeeded"]);
+    await expect.poll(() => loop.runningJobs).toBe(0);
   });
 });

@@ -42,8 +42,9 @@ export class ClaimLoop {
   readonly #options: ClaimLoopOptions;
   readonly #watcher: AgentWatcher;
   readonly #running = new Map<string, { readonly job: RunningJob; readonly ended: Promise<void> }>();
-  /** Settles when a job begins or ends to wait for its guest. */
+  /** Settles when a job begins or ends to wait for its guest, and when claiming is held. */
   #idleChange = Promise.withResolvers<void>();
+  #hold = new Hold();
 
   constructor(options: ClaimLoopOptions) {
     this.#options = options;
@@ -54,14 +55,32 @@ export class ClaimLoop {
     return this.#running.size;
   }
 
+  /** No job is claimed from now on; those that run continue. Resolves when no claim is open any more. */
+  hold(): Promise<void> {
+    this.#hold.begin();
+    this.#wake();
+    return this.#hold.parked.promise;
+  }
+
+  resume(): void {
+    this.#hold.over.resolve();
+    this.#hold = new Hold();
+  }
+
   /** Claims and runs until the signal; then no new job is begun. Running jobs continue: see `releaseJobs`. */
   async run(stop: AbortSignal): Promise<void> {
     while (!stop.aborted) {
+      const hold = this.#hold;
+      if (hold.signal.aborted) {
+        hold.parked.resolve();
+        await untilAborted(stop, [hold.over.promise]);
+        continue;
+      }
       if (this.#isFull()) {
         await this.#untilSlotFree(stop);
         continue;
       }
-      const claim = await this.#claim(stop);
+      const claim = await this.#claim(AbortSignal.any([stop, hold.signal]));
       if (claim === null) continue;
       await this.#endEarlierRunOf(claim.job.id);
       this.#start(claim, stop.aborted);
@@ -100,10 +119,7 @@ export class ClaimLoop {
   }
 
   #start({ job: claimed, sentAt }: Claim, stopping: boolean): void {
-    const job = new RunningJob(claimed, sentAt, this.#options, () => {
-      this.#idleChange.resolve();
-      this.#idleChange = Promise.withResolvers<void>();
-    });
+    const job = new RunningJob(claimed, sentAt, this.#options, () => this.#wake());
     if (stopping) job.breakOff(new Released());
     this.#watcher.jobClaimed(claimed.id, claimed.kind);
     const ended = job.run().finally(() => {
@@ -127,13 +143,14 @@ export class ClaimLoop {
     return this.#running.size - Math.min(idle, MOST_IDLE_JOBS) >= this.#options.concurrency;
   }
 
+  #wake(): void {
+    this.#idleChange.resolve();
+    this.#idleChange = Promise.withResolvers<void>();
+  }
+
   async #untilSlotFree(stop: AbortSignal): Promise<void> {
-    const stopped = Promise.withResolvers<void>();
-    const listener = () => stopped.resolve();
-    stop.addEventListener("abort", listener, { once: true });
     const ended = [...this.#running.values()].map((each) => each.ended);
-    await Promise.race([stopped.promise, this.#idleChange.promise, ...ended]);
-    stop.removeEventListener("abort", listener);
+    await untilAborted(stop, [this.#idleChange.promise, ...ended]);
   }
 
   /** A job; null when there was none or the agent is to stop. */
@@ -216,4 +233,29 @@ export class ClaimLoop {
       public_key: publicKey,
     };
   }
+}
+
+/** A time without claims, until it is over. */
+class Hold {
+  readonly #begun = new AbortController();
+  /** No claim is open any more. */
+  readonly parked = Promise.withResolvers<void>();
+  readonly over = Promise.withResolvers<void>();
+
+  get signal(): AbortSignal {
+    return this.#begun.signal;
+  }
+
+  begin(): void {
+    this.#begun.abort();
+  }
+}
+
+/** Resolves with the first of them, or at the signal. */
+async function untilAborted(stop: AbortSignal, others: readonly Promise<void>[]): Promise<void> {
+  const stopped = Promise.withResolvers<void>();
+  const listener = () => stopped.resolve();
+  stop.addEventListener("abort", listener, { once: true });
+  await Promise.race([stopped.promise, ...others]);
+  stop.removeEventListener("abort", listener);
 }

@@ -6,7 +6,19 @@ const textOf = (...args: string[]) => {
   return "text" in parsed ? parsed : { text: JSON.stringify(parsed), isError: null };
 };
 
-const COMMANDS = ["run", "check", "status", "images", "install", "enrol", "uninstall", "conformance"];
+const COMMANDS = [
+  "run",
+  "check",
+  "status",
+  "images",
+  "install",
+  "enrol",
+  "update",
+  "uninstall",
+  "conformance",
+];
+/** Of the agent's own processes. */
+const OWN = ["apply-update", "check-self", "reach", "check-update"];
 
 test("the help names every command, and every command has help of its own", () => {
   const { text, isError } = textOf("--help");
@@ -17,6 +29,19 @@ test("the help names every command, and every command has help of its own", () =
     expect(own.isError).toBe(false);
     expect(own.text).toMatch(new RegExp(`^kule-agent ${command} `));
   }
+});
+
+test("what the updater calls is in no list, and explains itself when it is asked", () => {
+  const { text } = textOf("--help");
+  for (const command of OWN) {
+    expect(text).not.toContain(command);
+    expect(textOf(command, "--help").text).toMatch(new RegExp(`^kule-agent ${command} `));
+  }
+});
+
+test("an update is looked at, or goes to a version", () => {
+  expect(parseCommandLine(["update", "--check"])).toEqual({ command: "update", to: null, root: "/" });
+  expect(parseCommandLine(["update", "--to", "1.4.0-rc.2"])).toMatchObject({ to: "1.4.0-rc.2" });
 });
 
 test("a command's help explains each of its options", () => {
@@ -58,6 +83,9 @@ test.each([
   { args: ["enrol", "https://kule.example"], says: /^enrol needs <api-address> <code>\n/ },
   { args: ["check", "a", "--once"], says: /--once/ },
   { args: ["install", "--root"], says: /--root/ },
+  { args: ["update"], says: /^update needs --check or --to VERSION\n/ },
+  { args: ["update", "--check", "--to", "1.4.0"], says: /^update needs --check or --to VERSION\n/ },
+  { args: ["update", "--to", "latest"], says: /^--to is a version such as 1\.4\.0, not latest\n/ },
   { args: ["status", "here"], says: /^status does not know what to do with here\n/ },
 ])("$args is refused: what is wrong comes first, then how it is called", ({ args, says }) => {
   const { text, isError } = textOf(...args);

@@ -1,6 +1,7 @@
 // The commands of kule-agent, with their options and help.
 
 import { parseArgs } from "node:util";
+import { isVersion } from "@kule/agent-release/version";
 import { AGENT_VERSION } from "./version.ts";
 
 export type Call =
@@ -21,6 +22,11 @@ export type Call =
       readonly name: string | null;
       readonly root: string;
     }
+  | { readonly command: "update"; readonly to: string | null; readonly root: string }
+  /** Of the agent's own processes. */
+  | { readonly command: "apply-update"; readonly root: string }
+  | { readonly command: "check-self" | "reach"; readonly path: string }
+  | { readonly command: "check-update"; readonly path: string; readonly root: string }
   | {
       readonly command: "uninstall";
       readonly root: string;
@@ -47,6 +53,8 @@ type Command = {
   /** Options with a value. */
   readonly values?: Readonly<Record<string, string>>;
   readonly words: { readonly least: number; readonly most: number };
+  /** Called by the agent's own processes: in no list. */
+  readonly isOwn?: true;
   /** The call, or what is wrong. */
   readonly call: (given: Given) => Call | string;
 };
@@ -132,6 +140,57 @@ written again. The service is started when its settings are complete.`,
       root: given.value("root") ?? "/",
     }),
   },
+  update: {
+    usage: "--check | --to VERSION [--root DIR]",
+    about: "what the control plane offers and whether it would be taken, or an update now",
+    flags: { check: "ask the control plane, verify what it offers, and change nothing" },
+    values: {
+      to: "update the agent that runs to this version: it takes no more jobs, waits for those that it has, and is replaced",
+      ...rootOption,
+    },
+    more: `As root. The agent updates itself when the control plane says so; --to does not wait for that. In both ways the release
+has to be signed by the publisher whose keys are in this binary, and an update that does not work is taken back.`,
+    words: { least: 0, most: 0 },
+    call: (given) => {
+      const to = given.value("to");
+      const root = given.value("root") ?? "/";
+      if (given.flag("check") === (to !== null)) return "update needs --check or --to VERSION";
+      if (to !== null && !isVersion(to)) return `--to is a version such as 1.4.0, not ${to}`;
+      return { command: "update", to, root };
+    },
+  },
+  "apply-update": {
+    usage: "[--root DIR]",
+    about:
+      "end the update that is under way, or begin the one that the agent asks for: the unit kule-agent-update runs it",
+    values: rootOption,
+    words: { least: 0, most: 0 },
+    isOwn: true,
+    call: (given) => ({ command: "apply-update", root: given.value("root") ?? "/" }),
+  },
+  "check-self": {
+    usage: "<region.yaml>",
+    about: "load the settings as the agent does, and ask nobody: the updater calls it of a new version",
+    words: REGION_FILE,
+    isOwn: true,
+    call: (given) => ({ command: "check-self", path: first(given) }),
+  },
+  reach: {
+    usage: "<region.yaml>",
+    about:
+      "ask the control plane whether it takes this agent's calls: the updater calls it of the former version",
+    words: REGION_FILE,
+    isOwn: true,
+    call: (given) => ({ command: "reach", path: first(given) }),
+  },
+  "check-update": {
+    usage: "<region.yaml> [--root DIR]",
+    about: "what update --check prints, as the agent's user",
+    values: rootOption,
+    words: REGION_FILE,
+    isOwn: true,
+    call: (given) => ({ command: "check-update", path: first(given), root: given.value("root") ?? "/" }),
+  },
   uninstall: {
     usage: "[--dry-run] [--purge] [--root DIR]",
     about: "stop the service and remove what install made; your settings and the agent's key stay",
@@ -159,6 +218,7 @@ written again. The service is started when its settings are complete.`,
 const HELP = `kule-agent ${AGENT_VERSION}: drives one region for the Kule control plane
 
 ${Object.entries(COMMANDS)
+  .filter(([, { isOwn }]) => isOwn !== true)
   .map(([name, { usage, about }]) => `  kule-agent ${name} ${usage}\n      ${about}`)
   .join("\n")}
   kule-agent <command> --help
@@ -230,11 +290,13 @@ function namesOf(
   return Object.fromEntries(Object.keys(options ?? {}).map((name) => [name, { type }]));
 }
 
+const VALUE_NAMES: Readonly<Record<string, string>> = { name: "NAME", to: "VERSION" };
+
 function helpOf(name: string, { usage, about, more, flags = {}, values = {} }: Command): string {
   const options = [
     ...Object.entries(flags).map(([option, text]) => [`--${option}`, text] as const),
     ...Object.entries(values).map(
-      ([option, text]) => [`--${option} ${option === "name" ? "NAME" : "DIR"}`, text] as const,
+      ([option, text]) => [`--${option} ${VALUE_NAMES[option] ?? "DIR"}`, text] as const,
     ),
   ];
   const width = Math.max(0, ...options.map(([option]) => option.length));

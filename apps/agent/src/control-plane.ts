@@ -132,7 +132,7 @@ export class ControlPlane {
     } catch (error) {
       if (signal.aborted) throw signal.reason;
       this.#pace.silent();
-      return { kind: "away", message: describe(error, milliseconds), retryAfterSeconds: null };
+      return { kind: "away", message: describeFailure(error, milliseconds), retryAfterSeconds: null };
     }
     // The reply has arrived and was not acted upon: a kill here loses a reply that was never read.
     await this.#crashPoint(`agent.${name}.reply-read`);
@@ -143,7 +143,8 @@ export class ControlPlane {
   }
 }
 
-function answerOf<Data>({ data, error, response }: CallResult<Data>): Answer<Data> {
+/** What the agent can do about a result. */
+export function answerOf<Data>({ data, error, response }: CallResult<Data>): Answer<Data> {
   const { status } = response;
   if (response.ok) {
     // A captive portal or a wrong address also answers 200.
@@ -185,7 +186,7 @@ function retryAfterOf(response: CallResult<never>["response"]): number | null {
 }
 
 /** fetch reports only "fetch failed"; what failed is in its causes. */
-function describe(error: unknown, milliseconds: number): string {
+export function describeFailure(error: unknown, milliseconds: number): string {
   const texts: string[] = [];
   for (let each = error; each instanceof Error && texts.length < 5; each = each.cause) {
     if (each.name === "TimeoutError") return `no answer within ${Math.round(milliseconds / 1000)} s`;

@@ -1,3 +1,4 @@
+import type { Schemas } from "@kule/contract/schemas";
 import { keyFingerprint } from "@kule/sealed-secret/key-fingerprint";
 import type { AgentWatcher } from "./agent-watcher.ts";
 import type { ControlPlane } from "./control-plane.ts";
@@ -16,11 +17,21 @@ export type HealthLoopOptions = {
   /** Checks the region; never throws. */
   readonly look: () => Promise<RegionHealth>;
   readonly watcher?: AgentWatcher | undefined;
+  /** Left out where the agent is no binary that could be another one. */
+  readonly updates?: HealthUpdates | undefined;
+};
+
+export type HealthUpdates = {
+  readonly architecture: Schemas["AgentArchitecture"];
+  readonly canUpdate: boolean;
+  readonly progress: Schemas["AgentUpdate"] | null;
+  /** The version that the control plane wants. */
+  wants(version: string | null): void;
 };
 
 /** Reports the region's health at once and then at its interval, until the signal. Logs what changes, not what stays. */
 export async function runHealthLoop(options: HealthLoopOptions, stop: AbortSignal): Promise<void> {
-  const { controlPlane, runtime, log, agentVersion, agentName, publicKey, everySeconds } = options;
+  const { controlPlane, runtime, log, publicKey, everySeconds } = options;
   let lastRegion = "";
   let lastDelivery = "";
   let lastKeyUse = "";
@@ -34,13 +45,12 @@ export async function runHealthLoop(options: HealthLoopOptions, stop: AbortSigna
       log[healthy ? "info" : "warn"]({ hypervisor: health.hypervisor }, `region health: ${region}`);
       lastRegion = region;
     }
-    const answer = await controlPlane
-      .health({ agent_version: agentVersion, agent_name: agentName, public_key: publicKey, ...health }, stop)
-      .catch((error: unknown) => {
-        if (stop.aborted) return null;
-        throw error;
-      });
+    const answer = await controlPlane.health(bodyOf(options, health), stop).catch((error: unknown) => {
+      if (stop.aborted) return null;
+      throw error;
+    });
     if (answer === null) return;
+    if (answer.kind === "ok") options.updates?.wants(answer.value.update_to ?? null);
     const keyUse = answer.kind === "ok" ? (answer.value.agent_key ?? "") : lastKeyUse;
     if (keyUse !== lastKeyUse) {
       if (keyUse === "waits_for_approval")
@@ -68,17 +78,25 @@ export async function runHealthLoop(options: HealthLoopOptions, stop: AbortSigna
 
 /** One report, for an agent that ends soon. What the control plane says of it is not waited for again. */
 export async function reportHealth(options: HealthLoopOptions, stop: AbortSignal): Promise<void> {
-  const { controlPlane, log, agentVersion, agentName, publicKey } = options;
+  const { controlPlane, log } = options;
   const health = await options.look();
   const region = inWords(health);
   log[region === HEALTHY ? "info" : "warn"]({ hypervisor: health.hypervisor }, `region health: ${region}`);
-  const body = { agent_version: agentVersion, agent_name: agentName, public_key: publicKey, ...health };
-  const answer = await controlPlane.health(body, stop).catch((error: unknown) => {
+  const answer = await controlPlane.health(bodyOf(options, health), stop).catch((error: unknown) => {
     if (stop.aborted) return null;
     throw error;
   });
   if (answer !== null && answer.kind !== "ok")
     log.warn({ reason: answer.message }, "the health report is not delivered");
+}
+
+function bodyOf(options: HealthLoopOptions, health: RegionHealth): Schemas["HealthReport"] {
+  const { agentVersion, agentName, publicKey, updates } = options;
+  const update =
+    updates === undefined
+      ? {}
+      : { architecture: updates.architecture, can_update: updates.canUpdate, update: updates.progress };
+  return { agent_version: agentVersion, agent_name: agentName, public_key: publicKey, ...update, ...health };
 }
 
 const HEALTHY = "all well";

@@ -1,5 +1,7 @@
 #!/usr/bin/env node
+import { resolve } from "node:path";
 import { getAsset, isSea } from "node:sea";
+import { batteryHook } from "@kule/crash-points/crash-hook";
 import { ProxmoxError } from "@kule/proxmox/errors";
 import { loadRegionFile } from "@kule/region-config/load-region-file";
 import type { RegionFile } from "@kule/region-config/region-file";
@@ -25,6 +27,13 @@ import { StateUnusable } from "./sealing-key.ts";
 import { type AgentSettings, agentSettings, SettingsError } from "./settings.ts";
 import { showStatus } from "./show-status.ts";
 import { StatusFile } from "./status-file.ts";
+import { applyUpdates, updaterMachine } from "./update/apply-update.ts";
+import { checkSelf, checkUpdate, printOffer, reach, updateTo } from "./update/commands.ts";
+import { StateUnreadable } from "./update/machine-state.ts";
+import { releasesOf } from "./update/release-source.ts";
+import { systemdService } from "./update/service.ts";
+import { testSettings } from "./update/test-settings.ts";
+import { agentUpdates, ownArchitecture, releaseKeys } from "./update/updatable.ts";
 import { AGENT_VERSION } from "./version.ts";
 
 const EXIT_WRONG = 1;
@@ -62,6 +71,18 @@ async function main(args: readonly string[]): Promise<number> {
       case "uninstall":
         uninstall(call, printLine);
         return 0;
+      case "update":
+        return call.to === null
+          ? await checkUpdate(call.root)
+          : await updateTo(call.to, call.root, agentRuntime, printLine);
+      case "apply-update":
+        return await applyUpdate(call.root);
+      case "check-self":
+        return checkSelf(configuration(call.path));
+      case "reach":
+        return await reach(configuration(call.path));
+      case "check-update":
+        return await printOffer(configuration(call.path), call.root);
       case "run":
         return await { service: run, once: runOnce, "dry run": planOnly }[call.mode](
           configuration(call.path),
@@ -72,7 +93,7 @@ async function main(args: readonly string[]): Promise<number> {
         return await images(configuration(call.path));
     }
   } catch (error) {
-    if (error instanceof InstallRefused) {
+    if (error instanceof InstallRefused || error instanceof StateUnreadable) {
       process.stderr.write(`${error.message}\n`);
       return EXIT_WRONG;
     }
@@ -95,9 +116,14 @@ function ownSource(): Source {
     throw new InstallRefused(
       "only the binary installs itself: it is one file with everything in it\n    fix: npm run agent-binary, and call install of what that built",
     );
+  const asset = (name: string) => getAsset(name, "utf8");
   return {
     binary: process.execPath,
-    unit: getAsset("kule-agent.service", "utf8"),
+    version: AGENT_VERSION,
+    unit: asset("kule-agent.service"),
+    updateUnit: asset("kule-agent-update.service"),
+    updatePath: asset("kule-agent-update.path"),
+    updateTimer: asset("kule-agent-update.timer"),
     regionExample: getAsset("region.example.yaml", "utf8"),
   };
 }
@@ -148,7 +174,24 @@ async function work({ file, settings }: Configuration, once: boolean): Promise<n
     log,
   );
   try {
-    await runAgent(file, settings, process.env, log, stop, { once, watcher });
+    await runAgent(file, settings, process.env, log, stop, {
+      once,
+      watcher,
+      updates: (claims, crashPoint) =>
+        agentUpdates(
+          {
+            source: releasesOf(file.controlPlane.url, file.controlPlane.token.reveal(), agentRuntime),
+            runtime: agentRuntime,
+            log,
+            watcher,
+            root: testSettings.root ?? "/",
+            stateDirectory: settings.stateDirectory,
+            limits: testSettings.updateLimits,
+          },
+          claims,
+          crashPoint,
+        ),
+    });
     watcher.stopped();
     return 0;
   } catch (error) {
@@ -178,6 +221,26 @@ async function planOnly({ file, settings }: Configuration): Promise<number> {
     process.stderr.write(`the control plane does not answer: ${error.message}\n`);
     return EXIT_WRONG;
   }
+}
+
+/** Of the unit kule-agent-update. Somebody else who is at it is no failure. */
+async function applyUpdate(root: string): Promise<number> {
+  if (root === "/" && process.getuid?.() !== 0)
+    throw new InstallRefused("apply-update changes the machine, for which it needs to be root");
+  const full = resolve(root);
+  const end = await applyUpdates({
+    root: full,
+    machine: updaterMachine(full),
+    builtIn: releaseKeys(),
+    architecture: ownArchitecture(),
+    service: systemdService,
+    runtime: agentRuntime,
+    crashPoint: batteryHook(process.env),
+    limits: testSettings.updaterLimits,
+    print: printLine,
+  });
+  if (end === "locked") printLine("another updater, or an installation, is at it");
+  return 0;
 }
 
 /** The first signal stops gracefully, within ten seconds; the second one at once. */

@@ -70,8 +70,25 @@ function table(status: AgentStatus, running: boolean, now: number): string {
               `${kind} ${id} for ${ago(since)}${step === null ? "" : `: ${step}`}`,
             ] as const,
         )),
+    ["update", updateInWords(status, ago)],
   ];
   return `${lines.map(([name, text]) => `${name.padEnd(15)}${text}`).join("\n")}\n`;
+}
+
+function updateInWords({ update }: AgentStatus, ago: (time: string) => string): string {
+  // Written by a version that knew nothing of updates.
+  if (update === undefined) return "unknown";
+  const { hindrance, wanted, progress } = update;
+  const parts = [
+    ...(hindrance === null ? [] : [`not by itself: ${hindrance}`]),
+    ...(wanted === null ? [] : [`the control plane wants ${wanted}`]),
+    ...(progress === null
+      ? []
+      : [
+          `${progress.version} ${progress.state.replaceAll("_", " ")}, ${ago(progress.at)} ago${progress.message == null ? "" : `: ${progress.message}`}`,
+        ]),
+  ];
+  return parts.length === 0 ? "nothing to do" : parts.join("; ");
 }
 
 const keyWords = {

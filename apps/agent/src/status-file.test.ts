@@ -114,3 +114,40 @@ test("an agent whose status cannot be written works on, and says so once", () =>
   expect(lines.map(({ msg }) => msg)).toEqual(["the agent's status cannot be written"]);
   expect(() => readFileSync(join(folder, "absent/status.json"))).toThrow();
 });
+
+test("an update is shown with the version that the control plane wants, and why there is none", () => {
+  const { file, passTime } = start();
+  const at = "2026-11-27T04:00:00Z";
+  const progress = {
+    version: "0.2.0",
+    state: "rolled_back",
+    code: "crashed",
+    message: "it ended",
+    at,
+  } as const;
+  file.updateChanged({ hindrance: null, wanted: "0.2.0", progress });
+  passTime();
+  expect(show(30).text).toMatch(
+    /^update +the control plane wants 0\.2\.0; 0\.2\.0 rolled back, 30 s ago: it ended$/m,
+  );
+  file.updateChanged({ hindrance: "this build has no keys of a publisher", wanted: null, progress: null });
+  passTime();
+  expect(show().text).toMatch(/^update +not by itself: this build has no keys of a publisher$/m);
+});
+
+test("what the updater reads is there from the first report and the first claim on", () => {
+  const { file, passTime } = start();
+  passTime();
+  expect(readStatus(folder)).toMatchObject({ health_accepted_at: null, claim_answered_at: null });
+  file.controlPlaneAnswered("HTTP 502");
+  file.healthReported({ region: "all well", undelivered: "HTTP 502", keyUse: null });
+  passTime();
+  expect(readStatus(folder)).toMatchObject({ health_accepted_at: null, claim_answered_at: null });
+  file.controlPlaneAnswered(null);
+  file.healthReported({ region: "all well", undelivered: null, keyUse: null });
+  passTime();
+  expect(readStatus(folder)).toMatchObject({
+    health_accepted_at: expect.any(String),
+    claim_answered_at: expect.any(String),
+  });
+});

@@ -2,7 +2,7 @@
 
 import { readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { AgentWatcher, HealthSeen } from "./agent-watcher.ts";
+import type { AgentWatcher, HealthSeen, UpdateSeen } from "./agent-watcher.ts";
 import type { Logger } from "./log.ts";
 import type { AgentRuntime } from "./runtime.ts";
 
@@ -26,6 +26,13 @@ export type AgentStatus = {
   /** The last call for a job: whether the control plane took it. */
   readonly control_plane_trouble: string | null;
   readonly last_health: (HealthSeen & { readonly at: string }) | null;
+  /**
+   * When the control plane took this process' first health report, and answered its first claim. The updater of another version
+   * reads both, `version`, `pid` and `process_start`: they keep their meaning.
+   */
+  readonly health_accepted_at: string | null;
+  readonly claim_answered_at: string | null;
+  readonly update: UpdateSeen;
 };
 
 export type RunningStatus = {
@@ -61,11 +68,18 @@ export class StatusFile implements AgentWatcher {
       last_claim: null,
       control_plane_trouble: null,
       last_health: null,
+      health_accepted_at: null,
+      claim_answered_at: null,
+      update: { hindrance: null, wanted: null, progress: null },
     };
+    // It says at once that it runs.
+    this.#change({});
   }
 
   controlPlaneAnswered(trouble: string | null): void {
-    if (trouble !== this.#status.control_plane_trouble) this.#change({ control_plane_trouble: trouble });
+    if (trouble === null && this.#status.claim_answered_at === null)
+      this.#change({ control_plane_trouble: null, claim_answered_at: this.#now() });
+    else if (trouble !== this.#status.control_plane_trouble) this.#change({ control_plane_trouble: trouble });
   }
 
   jobClaimed(id: string, kind: string): void {
@@ -86,7 +100,13 @@ export class StatusFile implements AgentWatcher {
   }
 
   healthReported(report: HealthSeen): void {
-    this.#change({ last_health: { ...report, at: this.#now() } });
+    const at = this.#now();
+    const accepted = this.#status.health_accepted_at ?? (report.undelivered === null ? at : null);
+    this.#change({ last_health: { ...report, at }, health_accepted_at: accepted });
+  }
+
+  updateChanged(update: UpdateSeen): void {
+    this.#change({ update });
   }
 
   /** Writes that the agent has ended by itself. */
@@ -136,8 +156,13 @@ export function isRunning({ pid, process_start: start, state }: AgentStatus): bo
   return state !== "stopped" && start !== null && processStart(pid) === start;
 }
 
+/** Whether this process wrote the status, and not an earlier one with its number. */
+export function isProcessOf({ pid, process_start: start }: AgentStatus, asked: number): boolean {
+  return pid === asked && start !== null && processStart(pid) === start;
+}
+
 /** When a process began, in the kernel's ticks since the machine was started; null when there is none. */
-function processStart(pid: number): string | null {
+export function processStart(pid: number): string | null {
   try {
     const text = readFileSync(`/proc/${pid}/stat`, "utf8");
     // The command's name is in parentheses and may hold anything.

@@ -80,7 +80,9 @@ const ATTACKS: readonly { attack: string; code: RefusalCode; given: Partial<Offe
     given: {
       envelope: {
         payload: signed({}).payload,
-        signatures: [{ key: first.publicKey, signature: signed({}, stranger).signatures[0]?.signature ?? "" }],
+        signatures: [
+          { key: first.publicKey, signature: signed({}, stranger).signatures[0]?.signature ?? "" },
+        ],
       },
     },
   },
@@ -88,10 +90,17 @@ const ATTACKS: readonly { attack: string; code: RefusalCode; given: Partial<Offe
     attack: "arbitrary software: another payload under a true signature",
     code: "bad_signature",
     given: {
-      envelope: swapped(signed({ files: [{ architecture: "x64", size_bytes: 9, sha256: "cd".repeat(32) }] }), signed({})),
+      envelope: swapped(
+        signed({ files: [{ architecture: "x64", size_bytes: 9, sha256: "cd".repeat(32) }] }),
+        signed({}),
+      ),
     },
   },
-  { attack: "a signature that is left out", code: "no_signature", given: { envelope: { ...signed({}), signatures: [] } } },
+  {
+    attack: "a signature that is left out",
+    code: "no_signature",
+    given: { envelope: { ...signed({}), signatures: [] } },
+  },
   {
     attack: "wrong software: keys that are signed as keys, offered as a release",
     code: "bad_signature",
@@ -100,7 +109,9 @@ const ATTACKS: readonly { attack: string; code: RefusalCode; given: Partial<Offe
   {
     attack: "wrong software: signed as a release, and of another kind",
     code: "malformed",
-    given: { envelope: sealEnvelope("kule-agent-release", { ...release(), kind: "kule-server" }, [first.key]) },
+    given: {
+      envelope: sealEnvelope("kule-agent-release", { ...release(), kind: "kule-server" }, [first.key]),
+    },
   },
   {
     attack: "wrong software: a release signed as keys are",
@@ -185,7 +196,9 @@ const ATTACKS: readonly { attack: string; code: RefusalCode; given: Partial<Offe
   {
     attack: "key compromise: the newer keys are withheld from an agent that knows them",
     code: "untrusted_key",
-    given: { known: { keys: { generation: 3, keys: [third.publicKey] }, highestVersion: null, badVersions: [] } },
+    given: {
+      known: { keys: { generation: 3, keys: [third.publicKey] }, highestVersion: null, badVersions: [] },
+    },
   },
   {
     attack: "key compromise: a replaced key names another successor",
@@ -214,9 +227,11 @@ const ATTACKS: readonly { attack: string; code: RefusalCode; given: Partial<Offe
     code: "broken_keys",
     given: {
       keyChain: [
-        sealEnvelope("kule-agent-release", { kind: "kule-agent-keys", format: 1, generation: 2, keys: [stranger.publicKey] }, [
-          first.key,
-        ]),
+        sealEnvelope(
+          "kule-agent-release",
+          { kind: "kule-agent-keys", format: 1, generation: 2, keys: [stranger.publicKey] },
+          [first.key],
+        ),
       ],
       envelope: signed({}, stranger),
     },
@@ -234,7 +249,9 @@ const ATTACKS: readonly { attack: string; code: RefusalCode; given: Partial<Offe
   {
     attack: "endless keys",
     code: "broken_keys",
-    given: { keyChain: Array.from({ length: RELEASE_LIMITS.keyEnvelopes + 1 }, () => rotated[0] as Envelope) },
+    given: {
+      keyChain: Array.from({ length: RELEASE_LIMITS.keyEnvelopes + 1 }, () => rotated[0] as Envelope),
+    },
   },
   { attack: "a build without keys", code: "no_keys", given: { builtIn: null } },
 ];
@@ -290,18 +307,26 @@ test("a candidate is older than its release, and numbers are compared as numbers
 });
 
 test("what a later publisher adds to a release does not keep an agent from it", () => {
-  const envelope = sealEnvelope("kule-agent-release", { ...release(), notes: "https://kule.example" }, [first.key]);
+  const envelope = sealEnvelope("kule-agent-release", { ...release(), notes: "https://kule.example" }, [
+    first.key,
+  ]);
   expect(acceptRelease(offer({ envelope }))).toMatchObject({ kind: "accepted" });
 });
 
 test.each([
   { what: "no JSON", text: "{" },
   { what: "another value", text: "[]" },
-  { what: "too large", text: JSON.stringify({ payload: "A".repeat(RELEASE_LIMITS.envelopeBytes), signatures: [] }) },
+  {
+    what: "too large",
+    text: JSON.stringify({ payload: "A".repeat(RELEASE_LIMITS.envelopeBytes), signatures: [] }),
+  },
   { what: "a payload that is not base64", text: JSON.stringify({ payload: "{}", signatures: [] }) },
   {
     what: "too many signatures",
-    text: JSON.stringify({ ...signed({}), signatures: Array.from({ length: 9 }, () => signed({}).signatures[0]) }),
+    text: JSON.stringify({
+      ...signed({}),
+      signatures: Array.from({ length: 9 }, () => signed({}).signatures[0]),
+    }),
   },
   {
     what: "a key of another length",
@@ -334,6 +359,8 @@ test("a file of keys names 1 to 4 different ones, and its generation", () => {
 
 test("nothing is signed that an agent would not take", () => {
   expect(() => signRelease(release({ version: "one" }), [first.key])).toThrow("version is no version");
-  expect(() => signRelease(release({ expires_at: "2026-01-01T00:00:00Z" }), [first.key])).toThrow("expires before");
+  expect(() => signRelease(release({ expires_at: "2026-01-01T00:00:00Z" }), [first.key])).toThrow(
+    "expires before",
+  );
   expect(() => signSuccessor({ generation: 2, keys: ["no key"] }, [first.key])).toThrow("public keys");
 });

@@ -58,7 +58,8 @@ export type Offer = {
 
 export function acceptRelease(offer: Offer): Verdict {
   const { builtIn, known, wantedVersion } = offer;
-  if (builtIn === null) return refused("no_keys", "this build has no keys of a publisher: it is updated by hand");
+  if (builtIn === null)
+    return refused("no_keys", "this build has no keys of a publisher: it is updated by hand");
   const newest = newestKeys(builtIn, known.keys, offer.keyChain);
   if (newest.kind === "broken") return refused("broken_keys", newest.message);
   const opened = openEnvelope(offer.envelope, "kule-agent-release", newest.keys.keys);
@@ -76,7 +77,12 @@ export function acceptRelease(offer: Offer): Verdict {
 }
 
 function versionRefusal(release: Release, { known, runningVersion, nowMs }: Offer): Verdict | null {
-  const { version, expires_at: expiresAt, minimum_previous_version: minimum, rollback_to: goesBack } = release;
+  const {
+    version,
+    expires_at: expiresAt,
+    minimum_previous_version: minimum,
+    rollback_to: goesBack,
+  } = release;
   if (nowMs >= Date.parse(expiresAt)) return refused("expired", `it has expired at ${expiresAt}`);
   if (compareVersions(version, runningVersion) === 0)
     return refused("already_running", `${version} is what runs`);

@@ -119,7 +119,8 @@ function publicKeyOf(raw: string): KeyObject {
   return createPublicKey({ key: { kty: "OKP", crv: "Ed25519", x }, format: "jwk" });
 }
 
-const signedBytes = (kind: PayloadKind, bytes: Buffer): Buffer => Buffer.concat([Buffer.from(`${kind}\n`), bytes]);
+const signedBytes = (kind: PayloadKind, bytes: Buffer): Buffer =>
+  Buffer.concat([Buffer.from(`${kind}\n`), bytes]);
 
 function jsonOf(text: string): unknown {
   try {

@@ -44,3 +44,7 @@ export function compareVersions(one: string, other: string): number {
 }
 
 export const isNewer = (one: string, other: string): boolean => compareVersions(one, other) > 0;
+
+/** The newer one of two, of which the first may be missing. */
+export const newerOf = (one: string | null, other: string): string =>
+  one !== null && isNewer(one, other) ? one : other;

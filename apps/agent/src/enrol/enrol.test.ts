@@ -58,7 +58,7 @@ afterEach(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-const machine: Machine = { isRoot: false, hasSystemd: false, run: () => {} };
+const machine: Machine = { isRoot: false, hasSystemd: false, lockSeconds: 0, run: () => {} };
 const address = () => `https://127.0.0.1:${(server.address() as AddressInfo).port}`;
 const pinOf = (pem: string) => createHash("sha256").update(new X509Certificate(pem).raw).digest("base64url");
 const at = (path: string) => join(root, path);

@@ -2,8 +2,11 @@
 
 import {
   chmodSync,
+  closeSync,
   copyFileSync,
+  fsyncSync,
   mkdirSync,
+  openSync,
   renameSync,
   rmdirSync,
   rmSync,
@@ -69,6 +72,7 @@ function changeFile(action: Exclude<Action, { do: "run" }>, root: string): void 
       rmSync(draft, { force: true });
       copyFileSync(action.from, draft);
       chmodSync(draft, action.mode);
+      syncFile(draft);
       renameSync(draft, path);
       return;
     case "set mode":
@@ -84,5 +88,15 @@ function changeFile(action: Exclude<Action, { do: "run" }>, root: string): void 
       return;
     case "remove folder":
       rmdirSync(path);
+  }
+}
+
+/** A link may lead to it from now on, after a loss of power too. */
+function syncFile(path: string): void {
+  const file = openSync(path, "r");
+  try {
+    fsyncSync(file);
+  } finally {
+    closeSync(file);
   }
 }

@@ -2,10 +2,12 @@
 
 import { execFileSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
-import { resolve } from "node:path";
+import { join, resolve } from "node:path";
 import { loadRegionFile } from "@kule/region-config/load-region-file";
 import { RegionFileError } from "@kule/region-config/region-file-error";
+import { takeLock } from "../update/lock.ts";
 import { type Action, carryOut, describe } from "./action.ts";
+import { environmentOf } from "./environment-file.ts";
 import { LAYOUT, USER } from "./layout.ts";
 import { planInstall, planUninstall, type Source } from "./plan-install.ts";
 
@@ -19,6 +21,8 @@ export type Machine = {
   readonly isRoot: boolean;
   /** Whether systemd is what runs here. */
   readonly hasSystemd: boolean;
+  /** For an updater that is about to end. */
+  readonly lockSeconds: number;
   run(words: readonly string[]): void;
 };
 
@@ -29,6 +33,7 @@ export const thisMachine: Machine = {
   get hasSystemd() {
     return existsSync("/run/systemd/system");
   },
+  lockSeconds: 10,
   run: ([program = "", ...words]) => {
     execFileSync(program, words, { stdio: "inherit" });
   },
@@ -49,10 +54,15 @@ export function install(
   print: (line: string) => void,
   machine: Machine = thisMachine,
 ): void {
-  const { root, runs, act } = prepare("install", options, print, machine);
+  const { root, runs, act, lock } = prepare("install", options, print, machine);
+  const held = lock();
   const plan = planInstall(root, source);
   const commands = runs ? plan.commands : [];
-  for (const action of [...plan.files, ...commands]) act(action);
+  try {
+    for (const action of [...plan.files, ...commands]) act(action);
+  } finally {
+    held?.release();
+  }
   if (plan.files.length + commands.length === 0) print("everything is installed");
   if (root !== "/") print("systemd makes the user and starts the agent when this becomes a machine's root");
   else if (!machine.hasSystemd)
@@ -84,10 +94,17 @@ export function uninstall(
   print: (line: string) => void,
   machine: Machine = thisMachine,
 ): void {
-  const { root, runs, act } = prepare("uninstall", options, print, machine);
-  const { before, files, after } = planUninstall(root, options.purge);
+  const { root, runs, act, lock } = prepare("uninstall", options, print, machine);
+  const { updates, before, files, after } = planUninstall(root, options.purge);
   const actions = [...(runs ? before : []), ...files, ...(runs ? after : [])];
-  for (const action of actions) act(action);
+  if (runs) for (const action of updates) act(action);
+  // Without its folder no updater can be at it.
+  const held = existsSync(join(root, LAYOUT.update)) ? lock() : null;
+  try {
+    for (const action of actions) act(action);
+  } finally {
+    held?.release();
+  }
   if (actions.length === 0) print("nothing is installed");
   else if (!options.purge)
     print(
@@ -108,6 +125,15 @@ function prepare(
     );
   return {
     root: full,
+    /** No updater changes what is changed here. */
+    lock: () => {
+      const held = dryRun ? null : takeLock(full, machine.lockSeconds);
+      if (!dryRun && held === null)
+        throw new InstallRefused(
+          "an update is under way\n    fix: wait for its end (kule-agent status), or stop it: systemctl stop kule-agent-update",
+        );
+      return held;
+    },
     /** In a folder there is nothing that could be asked to start. */
     runs: full === "/" && machine.hasSystemd,
     act: (action: Action) => {
@@ -129,13 +155,4 @@ function missingSettings(): string | null {
       return error.message;
     throw error;
   }
-}
-
-/** An EnvironmentFile as systemd reads it, but for values over several lines. */
-export function environmentOf(text: string): Record<string, string> {
-  const lines = text.split("\n").flatMap((line) => {
-    const [, name, value = ""] = /^\s*([A-Za-z_]\w*)=(.*)$/.exec(line) ?? [];
-    return name === undefined ? [] : [[name, value.trim().replace(/^(["'])(.*)\1$/, "$2")] as const];
-  });
-  return Object.fromEntries(lines);
 }

@@ -2,9 +2,11 @@
 // answers: claims by id, epochs, leases, reports by number. On request it loses replies, becomes unreachable
 // and refuses tokens.
 
+import { createHash } from "node:crypto";
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
+import type { Envelope } from "@kule/agent-release/envelope";
 import type { Schemas } from "@kule/contract/schemas";
 import { validateBody } from "@kule/contract/validate";
 
@@ -31,6 +33,9 @@ export type SeenRequest = {
   readonly status: number;
 };
 
+/** A release of the agent as the control plane passes it on. */
+export type FakeRelease = { manifest: Envelope; file: Buffer };
+
 export const TEST_TOKEN = "kule_agent_06ex2v3m8n_0123456789abcdefghijABCDEFGHIJ01a1b2c3";
 
 export class FakeControlPlane {
@@ -46,9 +51,20 @@ export class FakeControlPlane {
   /** Numbers that every scan is asked to query. */
   lookFor: readonly number[] = [];
   #pass = 0;
+  /** By version. */
+  readonly releases = new Map<string, FakeRelease>();
+  releaseKeys: readonly Envelope[] = [];
+  /** What health reports are answered. */
+  updateTo: string | null = null;
+  /** The places at which downloads began. */
+  readonly downloads: number[] = [];
+  /** After how many bytes a download is broken off; called for each one. */
+  breakDownload: () => number | null = () => null;
   region = "lab1";
   actor: Schemas["Me"]["actor"] = "agent";
   leaseSeconds = 90;
+  /** A claim without a job is answered after this at the latest. */
+  longestWaitSeconds = Number.POSITIVE_INFINITY;
   /** Every call is answered with this status instead. */
   failWith: number | null = null;
   /** The call takes effect; its reply does not arrive. Called for each call, with its path. */
@@ -146,6 +162,7 @@ export class FakeControlPlane {
     const body = (text === "" ? {} : JSON.parse(text)) as Record<string, unknown>;
     const gone = new AbortController();
     response.once("close", () => gone.abort());
+    if (path.includes("/files/") && this.#download(request, response, path)) return this.#notify();
     const reply = await this.#reply(request, path, body, gone.signal);
     this.requests.push({ path, at, body, status: reply.status });
     if (this.loseReply(path, body)) request.socket.destroy();
@@ -172,8 +189,40 @@ export class FakeControlPlane {
     if (path.endsWith("/agent/health")) return this.#health(body);
     if (path.endsWith("/agent/inventory")) return this.#inventory(body);
     if (path.endsWith("/agent/load-balancers")) return this.#loadBalancers(body);
+    if (path.endsWith("/agent/release-keys")) return { status: 200, body: { envelopes: this.releaseKeys } };
+    const [, version] = /\/agent\/releases\/([^/]+)$/.exec(path) ?? [];
+    const release = version === undefined ? undefined : this.releases.get(version);
+    if (release !== undefined) return { status: 200, body: { manifest: release.manifest } };
     const report = /\/agent\/jobs\/([^/]+)\/steps$/.exec(path);
     return report ? this.#report(report[1] ?? "", body as Report) : problem(404, "not_found", path);
+  }
+
+  /** The file, or what follows the bytes that are there. False when there is none. */
+  #download(request: IncomingMessage, response: ServerResponse, path: string): boolean {
+    const [, version = ""] = /\/agent\/releases\/([^/]+)\/files\//.exec(path) ?? [];
+    const file = this.releases.get(version)?.file;
+    if (file === undefined || this.failWith !== null) return false;
+    const etag = `"${createHash("sha256").update(file).digest("hex")}"`;
+    const [, from = "0"] = /^bytes=(\d+)-$/.exec(request.headers.range ?? "") ?? [];
+    const start = request.headers["if-range"] === etag ? Number(from) : 0;
+    this.downloads.push(start);
+    this.requests.push({ path, at: performance.now(), body: {}, status: start > 0 ? 206 : 200 });
+    const most = this.breakDownload();
+    response.writeHead(start > 0 ? 206 : 200, {
+      etag,
+      "accept-ranges": "bytes",
+      "content-type": "application/octet-stream",
+      "content-length": file.length - start,
+      ...(start > 0 ? { "content-range": `bytes ${start}-${file.length - 1}/${file.length}` } : {}),
+    });
+    if (most === null) response.end(file.subarray(start));
+    else {
+      // What was sent arrives, and the rest never comes.
+      response.flushHeaders();
+      if (most > 0) response.write(file.subarray(start, start + most));
+      request.socket.destroySoon();
+    }
+    return true;
   }
 
   #me(): Schemas["Me"] {
@@ -199,7 +248,8 @@ export class FakeControlPlane {
     const checked = validateBody("reportHealth", body);
     if (!checked.ok) return problem(422, "validation_failed", "/agent/health", checked.errors);
     this.health.push(body as Schemas["HealthReport"]);
-    return { status: 200, body: { region: this.region, server_time: new Date().toISOString() } };
+    const answer = { region: this.region, server_time: new Date().toISOString(), update_to: this.updateTo };
+    return { status: 200, body: answer };
   }
 
   /** Numbers the scans one after the other, and records the reports of each. */
@@ -234,7 +284,8 @@ export class FakeControlPlane {
         ? { status: 200, body: { job: this.#view(job) } }
         : { status: 204, body: null };
     }
-    const deadline = performance.now() + (body.wait_seconds ?? 0) * 1000;
+    const waitSeconds = Math.min(body.wait_seconds ?? 0, this.longestWaitSeconds);
+    const deadline = performance.now() + waitSeconds * 1000;
     for (;;) {
       const job = [...this.jobs.values()].find(
         (each) => each.available && each.holder === null && body.capabilities.includes(each.kind),
