@@ -153,6 +153,7 @@ const operationOf: Readonly<Record<string, OperationId | readonly OperationId[] 
   "/operator/regions/*/tokens/*/revoke": "revokeAgentToken",
   "/operator/regions/*/agent-key/approve": "approveAgentKey",
   "/operator/regions/*/agent-key/refuse": "refuseAgentKey",
+  "/operator/restore/*": "updateRegionRestore",
   "/operator/servers/*/lock": "lockServer",
   "/operator/servers/*/reconcile": "reconcileServer",
   "/operator/import": "importServer",
@@ -173,7 +174,7 @@ const operationOf: Readonly<Record<string, OperationId | readonly OperationId[] 
 const shapeOf = (action: string) =>
   action
     .split("/")
-    .map((part) => (/^[a-z]+_[0-9a-z]{10,}$|^(?:ist1|ank1)$|^\d+\.\d+\.\d+\.\d+$/.test(part) ? "*" : part))
+    .map((part) => (/^[a-z]+_[0-9a-z]{10,}$|^(?:ist1|ank1|old1|old2)$|^\d+\.\d+\.\d+\.\d+$/.test(part) ? "*" : part))
     .join("/");
 
 const formsIn = (page: string) =>

@@ -32,6 +32,8 @@ export type IdPrefix =
   | "drf"
   | "con"
   | "rep"
+  | "rst"
+  | "hvm"
   | "wrk"
   | "psk"
   | "idn"
