@@ -174,7 +174,9 @@ const operationOf: Readonly<Record<string, OperationId | readonly OperationId[] 
 const shapeOf = (action: string) =>
   action
     .split("/")
-    .map((part) => (/^[a-z]+_[0-9a-z]{10,}$|^(?:ist1|ank1|old1|old2)$|^\d+\.\d+\.\d+\.\d+$/.test(part) ? "*" : part))
+    .map((part) =>
+      /^[a-z]+_[0-9a-z]{10,}$|^(?:ist1|ank1|old1|old2)$|^\d+\.\d+\.\d+\.\d+$/.test(part) ? "*" : part,
+    )
     .join("/");
 
 const formsIn = (page: string) =>

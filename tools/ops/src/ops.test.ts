@@ -114,7 +114,7 @@ describe("usage", () => {
       environment: { KULE_API_URL: url },
     });
     expect([dry.code, dry.err, dry.sent]).toEqual([0, "", []]);
-    expect(dry.out).toMatch(/^(GET|POST|PUT) http:\/\/kule\.test\/api\/v1\/\S+$/m);
+    expect(dry.out).toMatch(/^(GET|PATCH|POST|PUT) http:\/\/kule\.test\/api\/v1\/\S+$/m);
     expect(dry.out).toContain("authorization: Bearer (the token)");
   });
 
@@ -295,7 +295,9 @@ describe("an installation is set up", () => {
     expect((await ops("restore accept-incomplete-scan ank1")).out).toBe("ank1 is waiting\n");
     await client.query("update region set restore_scanned_at = now() where slug = 'ank1'");
     expect((await ops("restore end ank1")).out).toBe("ank1 is ended\n");
-    await client.query("update region set restored_at = null, restore_scanned_at = null, restore_ended_at = null");
+    await client.query(
+      "update region set restored_at = null, restore_scanned_at = null, restore_ended_at = null",
+    );
     await client.query("delete from held_vm");
     await client.end();
   });

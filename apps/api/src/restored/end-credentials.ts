@@ -48,9 +48,7 @@ export async function endCredentials(tx: Tx, endsTokens: boolean): Promise<Ended
   return {
     sessions,
     tokens,
-    codes: Number(
-      resets.numDeletedRows + enrolments.numDeletedRows + invitations.numUpdatedRows,
-    ),
+    codes: Number(resets.numDeletedRows + enrolments.numDeletedRows + invitations.numUpdatedRows),
     tokensValid: valid,
   };
 }

@@ -41,7 +41,7 @@ async function endJob(tx: Tx, job: JobRow, handlers: JobHandlers, settings: Sett
   const handler = handlerOf(handlers, job);
   await handler.lockResource(tx, job);
   const message = jobErrorText("restored");
-  const error: JobError = { code: "restored", message, step: null, retryable: true };
+  const error: JobError = { code: "restored", message, step: null, retryable: false };
   const [ended] = await tx
     .updateTable("job")
     .set({

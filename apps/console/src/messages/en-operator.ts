@@ -145,7 +145,8 @@ export const operatorEn = {
     title: "After a restore",
     lead: "What the control plane's database, restored from a backup, does not know of the regions. Nothing is destroyed by itself.",
     none: "The database was never restored from a backup",
-    noneHint: "After a restore, kule-server restored is run before the start, and what differs is listed here.",
+    noneHint:
+      "After a restore, kule-server restored is run before the start, and what differs is listed here.",
     summary: "The restore",
     restoredAt: "Restored",
     moment: "Last change in the backup",

@@ -144,7 +144,8 @@ export const operatorTr = {
     title: "Geri yüklemeden sonra",
     lead: "Yedekten geri yüklenen veritabanının bölgeler hakkında bilmedikleri. Hiçbir şey kendiliğinden yok edilmez.",
     none: "Veritabanı hiç yedekten geri yüklenmedi",
-    noneHint: "Geri yüklemeden sonra, başlatmadan önce kule-server restored çalıştırılır; farklar burada listelenir.",
+    noneHint:
+      "Geri yüklemeden sonra, başlatmadan önce kule-server restored çalıştırılır; farklar burada listelenir.",
     summary: "Geri yükleme",
     restoredAt: "Geri yüklendi",
     moment: "Yedekteki son değişiklik",
@@ -158,7 +159,8 @@ export const operatorTr = {
     states: { waiting: "Tarama bekliyor", scanned: "Tarandı", ended: "Bitti" },
     stateHints: {
       waiting: "Tam bir taramaya kadar burada hiçbir şey ayrılmaz ve hiçbir iş dağıtılmaz.",
-      scanned: "Her şey yeniden çalışır; ama siz geri yüklemeyi bitirene kadar hiçbir şey kendiliğinden kaldırılmaz.",
+      scanned:
+        "Her şey yeniden çalışır; ama siz geri yüklemeyi bitirene kadar hiçbir şey kendiliğinden kaldırılmaz.",
       ended: "Kaldırmalar sürüyor.",
     },
     trouble: "Son tarama eksikti:",

@@ -8458,6 +8458,8 @@ export interface components {
                 firewall?: boolean;
                 /** @description Its cable is out */
                 link_down?: boolean;
+                /** @description Of its cloud-init settings; left out by agents that do not report them */
+                addresses?: string[];
                 /** @description Its limit in MB/s, as the hypervisor has it; null: none */
                 rate?: string | null;
                 /** @description VLANs that it gets in addition to its own; null: none */

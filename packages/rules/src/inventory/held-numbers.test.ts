@@ -1,5 +1,11 @@
 import { describe, expect, it } from "vitest";
-import { addressKey, numbersHeldFor, plainAddress, type RecordedUse, type UseRecords } from "./held-numbers.ts";
+import {
+  addressKey,
+  numbersHeldFor,
+  plainAddress,
+  type RecordedUse,
+  type UseRecords,
+} from "./held-numbers.ts";
 
 const free: RecordedUse = { isFree: true, serverIds: [], ownerId: null, holder: null };
 const of = (server: string): RecordedUse => ({
@@ -56,7 +62,12 @@ describe("the numbers of a VM that the records do not know", () => {
   });
 
   it("are none of Kule's when they are in no range of its own", () => {
-    const vm = { vmid: 7, holder: null, isInPool: false, interfaces: [inside(4000, "10.0.0.5"), outside("1.1.1.1")] };
+    const vm = {
+      vmid: 7,
+      holder: null,
+      isInPool: false,
+      interfaces: [inside(4000, "10.0.0.5"), outside("1.1.1.1")],
+    };
     expect(numbersHeldFor(vm, records)).toEqual({ held: [], disputed: [] });
     // What is a public address elsewhere is not one inside a private network.
     expect(numbersHeldFor({ ...vm, interfaces: [inside(4000, "203.0.113.5")] }, records).held).toEqual([]);

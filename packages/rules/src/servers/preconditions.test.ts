@@ -92,7 +92,13 @@ describe("creating", () => {
   test("all refusals are answered at once", () => {
     const facts: CreateFacts = {
       ...ready,
-      region: { slug: "ist1", maintenance: true, waitsForScan: false, hasFreeVmid: false, hasAgentKey: false },
+      region: {
+        slug: "ist1",
+        maintenance: true,
+        waitsForScan: false,
+        hasFreeVmid: false,
+        hasAgentKey: false,
+      },
       needsSealedPassword: true,
       nameTakenBy: "srv_2",
       subnet: {

@@ -92,7 +92,8 @@ export class RestorablePostgres {
     chmodSync(this.#folder, 0o755);
     for (const name of ["", "backups", "backups/base", "backups/log", "sockets"]) {
       mkdirSync(join(this.#folder, name), { recursive: true });
-      if (this.#account !== undefined) chownSync(join(this.#folder, name), this.#account.uid, this.#account.gid);
+      if (this.#account !== undefined)
+        chownSync(join(this.#folder, name), this.#account.uid, this.#account.gid);
     }
     await this.#type(
       // Peers of the socket are trusted, as Debian trusts its account postgres.
@@ -132,7 +133,9 @@ CONF`,
   }
 
   async start(): Promise<void> {
-    await this.#type(`pg_ctl start --wait --silent --timeout=60 --log="${join(this.#folder, "postgres.log")}"`);
+    await this.#type(
+      `pg_ctl start --wait --silent --timeout=60 --log="${join(this.#folder, "postgres.log")}"`,
+    );
   }
 
   async stop(mode: "fast" | "immediate"): Promise<void> {

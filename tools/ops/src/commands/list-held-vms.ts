@@ -39,7 +39,8 @@ export const listHeldVms: Command = {
                 printable(vm.server_id ?? "-"),
                 printable(vm.organisation_name ?? vm.organisation_id ?? "-"),
                 vm.held.map(({ kind, value }) => `${kind} ${value}`).join(", ") || "-",
-                vm.disputed.map(({ kind, value, holder }) => `${kind} ${value} of ${holder}`).join(", ") || "-",
+                vm.disputed.map(({ kind, value, holder }) => `${kind} ${value} of ${holder}`).join(", ") ||
+                  "-",
               ]),
             ),
     };

@@ -118,12 +118,15 @@ function factsOf(guest: Guest) {
   };
 }
 
-/** The addresses that the guest may use at the interface, as the region's firewall has them. */
-function addressesAt({ firewall }: Guest, position: number): string[] {
-  const texts = (firewall?.ipsets ?? [])
-    .filter(({ name }) => name === `ipfilter-net${position}`)
-    .flatMap(({ addresses }) => addresses);
-  return texts.flatMap((text) => plainAddress(text) ?? []);
+/** The addresses that the guest may use at the interface, as the region's firewall has them, and those that it was given. */
+function addressesAt({ firewall, interfaces = [] }: Guest, position: number): string[] {
+  const texts = [
+    ...(firewall?.ipsets ?? [])
+      .filter(({ name }) => name === `ipfilter-net${position}`)
+      .flatMap(({ addresses }) => addresses),
+    ...interfaces.filter((each) => each.position === position).flatMap(({ addresses = [] }) => addresses),
+  ];
+  return [...new Set(texts.flatMap((text) => plainAddress(text) ?? []))];
 }
 
 /** Postgres' clock. */

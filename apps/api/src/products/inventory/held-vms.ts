@@ -117,9 +117,7 @@ async function vmsOf(tx: Tx, region: RegionFacts, pass: number): Promise<SeenVm[
     type: string | null;
     template: boolean | null;
     has_addresses: boolean | null;
-    interfaces:
-      | { vlan?: number | null; bridge?: string | null; addresses?: string[] }[]
-      | null;
+    interfaces: { vlan?: number | null; bridge?: string | null; addresses?: string[] }[] | null;
   }>`
     select m.vmid, v.state as vmid_state, s.id as server_id, s.managed_by_id as owner_id,
            m.facts ->> 'type' as type, (m.facts ->> 'template')::boolean as template,

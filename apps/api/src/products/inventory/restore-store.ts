@@ -85,6 +85,13 @@ export type HeldVmRow = {
   readonly facts: unknown;
 };
 
+/** By its marker, or by the tags that are left of it. */
+const markedFor = (prefix: "srv" | "org", column: string) => sql<string | null>`coalesce(
+  ${sql.ref(`region_vm.${column}`)},
+  (select tag from jsonb_array_elements_text(case jsonb_typeof(region_vm.facts -> 'tags') when 'array'
+     then region_vm.facts -> 'tags' else '[]'::jsonb end) as each (tag)
+    where starts_with(tag, ${`${prefix}_`}) order by tag limit 1))`;
+
 /** VMs whose numbers or addresses are held back, newest first. */
 export function listHeldVms(db: Database, query: RequestQuery<"listHeldVms">): Promise<Page<HeldVmRow>> {
   let rows = systemQuery(db, why)
@@ -102,10 +109,12 @@ export function listHeldVms(db: Database, query: RequestQuery<"listHeldVms">): P
       "region_vm.node",
       "region_vm.name",
       "region_vm.power",
-      "region_vm.marker_server_id",
-      "region_vm.marker_organisation_id",
+      markedFor("srv", "marker_server_id").as("marker_server_id"),
+      markedFor("org", "marker_organisation_id").as("marker_organisation_id"),
       "region_vm.facts",
-      sql<string | null>`(select o.name from organisation o where o.id = region_vm.marker_organisation_id)`.as(
+      sql<
+        string | null
+      >`(select o.name from organisation o where o.id = ${markedFor("org", "marker_organisation_id")})`.as(
         "organisation_name",
       ),
       sql<boolean>`exists (select 1 from region_vmid v where v.region = held_vm.region and v.vmid = held_vm.vmid
@@ -176,7 +185,11 @@ export function viewHeldVm(row: HeldVmRow): Schemas["HeldVm"] {
     vcpu = null,
     memory_mb = null,
     disk_bytes = null,
-  } = (row.facts ?? {}) as { vcpu?: number; memory_mb?: number; disk_bytes?: number | null };
+  } = (row.facts ?? {}) as {
+    vcpu?: number;
+    memory_mb?: number;
+    disk_bytes?: number | null;
+  };
   return {
     id: row.id,
     region: row.region,

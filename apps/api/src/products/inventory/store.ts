@@ -139,7 +139,9 @@ export async function findGuest(
     row.marker_region === region &&
     isId("srv", marked) &&
     !(await isServer(tx, marked));
-  return isLost ? { ...guest, why: null, lostServerId: marked } : { ...guest, why: `is marked for ${marked}` };
+  return isLost
+    ? { ...guest, why: null, lostServerId: marked }
+    : { ...guest, why: `is marked for ${marked}` };
 }
 
 async function isServer(tx: Tx, id: string): Promise<boolean> {

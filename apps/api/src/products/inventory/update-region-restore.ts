@@ -23,10 +23,14 @@ export async function updateRegionRestore(
   if (region === undefined) throw new NotFound();
   if (region.restored_at === null)
     throw new Conflict(
-      invalidState("region_was_restored", `Region ${slug} does not wait for anything: no restore was marked`, {
-        resource: slug,
-        fix: "After a restore of the database run kule-server restored",
-      }),
+      invalidState(
+        "region_was_restored",
+        `Region ${slug} does not wait for anything: no restore was marked`,
+        {
+          resource: slug,
+          fix: "After a restore of the database run kule-server restored",
+        },
+      ),
     );
   if (ended && region.restore_scanned_at === null)
     throw new Conflict(
@@ -43,9 +47,7 @@ export async function updateRegionRestore(
     .updateTable("region")
     .set({
       ...(accepts ? { restore_takes_incomplete: true } : {}),
-      ...(ended
-        ? { restore_ended_at: sql<Date>`coalesce(restore_ended_at, clock_timestamp())` }
-        : {}),
+      ...(ended ? { restore_ended_at: sql<Date>`coalesce(restore_ended_at, clock_timestamp())` } : {}),
     })
     .where("slug", "=", slug)
     .execute();

@@ -113,8 +113,7 @@ test("violated invariants are a problem, and a check that is too old or never ra
 
 test("a restore that nobody has ended is named until somebody does", async () => {
   await haveRestore(world.real);
-  const found = (tone: string, text: string) =>
-    expect.arrayContaining([[tone, "/operator/restore", text]]);
+  const found = (tone: string, text: string) => expect.arrayContaining([[tone, "/operator/restore", text]]);
   expect(findingsIn(await grace.page("/operator"))).toEqual(
     found("bad", "What differs in 2 regions after the restore was not worked through"),
   );
@@ -143,7 +142,8 @@ test("a failed job counts for a day, and longer lists say more than a hundred", 
   const lists = world.api.calls
     .slice(before)
     .filter((call) => /\/(regions|operator\/[a-z-]+)(\?|$)/.test(call));
-  for (const call of lists.filter((each) => !/\/(invariants|restore)/.test(each))) expect(call).toContain("limit=");
+  for (const call of lists.filter((each) => !/\/(invariants|restore)/.test(each)))
+    expect(call).toContain("limit=");
   expect(lists).toHaveLength(6);
 });
 

@@ -28,11 +28,13 @@ function callsOf({ report }: RestorePageProps): readonly CalledOperation[] {
     { operation: "listHeldVms" },
     ...report.regions
       .filter(({ state }) => state !== "ended")
-      .map(({ region, state }): CalledOperation => ({
-        operation: "updateRegionRestore",
-        path: { region },
-        body: state === "waiting" ? { accept_incomplete_scan: true } : { ended: true },
-      })),
+      .map(
+        ({ region, state }): CalledOperation => ({
+          operation: "updateRegionRestore",
+          path: { region },
+          body: state === "waiting" ? { accept_incomplete_scan: true } : { ended: true },
+        }),
+      ),
   ];
 }
 
@@ -43,11 +45,7 @@ export function RestorePage(props: RestorePageProps) {
   return (
     <Shell view={view} title={text.title} section="operator" crumbs={operatorCrumbs(view)}>
       <OperatorTabs view={view} current="restore" />
-      <PageHead
-        title={text.title}
-        lead={text.lead}
-        api={<ApiDrawer view={view} calls={callsOf(props)} />}
-      />
+      <PageHead title={text.title} lead={text.lead} api={<ApiDrawer view={view} calls={callsOf(props)} />} />
       {banner === null ? null : <Banner kind={banner.kind}>{banner.text}</Banner>}
       {report.restore === null ? (
         <EmptyState title={text.none} hint={text.noneHint} />
@@ -168,7 +166,10 @@ function GoOn({
         {text.differences}
       </a>
       <details class="confirm" id={`go-on-${region.region}`}>
-        <summary class="button" aria-label={ends ? text.endNamed(region.region) : text.acceptNamed(region.region)}>
+        <summary
+          class="button"
+          aria-label={ends ? text.endNamed(region.region) : text.acceptNamed(region.region)}
+        >
           {button}
         </summary>
         <form method="post" action={`/operator/restore/${region.region}`}>
@@ -178,13 +179,7 @@ function GoOn({
               <li>{line}</li>
             ))}
           </ul>
-          <button
-            type="submit"
-            class="button"
-            data-kind="danger"
-            name="what"
-            value={ends ? "end" : "accept"}
-          >
+          <button type="submit" class="button" data-kind="danger" name="what" value={ends ? "end" : "accept"}>
             {button}
           </button>
         </form>
