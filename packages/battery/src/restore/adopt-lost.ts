@@ -1,6 +1,5 @@
 import type { Lost } from "./lost-operations.ts";
-import type { Json, RestoredWorld } from "./restored-world.ts";
-import { until } from "./restored-world.ts";
+import { type Caller, type Json, type RestoredWorld, until } from "./restored-world.ts";
 
 /** Works through what differs, as the runbook says, until nothing does. @returns what did not go as it says */
 export async function adoptLost(world: RestoredWorld, lost: Lost): Promise<string[]> {
@@ -21,7 +20,8 @@ export async function adoptLost(world: RestoredWorld, lost: Lost): Promise<strin
       vmid: vm.vmid,
       image: "ubuntu-24.04",
       package: "s",
-      subnet_id: address?.subnet_id ?? (await defaultSubnet(world, customer.api)),
+      subnet_id: address?.subnet_id ?? (await networkAgain(customer.api, lost)),
+      private_ip: address?.value ?? (await configuredAddress(world, vm.vmid)),
     });
     if (server.id !== vm.server_id) wrong.push(`VM ${vm.vmid} of ${vm.server_id} became ${server.id}`);
     const seen = await customer.api.must("GET", `/servers/${server.id}`);
@@ -53,9 +53,16 @@ export async function adoptLost(world: RestoredWorld, lost: Lost): Promise<strin
   return wrong;
 }
 
-async function defaultSubnet(world: RestoredWorld, api: { must: RestoredWorld["operator"]["must"] }): Promise<string> {
-  const networks = await api.must("GET", "/networks?limit=200");
-  const network = networks.items.find(({ is_default }: Json) => is_default) ?? networks.items[0];
-  const subnets = await api.must("GET", `/networks/${network.id}/subnets`);
-  return subnets.items[0].id;
+/** The lost network, made again with its ranges. */
+async function networkAgain(api: Caller, { ranges }: Lost): Promise<string> {
+  const { network } = await api.must("POST", "/networks", { name: "lost", region: "lab1", cidr: ranges.network });
+  const body = { name: "app", tier: "app", cidr: ranges.subnet };
+  const { subnet } = await api.must("POST", `/networks/${network.id}/subnets`, body);
+  return subnet.id;
+}
+
+/** As the region shows it in the VM's cloud-init settings. */
+async function configuredAddress(world: RestoredWorld, vmid: number): Promise<string> {
+  const vm = (await world.vms()).find((each) => each.vmid === vmid);
+  return /(?:^|,)ip=([^/,]+)/.exec(vm?.config?.ipconfig0 ?? "")?.[1] ?? "";
 }

@@ -11,6 +11,8 @@ export type Lost = {
   /** Created after the moment: by name, with their customer. */
   readonly made: ReadonlyMap<string, { readonly customer: string; readonly vmid: number }>;
   readonly vlan: number;
+  /** The ranges of the lost network and its subnet: its owner knows them. */
+  readonly ranges: { readonly network: string; readonly subnet: string };
   readonly vms: readonly ObservedVm[];
   readonly destroys: ReadonlyMap<number, number>;
   /** The job that waited at the moment and was claimed after it. */
@@ -18,7 +20,16 @@ export type Lost = {
 };
 
 /** Servers that there are at the moment, each for what happens to it afterwards. */
-const standing = ["kept", "gone", "bigger", "renamed", "attached", "buffered", "rebuilt", "off"] as const;
+const standing = [
+  "kept",
+  "gone",
+  "bigger",
+  "renamed",
+  "attached",
+  "buffered",
+  "rebuilt",
+  "switched-off",
+] as const;
 
 /** Builds the world, backs it up, and does everything that is lost. */
 export async function loseOperations(world: RestoredWorld): Promise<Lost> {
@@ -39,7 +50,11 @@ export async function loseOperations(world: RestoredWorld): Promise<Lost> {
   await acme.done("DELETE", `/servers/${idOf("buffered")}`);
   await world.postgres.runPart("Make a base backup");
   await note("after-base", await world.create("acme", "after-base"));
-  const token = await acme.must("POST", "/tokens", { name: "leaked", role: "viewer" });
+  const token = await acme.must("POST", "/tokens", {
+    name: "leaked",
+    role: "viewer",
+    reason: "a backup is tried",
+  });
 
   // These wait at the moment, and are done after it.
   await world.endAgent();
@@ -80,7 +95,7 @@ export async function loseOperations(world: RestoredWorld): Promise<Lost> {
   const ip = await acme.must("POST", "/public-ips", { region: "lab1" });
   await acme.done("POST", `/public-ips/${ip.id}/attach`, { server_id: idOf("attached") });
   await acme.done("POST", `/servers/${idOf("buffered")}/cancel-deletion`);
-  await acme.done("POST", `/servers/${idOf("off")}/power`, { action: "stop" });
+  await acme.done("POST", `/servers/${idOf("switched-off")}/power`, { action: "stop" });
   await acme.must("DELETE", `/tokens/${token.token.id}`);
   await beta.must("POST", "/networks", { name: "later", region: "lab1" });
   return {
@@ -89,6 +104,7 @@ export async function loseOperations(world: RestoredWorld): Promise<Lost> {
     servers,
     made,
     vlan,
+    ranges: { network: network.cidr, subnet: subnet.cidr },
     vms: await world.vms(),
     destroys: world.destroys(),
     pending: { id: pending.job.id, epoch: claimed.epoch },

@@ -81,7 +81,10 @@ export class RestoredWorld {
   readonly region: RegionWorld;
   readonly operator: Caller;
   /** Of the customers, by their names. */
-  readonly customers: ReadonlyMap<string, { readonly id: string; readonly api: Caller; readonly operator: Caller }>;
+  readonly customers: ReadonlyMap<
+    string,
+    { readonly id: string; readonly api: Caller; readonly operator: Caller }
+  >;
   #agent: ReturnType<RegionWorld["startAgent"]>;
 
   private constructor(
@@ -110,12 +113,16 @@ export class RestoredWorld {
       const { apiUrl, operatorToken } = region;
       const operator = new Caller(apiUrl, operatorToken);
       const customers = new Map(
-        await inParallel(2, 2, async (index): Promise<[string, { id: string; api: Caller; operator: Caller }]> => {
-          const name = ["acme", "beta"][index] ?? "";
-          const { id } = await operator.must("POST", "/organisations", { slug: name, name });
-          const acting = new Caller(apiUrl, operatorToken, id);
-          return [name, { id, api: acting, operator: acting }];
-        }),
+        await inParallel(
+          2,
+          2,
+          async (index): Promise<[string, { id: string; api: Caller; operator: Caller }]> => {
+            const name = ["acme", "beta"][index] ?? "";
+            const { id } = await operator.must("POST", "/organisations", { slug: name, name });
+            const acting = new Caller(apiUrl, operatorToken, id);
+            return [name, { id, api: acting, operator: acting }];
+          },
+        ),
       );
       const pool = await operator.must("POST", "/ip-pools", {
         region: "lab1",
@@ -125,7 +132,10 @@ export class RestoredWorld {
       });
       await operator.must("POST", `/ip-pools/${pool.id}/ranges`, { cidr: "203.0.113.0/24" });
       for (const { id } of customers.values())
-        await operator.must("POST", `/ip-pools/${pool.id}/allocations`, { organisation_id: id, count: addresses });
+        await operator.must("POST", `/ip-pools/${pool.id}/allocations`, {
+          organisation_id: id,
+          count: addresses,
+        });
       return new RestoredWorld(postgres, region, customers, operator);
     } catch (error) {
       await region?.end();

@@ -16,7 +16,9 @@ export async function divergences(
     found: listed.size,
     wrong: [
       ...[...expected].filter((each) => !listed.has(each)).map((each) => `${each}: it is not listed`),
-      ...[...listed].filter((each) => !expected.has(each)).map((each) => `${each}: it is listed, and was not made`),
+      ...[...listed]
+        .filter((each) => !expected.has(each))
+        .map((each) => `${each}: it is listed, and was not made`),
     ],
   };
 }

@@ -120,13 +120,19 @@ async function rowOf(world: RestoredWorld, run: RowRun) {
     const { journal, ...view } = await viewOfControlServer("lab1", world.region.labControlUrl);
     // What was done before is of jobs that the records do not have.
     const later = { ...view, journal: journal.filter(({ at }) => at > restoredAt) };
-    violations.push(...(await worldViolations(world.postgres.database.ownerUrl, "after the adoption", [later])));
+    violations.push(
+      ...(await worldViolations(world.postgres.database.ownerUrl, "after the adoption", [later])),
+    );
   }
   return {
     cases: lost.operations + creates,
     violations,
     recoverySeconds: [seconds],
-    figures: { "divergences found": told.found, "operations lost": lost.operations, "creates afterwards": creates },
+    figures: {
+      "divergences found": told.found,
+      "operations lost": lost.operations,
+      "creates afterwards": creates,
+    },
   };
 }
 
@@ -137,18 +143,22 @@ async function allocatedUnscanned(world: RestoredWorld): Promise<string[]> {
   const asked: [string, Answer][] = [
     [
       "a create",
-      await acme.ask("POST", "/servers", { name: "early", region: "lab1", image: "ubuntu-24.04", package: "s" }),
+      await acme.ask("POST", "/servers", {
+        name: "early",
+        region: "lab1",
+        image: "ubuntu-24.04",
+        package: "s",
+      }),
     ],
     ["a public IP", await acme.ask("POST", "/public-ips", { region: "lab1" })],
-    [
-      "a subnet",
-      await acme.ask("POST", `/networks/${items[0].id}/subnets`, { name: "early", tier: "app" }),
-    ],
+    ["a subnet", await acme.ask("POST", `/networks/${items[0].id}/subnets`, { name: "early", tier: "app" })],
   ];
   return asked.flatMap(([what, { status, body }]) =>
     status === 409 && body.precondition?.name === "region_scanned"
       ? []
-      : [`before the region was scanned ${what} was answered ${status}: ${JSON.stringify(body).slice(0, 300)}`],
+      : [
+          `before the region was scanned ${what} was answered ${status}: ${JSON.stringify(body).slice(0, 300)}`,
+        ],
   );
 }
 
@@ -175,7 +185,10 @@ async function vlansGiven(world: RestoredWorld, { vlan }: Lost): Promise<string[
   const { network } = await acme.must("POST", "/networks", { name: "newer", region: "lab1" });
   for (const name of ["one", "two", "three"])
     await acme.must("POST", `/networks/${network.id}/subnets`, { name, tier: "app" });
-  const rows = await world.rows("select subnet_id from region_vlan where vlan = $1 and subnet_id is not null", [vlan]);
+  const rows = await world.rows(
+    "select subnet_id from region_vlan where vlan = $1 and subnet_id is not null",
+    [vlan],
+  );
   return rows.map(({ subnet_id }) => `VLAN ${vlan} of a lost network was given to ${subnet_id}`);
 }
 
@@ -199,7 +212,10 @@ async function endBuffer(world: RestoredWorld, { servers }: Lost): Promise<void>
     const open = await world.rows("select 1 from job where status in ('queued', 'running') limit 1");
     return open.length === 0 ? true : null;
   });
-  await world.rows("update server set purge_at = clock_timestamp() + interval '1 hour' where id = $1 and status = 'pending_deletion'", [id]);
+  await world.rows(
+    "update server set purge_at = clock_timestamp() + interval '1 hour' where id = $1 and status = 'pending_deletion'",
+    [id],
+  );
 }
 
 async function destroyed(world: RestoredWorld, lost: Lost): Promise<string[]> {
