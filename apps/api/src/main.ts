@@ -13,6 +13,8 @@ const usage = `usage: kule-api <command>
             KULE_WORKER_DATABASE_PASSWORD)
   seed      make a first operator, organisation, user and region, and print their secrets as JSON
             (KULE_OWNER_DATABASE_URL)
+  restored  after a restore of the database from a backup, before the start: make it fit to be started with
+            (KULE_OWNER_DATABASE_URL); --end-tokens
   doctor    look at the whole installation, and print what is wrong and how to fix it; --json
 `;
 
@@ -33,6 +35,8 @@ async function main(command: string | undefined, options: readonly string[]): Pr
       return (await import("./commands/migrate.ts")).migrateCommand(env);
     case "seed":
       return (await import("./commands/seed.ts")).seedCommand(env, options);
+    case "restored":
+      return (await import("./commands/restored.ts")).restoredCommand(env, options);
     case "doctor":
       return (await import("./commands/doctor.ts")).doctorCommand(env, options);
     default:

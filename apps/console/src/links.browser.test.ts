@@ -54,6 +54,7 @@ const landmarks = {
     "/operator/invariants",
     "/operator/audit",
     "/operator/import",
+    "/operator/restore",
     "/operator/regions/new",
     "/organisations",
     "/organisations/new",

@@ -11,7 +11,7 @@ import {
   type WatchedPage,
 } from "./testing/browser.ts";
 import type { PanelWorld } from "./testing/panel-world.ts";
-import { haveDrift, haveStuckJobs } from "./testing/region-troubles.ts";
+import { haveDrift, haveRestore, haveStuckJobs } from "./testing/region-troubles.ts";
 import { foreignVm, scanSome } from "./testing/scans.ts";
 import { done } from "./testing/scene-api.ts";
 import { sceneInBrowser } from "./testing/scene-in-browser.ts";
@@ -48,6 +48,7 @@ describe.skipIf(part.missing)("the operators' pages in a browser", { timeout: 24
   test("every page is free of findings: health, regions, drift, import, pools, organisations, a lock", async () => {
     const { changedId, foreignVmid } = await haveDrift(world.real);
     await haveStuckJobs(world.real);
+    await haveRestore(world.real);
     await signInAsOperator(page, world.url);
     await expectSound("health");
     await page.goto(`${world.url}/organisations`);
@@ -60,6 +61,7 @@ describe.skipIf(part.missing)("the operators' pages in a browser", { timeout: 24
       "region-new": "/operator/regions/new",
       region: "/operator/regions/ist1",
       invariants: "/operator/invariants",
+      restore: "/operator/restore",
       "stuck-jobs": "/operator/stuck-jobs",
       "stuck-jobs-none": "/operator/stuck-jobs?region=ank1",
       differences: "/operator/drift",

@@ -157,6 +157,7 @@ const operationOf: Readonly<Record<string, OperationId | readonly OperationId[] 
   "/operator/agent-updates/rollouts": "createAgentRollout",
   "/operator/agent-updates/rollouts/*/pause": "pauseAgentRollout",
   "/operator/agent-updates/rollouts/*/cancel": "cancelAgentRollout",
+  "/operator/restore/*": "updateRegionRestore",
   "/operator/servers/*/lock": "lockServer",
   "/operator/servers/*/reconcile": "reconcileServer",
   "/operator/import": "importServer",
@@ -177,7 +178,9 @@ const operationOf: Readonly<Record<string, OperationId | readonly OperationId[] 
 const shapeOf = (action: string) =>
   action
     .split("/")
-    .map((part) => (/^[a-z]+_[0-9a-z]{10,}$|^(?:ist1|ank1)$|^\d+\.\d+\.\d+\.\d+$/.test(part) ? "*" : part))
+    .map((part) =>
+      /^[a-z]+_[0-9a-z]{10,}$|^(?:ist1|ank1|old1|old2)$|^\d+\.\d+\.\d+\.\d+$/.test(part) ? "*" : part,
+    )
     .join("/");
 
 const formsIn = (page: string) =>

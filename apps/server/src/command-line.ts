@@ -15,6 +15,8 @@ Commands
   seed      make a first operator, organisation and region, and print their secrets as JSON once
               --organisation NAME   default: demo
               --region NAME         default: lab1
+  restored  after a restore of the database from a backup, before the start: make it fit to be started with
+              --end-tokens          end the tokens of organisations and operators, too
   doctor    look at the whole installation, print what is wrong and how to fix it
               --json                the same as JSON
 
@@ -75,6 +77,7 @@ function optionsOf(program: Program, options: readonly string[]): string | null 
   const known: Partial<Record<Program, readonly string[]>> = {
     seed: ["--organisation", "--region", "--mode", "--keep"],
     doctor: ["--json"],
+    restored: ["--end-tokens"],
   };
   const takesValue = program === "seed";
   for (let index = 0; index < options.length; index += 1) {

@@ -49,7 +49,7 @@ describe("kule-server", () => {
     expect(await run(["--version"])).toEqual({ code: 0, output: expect.stringMatching(/^\d+\.\d+\.\d+\n$/) });
     const { code, output } = await run(["--help"]);
     expect(code).toBe(0);
-    for (const command of ["api", "worker", "console", "migrate", "seed", "doctor"])
+    for (const command of ["api", "worker", "console", "migrate", "seed", "restored", "doctor"])
       expect(output).toMatch(new RegExp(`^  ${command} `, "m"));
   });
 

@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 
 /** The processes of the control plane. Each gets the settings that it reads, and no others. */
-export type Program = "api" | "worker" | "console" | "migrate" | "seed" | "doctor";
+export type Program = "api" | "worker" | "console" | "migrate" | "seed" | "restored" | "doctor";
 
 type Start = { readonly app: "api" | "console"; readonly args: readonly string[] };
 
@@ -11,6 +11,7 @@ const starts: Readonly<Record<Program, Start>> = {
   worker: { app: "api", args: ["worker"] },
   migrate: { app: "api", args: ["migrate"] },
   seed: { app: "api", args: ["seed"] },
+  restored: { app: "api", args: ["restored"] },
   doctor: { app: "api", args: ["doctor"] },
   console: { app: "console", args: [] },
 };

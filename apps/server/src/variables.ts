@@ -15,7 +15,7 @@ const api = ["api", "doctor"] as const;
 const apiAndWorker = ["api", "worker", "doctor"] as const;
 const worker = ["worker", "doctor"] as const;
 const panel = ["console", "doctor"] as const;
-const owner = ["migrate", "seed"] as const;
+const owner = ["migrate", "seed", "restored"] as const;
 
 const plain = (readBy: readonly Program[], names: readonly string[]) =>
   Object.fromEntries(names.map((name): [string, Variable] => [name, { readBy }]));
@@ -56,8 +56,6 @@ export const variables: Readonly<Record<string, Variable>> = {
   ]),
   ...plain(apiAndWorker, [
     "KULE_CONSOLE_ORIGINS",
-    "KULE_REMOVAL_BUFFER_SECONDS",
-    "KULE_ADDRESS_QUARANTINE_SECONDS",
     "KULE_LEASE_SECONDS",
     "KULE_EDGE_CHECK_SECONDS",
     "KULE_INVARIANTS_EVERY_MINUTES",
@@ -66,6 +64,7 @@ export const variables: Readonly<Record<string, Variable>> = {
     "KULE_DATABASE_POOL_SIZE",
     "KULE_LOG_LEVEL",
   ]),
+  ...plain([...apiAndWorker, "restored"], ["KULE_REMOVAL_BUFFER_SECONDS", "KULE_ADDRESS_QUARANTINE_SECONDS"]),
   ...plain([...apiAndWorker, "console"], ["KULE_PUBLIC_URL", "KULE_METRICS_HOST"]),
   ...plain(worker, ["KULE_DIRECT_REGIONS", "KULE_WORKER_METRICS_PORT"]),
   ...plain(panel, [

@@ -12,6 +12,7 @@ export type SystemAuditAction =
   | "domain.expire"
   | "domain.lose"
   | "domain.purge"
+  | "installation.restore"
   | "installation.seed"
   | "job.end"
   | "load_balancer.replace_machine"

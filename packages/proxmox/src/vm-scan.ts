@@ -36,6 +36,8 @@ export type ScannedVm = {
     readonly linkDown: boolean;
     readonly rate: string | null;
     readonly trunks: string | null;
+    /** That its guest is told at its first boot. */
+    readonly addresses: readonly string[];
   }[];
 };
 
@@ -74,10 +76,20 @@ export async function scanVm(client: ProxmoxClient, path: VmPath, limits: Limits
           linkDown: extra.get("link_down") === "1",
           rate: extra.get("rate") ?? null,
           trunks: extra.get("trunks") ?? null,
+          addresses: configuredAddresses(config[`ipconfig${key.slice(3)}`]),
         };
       })
       .sort((one, other) => one.position - other.position),
   };
+}
+
+/** The addresses of an interface's cloud-init settings, such as ip=10.0.0.5/24,gw=10.0.0.1; not dhcp, auto and the like. */
+function configuredAddresses(text: string | undefined): string[] {
+  const settings = parsePropertyString(text ?? "", "ip");
+  return ["ip", "ip6"].flatMap((key) => {
+    const [address = "", prefix] = (settings.get(key) ?? "").split("/");
+    return prefix === undefined ? [] : [address];
+  });
 }
 
 /** Its firewall as anti-spoofing needs it. */

@@ -78,6 +78,8 @@ export const preconditions = {
     "public_ip_attached",
     "public_ips_share_a_vlan",
     "region_has_agent",
+    "region_scanned_since_restore",
+    "region_was_restored",
     "agent_key_is_pending",
     "server_has_its_vm",
     "server_has_no_open_job",
@@ -142,7 +144,13 @@ export const preconditions = {
   ],
   range_overlap: ["ip_pool_range_apart"],
   region_mismatch: ["public_ip_in_region"],
-  region_unavailable: ["region_agent_key_known", "region_has_edge", "region_open"],
+  region_unavailable: [
+    "region_agent_key_known",
+    "region_edge_known",
+    "region_has_edge",
+    "region_open",
+    "region_scanned",
+  ],
   resource_deleting: [
     "domain_not_deleting",
     "gateway_not_deleting",

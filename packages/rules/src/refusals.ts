@@ -100,6 +100,28 @@ export const regionInMaintenance = (region: string): Refusal<"region_unavailable
     fix: "Try again when the maintenance is over, or in another region",
   });
 
+/** After a restore of the control plane's database: what is in use there is not known yet. */
+export const regionNotScanned = (region: string): Refusal<"region_unavailable"> =>
+  regionUnavailable(
+    "region_scanned",
+    `Region ${region} was not scanned since the control plane was restored from a backup, so it is not known what is free there`,
+    {
+      resource: region,
+      fix: "Try again in a minute; GET /operator/restore answers what a region waits for",
+    },
+  );
+
+/** The same for the public addresses that the region's edge may have. */
+export const regionEdgeNotKnown = (region: string): Refusal<"region_unavailable"> =>
+  regionUnavailable(
+    "region_edge_known",
+    `The edge of region ${region} was not brought up to date since the control plane was restored from a backup, so it may use public addresses that are free by the records`,
+    {
+      resource: region,
+      fix: "Try again in a few minutes; GET /operator/restore answers what a region waits for",
+    },
+  );
+
 /** @param holder the server that has the name; null when it was taken at this moment */
 export const serverNameTaken = (name: string, region: string, holder: string | null): Refusal<"name_taken"> =>
   nameTaken("server_name_free", `A server named ${name} exists in region ${region}`, {

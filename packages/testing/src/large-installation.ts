@@ -219,6 +219,11 @@ export async function insertLargeInstallation(
     `insert into drift (id, region, vmid, kind, node, message, sightings, pass, first_seen_at, last_seen_at)
      select ${id("drf")}, 'many' || i % 4, 300000 + i, 'foreign', 'pve1', 'A VM without a server', 3, 1, ${at()}, now()
        from ${all(20)}`,
+    `insert into held_vm (id, region, vmid, pass, first_seen_at, held)
+     select ${id("hvm")}, 'many' || i % 4, 300000 + i, 1, ${at()},
+            jsonb_build_array(jsonb_build_object('kind', 'vmid', 'value', (300000 + i)::text)) from ${all(20)}`,
+    `insert into restore (id, moment, epoch_floor, summary) select 'rst_many', now(), 1,
+            '{"jobs_ended":0,"jobs_kept":0,"sessions_ended":0,"codes_ended":0,"tokens_valid":0}'`,
     `insert into console_session (id, organisation_id, region, server_id, type, state, token_id, token_kind, subject, actor,
                                   on_behalf, request_id, ticket_expires_at, created_at, closed_at)
      select ${id("con")}, ${organisation}, ${region}, ${id("srv")}, 'serial', 'closed', 'tok', 'session', 'user', ${by}, false,

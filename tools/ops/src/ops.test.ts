@@ -94,6 +94,10 @@ const examples: Readonly<Record<string, readonly string[]>> = {
   "jobs stuck": ["--region", "ist1", "--reason", "silent"],
   "agent list": [],
   "agent rollout": ["start", "1.4.0", "--first-region", "ist1"],
+  "restore show": [],
+  "restore held-vms": ["--region", "ist1"],
+  "restore accept-incomplete-scan": ["ist1"],
+  "restore end": ["ist1"],
 };
 
 test("every command has an example here", () => {
@@ -112,7 +116,7 @@ describe("usage", () => {
       environment: { KULE_API_URL: url },
     });
     expect([dry.code, dry.err, dry.sent]).toEqual([0, "", []]);
-    expect(dry.out).toMatch(/^(GET|POST|PUT) http:\/\/kule\.test\/api\/v1\/\S+$/m);
+    expect(dry.out).toMatch(/^(GET|PATCH|POST|PUT) http:\/\/kule\.test\/api\/v1\/\S+$/m);
     expect(dry.out).toContain("authorization: Bearer (the token)");
   });
 
@@ -318,6 +322,29 @@ describe("an installation is set up", () => {
     expect((await json("jobs stuck --region ank1 --json")).items).toEqual([]);
     expect((await json("jobs stuck --reason silent --reason slow --json")).items).toEqual([]);
     await client.query("update job set run_at = now() where id = $1", [body.job.id]);
+    await client.end();
+  });
+
+  test("and what a region waits for after a restore", async () => {
+    expect((await ops("restore show")).out).toBe("the database was never restored\n");
+    expect((await ops("restore held-vms")).out).toBe("nothing is held back\n");
+    expect((await ops("restore end ank1")).code).toBe(1);
+    const client = new Client({ connectionString: world.database.ownerUrl });
+    await client.connect();
+    await client.query(`insert into restore (id, epoch_floor, summary)
+      values ('rst_1', 1, '{"jobs_ended":0,"jobs_kept":0,"sessions_ended":0,"codes_ended":0,"tokens_valid":0}')`);
+    await client.query("update region set restored_at = now() where slug = 'ank1'");
+    await client.query(`insert into held_vm (id, region, vmid, pass, held)
+      values ('hvm_1', 'ank1', 40007, 1, '[{"kind":"vmid","value":"40007","subnetId":null,"holder":null}]')`);
+    expect((await ops("restore show")).out).toMatch(/^ank1 +waiting +1 +0 +0 +0 +0 +-$/m);
+    expect((await ops("restore held-vms --region ank1")).out).toMatch(/^ank1 +40007 +- .*vmid 40007/m);
+    expect((await ops("restore accept-incomplete-scan ank1")).out).toBe("ank1 is waiting\n");
+    await client.query("update region set restore_scanned_at = now() where slug = 'ank1'");
+    expect((await ops("restore end ank1")).out).toBe("ank1 is ended\n");
+    await client.query(
+      "update region set restored_at = null, restore_scanned_at = null, restore_ended_at = null",
+    );
+    await client.query("delete from held_vm");
     await client.end();
   });
 

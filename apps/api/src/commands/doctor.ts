@@ -1,5 +1,6 @@
 import { stdout } from "node:process";
 import { parseArgs } from "node:util";
+import { baseBackupAge } from "../doctor/check-backup.ts";
 import { disksHere } from "../doctor/check-disk.ts";
 import { diagnose } from "../doctor/diagnose.ts";
 import { isReady } from "../doctor/finding.ts";
@@ -14,7 +15,12 @@ export async function doctorCommand(
     args: [...options],
     options: { json: { type: "boolean", default: false } },
   });
-  const findings = await diagnose({ environment, now: Date.now, disks: disksHere });
+  const findings = await diagnose({
+    environment,
+    now: Date.now,
+    disks: disksHere,
+    baseBackupAge: () => baseBackupAge(Date.now()),
+  });
   const ready = isReady(findings);
   stdout.write(`${values.json ? JSON.stringify({ ready, findings }) : findingsTable(findings)}\n`);
   if (!ready) process.exitCode = 1;

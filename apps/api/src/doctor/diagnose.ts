@@ -2,6 +2,7 @@ import type { Client } from "pg";
 import { BadSettings, readSettings, type Settings } from "../platform/settings.ts";
 import { checkAcme } from "./check-acme.ts";
 import { checkAgentReleases } from "./check-agent-releases.ts";
+import { checkArchive, checkBaseBackup } from "./check-backup.ts";
 import { checkClock } from "./check-clock.ts";
 import { checkContents } from "./check-contents.ts";
 import { type OpenedDatabase, openForDoctor } from "./check-database.ts";
@@ -12,6 +13,7 @@ import { checkMigrations } from "./check-migrations.ts";
 import { checkPanel } from "./check-panel.ts";
 import { checkPublicUrl } from "./check-public-url.ts";
 import { checkRegions } from "./check-regions.ts";
+import { checkRestore } from "./check-restore.ts";
 import { checkApiRole, checkWorkerRole } from "./check-roles.ts";
 import { checkRowLevelSecurity } from "./check-row-level-security.ts";
 import { type Finding, good, wordsOf, wrong } from "./finding.ts";
@@ -24,6 +26,8 @@ export type Place = {
   /** Milliseconds since 1970. */
   readonly now: () => number;
   readonly disks: () => readonly Disk[];
+  /** Seconds since the newest base backup on this machine; null where none are kept. */
+  readonly baseBackupAge: () => number | null;
 };
 
 /** All findings, in the order in which they should be corrected. Nothing is changed. */
@@ -43,7 +47,13 @@ export async function diagnose(place: Place): Promise<Finding[]> {
           checkAgentReleases(settings, place.now),
         ]),
   ]);
-  return [...findings, ...database, ...others.flat(), ...checkDisk(place.disks())];
+  return [
+    ...findings,
+    ...database,
+    ...others.flat(),
+    ...checkDisk(place.disks()),
+    ...checkBaseBackup(place.baseBackupAge()),
+  ];
 }
 
 function checkSettings(environment: Environment): { settings: Settings | null; findings: Finding[] } {
@@ -74,6 +84,8 @@ async function checkDatabases({ environment, now }: Place): Promise<Finding[]> {
       ...(await checkRowLevelSecurity(client)),
       ...(await checkContents(client)),
       ...(await checkRegions(client)),
+      ...(await checkRestore(client)),
+      ...(await checkArchive(client)),
     ];
   } catch (error) {
     return [...api.findings, wrong("database", wordsOf(error), "look into the log of Postgres")];

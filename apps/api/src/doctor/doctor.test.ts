@@ -40,12 +40,13 @@ const full = { path: "/", totalBytes: 100 * gigabyte, freeBytes: 50 * gigabyte }
 
 async function findings(
   changed: Environment = {},
-  place: { now?: () => number; disks?: () => (typeof full)[] } = {},
+  place: { now?: () => number; disks?: () => (typeof full)[]; baseBackupAge?: number | null } = {},
 ): Promise<Finding[]> {
   return diagnose({
     environment: { ...environment, ...changed },
     now: place.now ?? Date.now,
     disks: place.disks ?? (() => [full]),
+    baseBackupAge: () => place.baseBackupAge ?? null,
   });
 }
 
@@ -59,11 +60,27 @@ async function troubles(...args: Parameters<typeof findings>): Promise<string[]>
     });
 }
 
+async function archiveOnce(): Promise<void> {
+  await owner.query("create table archived_once (); drop table archived_once; select pg_switch_wal()");
+  for (let tries = 0; tries < 200; tries += 1) {
+    const { rows } = await owner.query("select 1 from pg_stat_archiver where last_archived_time is not null");
+    if (rows.length > 0) return;
+    await owner.query("select pg_sleep(0.05)");
+  }
+  throw new Error("Postgres archives nothing");
+}
+
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), "kule-doctor-"));
-  cluster = await PostgresCluster.open();
+  // Its log is archived, to nowhere.
+  cluster = await PostgresCluster.open({
+    archive_mode: "on",
+    archive_command: "/bin/true",
+    archive_timeout: 60,
+  });
   owner = new Client({ connectionString: cluster.database.ownerUrl });
   await owner.connect();
+  await archiveOnce();
   const seeding = openDatabase({ url: cluster.database.ownerUrl, poolSize: 1, guardTenants: false });
   await seed(seeding.db, { organisation: "acme", region: "ist1" });
   await seeding.close();
@@ -136,6 +153,7 @@ describe("an installation that is in order", () => {
       "worker",
       "operators",
       "region ist1",
+      "backup: log",
       "DNS provider",
       "mail server",
       "certificate authority",
@@ -322,6 +340,18 @@ const defects: readonly (readonly [what: string, make: string, undo: string, sai
     "update app_user set is_operator = false where is_operator",
     "update app_user set is_operator = true where email = 'operator@kule.example'",
     /^WRONG operators: nobody is an operator \| run `kule-server seed`/,
+  ],
+  [
+    "a region that was not scanned since a restore",
+    "update region set restored_at = now()",
+    "update region set restored_at = null",
+    /^advice restore: ist1: nothing is allocated until a complete scan.*\| GET \/operator\/restore/,
+  ],
+  [
+    "a restore that nobody has worked through",
+    "update region set restored_at = now(), restore_scanned_at = now()",
+    "update region set restored_at = null, restore_scanned_at = null",
+    /^advice restore: ist1: removals wait until an operator/,
   ],
   [
     "an agent that is silent",
@@ -571,6 +601,17 @@ describe("beyond the database doctor finds", () => {
       expect.stringMatching(/^WRONG panel: https:\/\/panel\.invalid: .*\| systemctl start kule-console/),
       expect.stringMatching(/^WRONG panel: browsers would open consoles at .* their own machine/),
       expect.stringMatching(/^WRONG panel: cookies are sent without encryption too/),
+    ]);
+  });
+
+  test("a base backup that is old, or missing", async () => {
+    const day = 86_400;
+    expect(await troubles({}, { baseBackupAge: 3 * day })).toEqual([]);
+    expect(await troubles({}, { baseBackupAge: 20 * day })).toEqual([
+      expect.stringMatching(/^advice backup: base: the newest in .* is 20 days old/),
+    ]);
+    expect(await troubles({}, { baseBackupAge: Number.POSITIVE_INFINITY })).toEqual([
+      expect.stringMatching(/^advice backup: base: there is none in/),
     ]);
   });
 

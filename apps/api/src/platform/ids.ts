@@ -33,6 +33,8 @@ export type IdPrefix =
   | "drf"
   | "con"
   | "rep"
+  | "rst"
+  | "hvm"
   | "wrk"
   | "psk"
   | "idn"

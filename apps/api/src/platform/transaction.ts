@@ -14,6 +14,7 @@ import {
 } from "kysely";
 import type { QueryResult as PgResult, PoolClient } from "pg";
 import { connectionOf, type Database, noteConnection, poolOf, type Tx } from "./database.ts";
+import { refusedSinceRestore } from "./restored-regions.ts";
 
 /*
  * Transactions with few round trips. A statement is written to the connection when it is called, without a wait for
@@ -53,7 +54,7 @@ export async function inTransaction<Result>(
     return result;
   } catch (error) {
     broken = await connection.rollback();
-    throw error;
+    throw refusedSinceRestore(error) ?? error;
   } finally {
     client.release(broken === undefined ? undefined : true);
   }

@@ -5,6 +5,7 @@ import type { Deps } from "../platform/deps.ts";
 import { newId } from "../platform/ids.ts";
 import { lockOpenJobs, queueJob } from "../platform/jobs.ts";
 import { actAs } from "../platform/mutation.ts";
+import { waitsForRestoreToEnd } from "../platform/restored-regions.ts";
 import { inTransaction } from "../platform/transaction.ts";
 import { lockServer, preemptQueuedJob } from "../products/servers/index.ts";
 
@@ -31,7 +32,8 @@ export async function expireRemovalBuffer(
     // An operator's lock prevents it; the sweep finds the server when the lock is gone.
     if (server.locked_at !== null) return false;
     const region = await scanRegion(tx, organisationId, serverId);
-    if (!region.isDue) return false;
+    // Its deletion may have been cancelled after the moment of a restored backup.
+    if (!region.isDue || region.waitsForRestore) return false;
 
     const { queued } = await lockOpenJobs(tx, organisationId, serverId);
     if (queued !== null) await preemptQueuedJob(tx, server, queued, "The removal buffer has ended");
@@ -90,6 +92,7 @@ async function scanRegion(tx: Tx, organisationId: string, serverId: string) {
     .innerJoin("region", "region.slug", "server.region")
     .select([
       sql<boolean>`coalesce(server.purge_at <= clock_timestamp(), false)`.as("isDue"),
+      waitsForRestoreToEnd.as("waitsForRestore"),
       sql<boolean>`coalesce(region.health_at < clock_timestamp() - make_interval(secs => ${silenceSeconds}), true)`.as(
         "isAway",
       ),
@@ -103,11 +106,13 @@ async function scanRegion(tx: Tx, organisationId: string, serverId: string) {
 export async function sweepRemovalBuffers({ db }: Work): Promise<number> {
   const due = await systemQuery(db, "the sweep looks into all removal buffers")
     .selectFrom("server")
-    .select(["organisation_id", "id"])
-    .where("status", "=", "pending_deletion")
-    .where("locked_at", "is", null)
-    .where("purge_at", "<=", sql<Date>`clock_timestamp()`)
-    .orderBy("purge_at")
+    .innerJoin("region", "region.slug", "server.region")
+    .select(["server.organisation_id", "server.id"])
+    .where("server.status", "=", "pending_deletion")
+    .where("server.locked_at", "is", null)
+    .where("server.purge_at", "<=", sql<Date>`clock_timestamp()`)
+    .where((is) => is.not(waitsForRestoreToEnd))
+    .orderBy("server.purge_at")
     .limit(1000)
     .execute();
   let expired = 0;

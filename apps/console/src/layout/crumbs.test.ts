@@ -57,6 +57,7 @@ test("a page of operators shows the way back to their first page, or to the serv
     ["/operator/import", ["/operator"]],
     ["/operator/audit", ["/operator"]],
     ["/operator/invariants", ["/operator"]],
+    ["/operator/restore", ["/operator"]],
     ["/organisations", ["/operator"]],
     ["/organisations/new", organisations],
     [`/organisations/${acme.id}`, organisations],

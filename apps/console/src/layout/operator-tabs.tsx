@@ -8,6 +8,7 @@ const tabs = [
   ["stuckJobs", "/operator/stuck-jobs"],
   ["drift", "/operator/drift"],
   ["import", "/operator/import"],
+  ["restore", "/operator/restore"],
   ["ipPools", "/ip-pools"],
   ["organisations", "/organisations"],
   ["invariants", "/operator/invariants"],

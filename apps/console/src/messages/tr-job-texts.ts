@@ -45,6 +45,8 @@ export const jobTextsTr: typeof jobTextsEn = {
     region_capacity: "Bölgede şu anda bunun için yer yok.",
     region_error: "Bölge bunu yapamadı. Bir işletmen bakmalı.",
     restart_needed: "Sunucunun arayüzleri, sunucu kapatılıp açılınca düzelir.",
+    restored:
+      "Denetim düzlemi, bu işin sonundan daha eski bir yedekten geri yüklendi. İşin yapılıp yapılmadığına bakın; yapılmadıysa yeniden isteyin.",
     superseded: "Yerini aynı kaynağın daha yeni bir işi aldı.",
     template_broken: "Bölgedeki imaj kullanılamıyor. Bir işletmen bakmalı.",
     template_missing: "İmaj bölgede yok. Bir işletmen bakmalı.",

@@ -36,6 +36,31 @@ export async function haveDrift(api: SceneApi, place: object = {}): Promise<Drif
   return { changedId: changed.id, foreignVmid };
 }
 
+/**
+ * The database was restored from a backup: region old1 waits for a scan, and in old2 a VM uses numbers that the records
+ * have for free.
+ */
+export async function haveRestore(api: SceneApi): Promise<void> {
+  for (const [index, slug] of ["old1", "old2"].entries())
+    await done(
+      api.operator.post("/regions", {
+        slug,
+        name: slug,
+        vmid_range: { first: 60_000 + index * 10, last: 60_009 + index * 10 },
+        vlan_range: { first: 100, last: 109 },
+        restricted_to: [],
+      }),
+    );
+  await api.sql(`insert into restore (id, moment, epoch_floor, summary) values ('rst_${"0".repeat(26)}', now(), 1,
+    '{"jobs_ended":2,"jobs_kept":3,"sessions_ended":1,"codes_ended":1,"tokens_ended":0,"tokens_valid":4}')`);
+  await api.sql("update region set restored_at = now() where slug in ('old1', 'old2')");
+  await api.sql("update region set restore_scanned_at = now() where slug = 'old2'");
+  await api.sql(`insert into held_vm (id, region, vmid, pass, held, disputed)
+    values ('hvm_${"0".repeat(26)}', 'old2', 60011, 1,
+            '[{"kind":"vmid","value":"60011","subnetId":null,"holder":null}]',
+            '[{"kind":"public_address","value":"203.0.113.9","subnetId":null,"holder":"srv_1"}]')`);
+}
+
 /** Jobs that need an operator, one for each reason; their servers are named after it. */
 export async function haveStuckJobs(api: SceneApi, place: object = {}): Promise<void> {
   const { agent } = api;

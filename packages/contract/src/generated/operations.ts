@@ -88,6 +88,7 @@ export type OperationId =
   | "createRegion"
   | "getRegion"
   | "updateRegion"
+  | "updateRegionRestore"
   | "getRegionCapacity"
   | "listAgentTokens"
   | "createAgentToken"
@@ -244,6 +245,8 @@ export type OperationId =
   | "getInvariants"
   | "listOperatorJobs"
   | "listStuckJobs"
+  | "getRestore"
+  | "listHeldVms"
   | "listDrift"
   | "claimJob"
   | "claimConsole"
@@ -348,6 +351,7 @@ export type AuditAction =
   | "recovery_codes.replace"
   | "region.create"
   | "region.update"
+  | "region.update_restore"
   | "reservation.create"
   | "reservation.delete"
   | "reservation.update"
@@ -461,6 +465,7 @@ export const operations: { readonly [id in OperationId]: OperationInfo } = {
   createRegion: {"id":"createRegion","method":"post","path":"/regions","tag":"regions","permission":"operator:regions","audit":"region.create","pathParameters":[],"queryParameters":[],"headerParameters":["Idempotency-Key"],"body":"required","statuses":[201,400,401,403,409,422,429,503]},
   getRegion: {"id":"getRegion","method":"get","path":"/regions/{region}","tag":"regions","permission":"operator:regions","audit":null,"pathParameters":["region"],"queryParameters":[],"headerParameters":[],"body":null,"statuses":[200,401,403,404,429,503]},
   updateRegion: {"id":"updateRegion","method":"patch","path":"/regions/{region}","tag":"regions","permission":"operator:regions","audit":"region.update","pathParameters":["region"],"queryParameters":[],"headerParameters":["Idempotency-Key","If-Match"],"body":"required","statuses":[200,400,401,403,404,409,412,422,429,503]},
+  updateRegionRestore: {"id":"updateRegionRestore","method":"patch","path":"/regions/{region}/restore","tag":"regions","permission":"operator:regions","audit":"region.update_restore","pathParameters":["region"],"queryParameters":[],"headerParameters":["Idempotency-Key"],"body":"required","statuses":[200,400,401,403,404,409,422,429,503]},
   getRegionCapacity: {"id":"getRegionCapacity","method":"get","path":"/regions/{region}/capacity","tag":"regions","permission":"operator:regions","audit":null,"pathParameters":["region"],"queryParameters":[],"headerParameters":[],"body":null,"statuses":[200,401,403,404,429,503]},
   listAgentTokens: {"id":"listAgentTokens","method":"get","path":"/regions/{region}/agent-tokens","tag":"regions","permission":"operator:regions","audit":null,"pathParameters":["region"],"queryParameters":["limit","cursor"],"headerParameters":[],"body":null,"statuses":[200,401,403,404,422,429,503]},
   createAgentToken: {"id":"createAgentToken","method":"post","path":"/regions/{region}/agent-tokens","tag":"regions","permission":"operator:regions","audit":"agent_token.create","pathParameters":["region"],"queryParameters":[],"headerParameters":["Idempotency-Key"],"body":"required","statuses":[201,400,401,403,404,409,422,429,503]},
@@ -617,6 +622,8 @@ export const operations: { readonly [id in OperationId]: OperationInfo } = {
   getInvariants: {"id":"getInvariants","method":"get","path":"/operator/invariants","tag":"invariants","permission":"operator:invariants","audit":null,"pathParameters":[],"queryParameters":["fresh"],"headerParameters":[],"body":null,"statuses":[200,401,403,422,429,503]},
   listOperatorJobs: {"id":"listOperatorJobs","method":"get","path":"/operator/jobs","tag":"jobs","permission":"operator:jobs","audit":null,"pathParameters":[],"queryParameters":["limit","cursor","region","status","kind"],"headerParameters":[],"body":null,"statuses":[200,401,403,422,429,503]},
   listStuckJobs: {"id":"listStuckJobs","method":"get","path":"/operator/stuck-jobs","tag":"jobs","permission":"operator:jobs","audit":null,"pathParameters":[],"queryParameters":["limit","cursor","region","reason"],"headerParameters":[],"body":null,"statuses":[200,401,403,422,429,503]},
+  getRestore: {"id":"getRestore","method":"get","path":"/operator/restore","tag":"regions","permission":"operator:drift","audit":null,"pathParameters":[],"queryParameters":[],"headerParameters":[],"body":null,"statuses":[200,401,403,429,503]},
+  listHeldVms: {"id":"listHeldVms","method":"get","path":"/operator/held-vms","tag":"regions","permission":"operator:drift","audit":null,"pathParameters":[],"queryParameters":["limit","cursor","region"],"headerParameters":[],"body":null,"statuses":[200,401,403,422,429,503]},
   listDrift: {"id":"listDrift","method":"get","path":"/operator/drift","tag":"regions","permission":"operator:drift","audit":null,"pathParameters":[],"queryParameters":["limit","cursor","region","kind","server_id"],"headerParameters":[],"body":null,"statuses":[200,401,403,422,429,503]},
   claimJob: {"id":"claimJob","method":"post","path":"/agent/jobs/claim","tag":"agent","permission":"agent:jobs","audit":null,"pathParameters":[],"queryParameters":[],"headerParameters":[],"body":"required","statuses":[200,204,400,401,403,422,429,503]},
   claimConsole: {"id":"claimConsole","method":"post","path":"/agent/consoles/claim","tag":"agent","permission":"agent:consoles","audit":null,"pathParameters":[],"queryParameters":[],"headerParameters":[],"body":"required","statuses":[200,204,400,401,403,422,429,503]},

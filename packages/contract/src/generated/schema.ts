@@ -1265,6 +1265,36 @@ export interface paths {
         patch: operations["updateRegion"];
         trace?: never;
     };
+    "/regions/{region}/restore": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                region: components["parameters"]["RegionSlug"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        /**
+         * Go on in a region after the control plane was restored (operators)
+         * @description After a restore of the control plane's database from a backup (`kule-server restored`) nothing is allocated and no
+         *     job is handed out in a region until a complete scan of it was taken in: 409 `region_unavailable`, `region_scanned`.
+         *     `accept_incomplete_scan` takes the next scan for it though a node does not answer, such as one that is lost: VMs that
+         *     only this node knows may then share numbers with new ones.
+         *
+         *     `ended` says that what `GET /operator/restore`, `/operator/held-vms` and `/operator/drift` list was worked through:
+         *     from then on servers whose removal buffer is over are destroyed again, and so are those whose destruction the backup
+         *     had queued. Refused with 409 `invalid_state` before the region was scanned (`region_scanned_since_restore`), or when
+         *     nothing was restored (`region_was_restored`). It cannot be taken back.
+         */
+        patch: operations["updateRegionRestore"];
+        trace?: never;
+    };
     "/regions/{region}/capacity": {
         parameters: {
             query?: never;
@@ -3315,7 +3345,9 @@ export interface paths {
         put?: never;
         /**
          * Import a VM that is in a region already (operators)
-         * @description The VM must have one of Kule's numbers in the region that no server has, and no marker. A number for which the last
+         * @description The VM must have one of Kule's numbers in the region that no server has, and no marker, except that of a server of
+         *     this organisation that the records do not have, as after a restore of the database from a backup: then it becomes the
+         *     server with that id again, and keeps its private and public addresses where the records have them. A number for which the last
          *     scan of the region found no VM is refused (409 `vm_not_importable`). The server gets the number
          *     and an address; `ServerAdopt` writes the name, the marker and the tags onto the VM, after a check that it
          *     carries none of another installation, puts it into its organisation's pool, and changes nothing else: it keeps
@@ -4034,6 +4066,52 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/operator/restore": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The last restore of the control plane's database, and what each region waits for (operators)
+         * @description `restore` is null when `kule-server restored` was never run on this database. A region is `waiting` for a complete
+         *     scan, then `scanned`: it allocates and works again, and nothing is destroyed for reasons of before the restore.
+         *     It is `ended` when an operator has said so (`PATCH /regions/{region}/restore`).
+         */
+        get: operations["getRestore"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/operator/held-vms": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * VMs that use numbers or addresses which the records have for free (operators)
+         * @description Found by scans after a restore of the database: VMs that were created after the moment of the backup, and servers
+         *     that were given addresses after it. What they use is given to nobody else while a scan sees it: VM numbers, VLANs,
+         *     private and public addresses. Import such a VM (`POST /servers/import`) into its organisation, which gives it its
+         *     former server id back, or remove it in the region: its numbers are released after the next complete scan.
+         *     `disputed` is what the records have for another: look at both before you re-apply either.
+         */
+        get: operations["listHeldVms"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/operator/drift": {
         parameters: {
             query?: never;
@@ -4380,7 +4458,7 @@ export interface components {
          * @description What must hold. Closed within a version of the contract; new names may be added.
          * @enum {string}
          */
-        PreconditionName: "address_free" | "agent_key_is_pending" | "agent_releases_configured" | "agent_rollout_held" | "agent_rollout_open" | "agent_rollout_running" | "another_owner_remains" | "another_way_in" | "authenticator_app" | "authenticator_app_begun" | "ca_accepts_orders" | "ca_configured" | "certificate_managed" | "certificate_without_open_job" | "certificate_name_free" | "certificate_unused" | "certificate_uploaded" | "cidr_free" | "console_free" | "disk_not_shrunk" | "dns_configured" | "domain_has_room" | "domain_in_removal_buffer" | "domain_name_free" | "domain_not_deleting" | "domain_not_protected" | "domain_proven" | "domain_without_dependents" | "domains_pending_few" | "drift_can_be_put_right" | "ds_not_at_parent" | "email_domain_allowed" | "email_verified" | "firewall_attached_to_nothing" | "firewall_has_room" | "firewall_name_free" | "firewall_named_by_none" | "firewall_not_attached" | "gateway_forwards_nothing" | "gateway_has_room" | "gateway_name_free" | "gateway_not_deleting" | "first_region_updatable" | "guest_agent_answers" | "https_listener_not_needed" | "https_listener_present" | "idempotency_key_free" | "identity_is_free" | "installation_has_a_secret" | "installation_sends_mail" | "invitation_is_for_you" | "invited" | "ip_pool_addresses_free" | "ip_pool_has_free_addresses" | "ip_pool_name_free" | "ip_pool_range_apart" | "job_cancellable" | "job_retryable" | "lease_held" | "listener_port_free" | "load_balancer_has_listener_room" | "load_balancer_has_target_room" | "load_balancer_name_free" | "load_balancer_not_deleting" | "named_by_no_rule" | "network_empty" | "network_has_room" | "network_name_free" | "network_not_deleting" | "network_without_gateway" | "network_without_load_balancer" | "no_agent_rollout_open" | "no_authenticator_app" | "node_has_capacity" | "not_yet_a_member" | "not_yet_an_account" | "not_yet_invited" | "organisation_active" | "organisation_has_free_public_ip" | "organisation_has_room" | "organisation_slug_free" | "organisation_to_join" | "package_differs" | "panel_has_a_domain" | "panel_has_an_origin" | "port_forward_not_deleting" | "port_free" | "proven_recently" | "provider_agreed" | "public_address_free" | "public_ip_attached" | "public_ip_free" | "public_ip_in_region" | "public_ip_not_protected" | "public_ip_of_no_gateway" | "public_ip_of_no_load_balancer" | "public_ips_share_a_vlan" | "quota_certificates" | "quota_consoles_of_organisation" | "quota_consoles_of_user" | "quota_disk_gb" | "quota_domains" | "quota_firewall_rules" | "quota_firewalls" | "quota_gateways" | "quota_load_balancers" | "quota_members" | "quota_memory_mb" | "quota_networks" | "quota_public_ips" | "quota_servers" | "quota_ssh_keys" | "quota_subnets" | "quota_vcpu" | "region_agent_key_known" | "region_has_agent" | "region_has_capacity" | "region_has_edge" | "region_has_free_vlan" | "region_has_free_vmid" | "region_open" | "region_slug_free" | "reservation_name_free" | "second_factor" | "server_has_its_vm" | "server_has_no_open_job" | "server_has_room" | "server_in_removal_buffer" | "server_in_right_state" | "server_may_restart" | "server_name_free" | "server_not_deleting" | "server_not_locked" | "server_not_managed" | "server_not_protected" | "server_running" | "server_steady" | "server_without_public_ip" | "ssh_key_name_free" | "ssh_key_new" | "subnet_empty" | "subnet_has_egress" | "subnet_has_free_address" | "subnet_has_free_vrid" | "subnet_may_have_egress" | "subnet_name_free" | "subnet_not_deleting" | "subnet_not_served" | "subnet_served" | "subnet_without_firewall" | "subnet_without_gateway" | "subnet_without_load_balancer" | "subnet_without_port_forwards" | "subnet_without_reservations" | "target_not_attached" | "token_is_a_session" | "token_is_live" | "vlan_range_covers_use" | "vlan_range_without_public_pools" | "vm_importable" | "vmid_free" | "vmid_range_covers_use";
+        PreconditionName: "address_free" | "agent_key_is_pending" | "agent_releases_configured" | "agent_rollout_held" | "agent_rollout_open" | "agent_rollout_running" | "another_owner_remains" | "another_way_in" | "authenticator_app" | "authenticator_app_begun" | "ca_accepts_orders" | "ca_configured" | "certificate_managed" | "certificate_without_open_job" | "certificate_name_free" | "certificate_unused" | "certificate_uploaded" | "cidr_free" | "console_free" | "disk_not_shrunk" | "dns_configured" | "domain_has_room" | "domain_in_removal_buffer" | "domain_name_free" | "domain_not_deleting" | "domain_not_protected" | "domain_proven" | "domain_without_dependents" | "domains_pending_few" | "drift_can_be_put_right" | "ds_not_at_parent" | "email_domain_allowed" | "email_verified" | "firewall_attached_to_nothing" | "firewall_has_room" | "firewall_name_free" | "firewall_named_by_none" | "firewall_not_attached" | "gateway_forwards_nothing" | "gateway_has_room" | "gateway_name_free" | "gateway_not_deleting" | "first_region_updatable" | "guest_agent_answers" | "https_listener_not_needed" | "https_listener_present" | "idempotency_key_free" | "identity_is_free" | "installation_has_a_secret" | "installation_sends_mail" | "invitation_is_for_you" | "invited" | "ip_pool_addresses_free" | "ip_pool_has_free_addresses" | "ip_pool_name_free" | "ip_pool_range_apart" | "job_cancellable" | "job_retryable" | "lease_held" | "listener_port_free" | "load_balancer_has_listener_room" | "load_balancer_has_target_room" | "load_balancer_name_free" | "load_balancer_not_deleting" | "named_by_no_rule" | "network_empty" | "network_has_room" | "network_name_free" | "network_not_deleting" | "network_without_gateway" | "network_without_load_balancer" | "no_agent_rollout_open" | "no_authenticator_app" | "node_has_capacity" | "not_yet_a_member" | "not_yet_an_account" | "not_yet_invited" | "organisation_active" | "organisation_has_free_public_ip" | "organisation_has_room" | "organisation_slug_free" | "organisation_to_join" | "package_differs" | "panel_has_a_domain" | "panel_has_an_origin" | "port_forward_not_deleting" | "port_free" | "proven_recently" | "provider_agreed" | "public_address_free" | "public_ip_attached" | "public_ip_free" | "public_ip_in_region" | "public_ip_not_protected" | "public_ip_of_no_gateway" | "public_ip_of_no_load_balancer" | "public_ips_share_a_vlan" | "quota_certificates" | "quota_consoles_of_organisation" | "quota_consoles_of_user" | "quota_disk_gb" | "quota_domains" | "quota_firewall_rules" | "quota_firewalls" | "quota_gateways" | "quota_load_balancers" | "quota_members" | "quota_memory_mb" | "quota_networks" | "quota_public_ips" | "quota_servers" | "quota_ssh_keys" | "quota_subnets" | "quota_vcpu" | "region_agent_key_known" | "region_edge_known" | "region_has_agent" | "region_has_capacity" | "region_has_edge" | "region_has_free_vlan" | "region_has_free_vmid" | "region_open" | "region_scanned" | "region_scanned_since_restore" | "region_slug_free" | "region_was_restored" | "reservation_name_free" | "second_factor" | "server_has_its_vm" | "server_has_no_open_job" | "server_has_room" | "server_in_removal_buffer" | "server_in_right_state" | "server_may_restart" | "server_name_free" | "server_not_deleting" | "server_not_locked" | "server_not_managed" | "server_not_protected" | "server_running" | "server_steady" | "server_without_public_ip" | "ssh_key_name_free" | "ssh_key_new" | "subnet_empty" | "subnet_has_egress" | "subnet_has_free_address" | "subnet_has_free_vrid" | "subnet_may_have_egress" | "subnet_name_free" | "subnet_not_deleting" | "subnet_not_served" | "subnet_served" | "subnet_without_firewall" | "subnet_without_gateway" | "subnet_without_load_balancer" | "subnet_without_port_forwards" | "subnet_without_reservations" | "target_not_attached" | "token_is_a_session" | "token_is_live" | "vlan_range_covers_use" | "vlan_range_without_public_pools" | "vm_importable" | "vmid_free" | "vmid_range_covers_use";
         Precondition: {
             name: components["schemas"]["PreconditionName"];
             code: components["schemas"]["ErrorCode"];
@@ -8624,6 +8702,94 @@ export interface components {
             items: components["schemas"]["Drift"][];
             next_cursor: components["schemas"]["NextCursor"];
         };
+        RegionRestoreUpdate: {
+            /** @constant */
+            accept_incomplete_scan?: true;
+            /** @constant */
+            ended?: true;
+        };
+        RegionRestore: {
+            region: string;
+            /** @enum {string} */
+            state: "waiting" | "scanned" | "ended";
+            /** @description When the scan began by which it is known what is in use */
+            scanned_at: components["schemas"]["Time"] | null;
+            ended_at: components["schemas"]["Time"] | null;
+            accepts_incomplete_scan: boolean;
+            /** @description Why the last scan since the restore was not complete */
+            last_scan_trouble: string | null;
+            /** @description See GET /operator/held-vms */
+            held_vms: number;
+            /** @description Servers without a VM: see GET /operator/drift */
+            missing_servers: number;
+            /** @description Servers whose VM differs: see GET /operator/drift */
+            changed_servers: number;
+            /** @description Their deletion may have been cancelled after the moment of the backup. Their buffer began anew at the restore */
+            servers_in_removal_buffer: number;
+            /** @description Whose destruction the backup had queued; it waits */
+            servers_to_destroy: number;
+            /** @description Networks on the region's edge that the records do not have */
+            unknown_networks: string[];
+        };
+        RestoreReport: {
+            restore: components["schemas"]["Restore"] | null;
+            /** @description The regions that there were at the restore, by slug */
+            regions: components["schemas"]["RegionRestore"][];
+        };
+        Restore: {
+            /** @example rst_06ex2v3m8n4k6q1r5s7t9w0y2z */
+            id: string;
+            restored_at: components["schemas"]["Time"];
+            /** @description The last change that the backup has; everything after it is unknown */
+            moment: components["schemas"]["Time"] | null;
+            /** @description Open jobs that were ended, since doing them again could do harm */
+            jobs_ended: number;
+            /** @description Open jobs that are done again when their region is scanned */
+            jobs_kept: number;
+            /** @description Everybody signs in again */
+            sessions_ended: number;
+            /** @description Links to set a password, and codes to enrol an agent */
+            codes_ended: number;
+            /** @description Tokens of organisations, operators and agents that are valid. One that was revoked after the moment is valid again */
+            tokens_valid: number;
+        };
+        HeldNumber: {
+            /** @enum {string} */
+            kind: "vmid" | "vlan" | "address" | "public_address";
+            value: string;
+            /** @description Of a private address */
+            subnet_id: string | null;
+            /** @description Who has it by the records, where that is another */
+            holder: string | null;
+        };
+        HeldVm: {
+            /** @example hvm_06ex2v3m8n4k6q1r5s7t9w0y2z */
+            id: string;
+            region: string;
+            vmid: number;
+            node: string | null;
+            name: string | null;
+            /** @enum {string|null} */
+            power: "on" | "off" | null;
+            /** @description The server that the VM is marked for */
+            server_id: string | null;
+            /** @description The organisation that it is marked for */
+            organisation_id: string | null;
+            /** @description Null when there is no such organisation */
+            organisation_name: string | null;
+            /** @description It is a server's; only what is in `held` and `disputed` is unknown of it */
+            is_known: boolean;
+            vcpu: number | null;
+            memory_mb: number | null;
+            disk_gb: number | null;
+            held: components["schemas"]["HeldNumber"][];
+            disputed: components["schemas"]["HeldNumber"][];
+            first_seen_at: components["schemas"]["Time"];
+        };
+        HeldVmList: {
+            items: components["schemas"]["HeldVm"][];
+            next_cursor: components["schemas"]["NextCursor"];
+        };
         RegionCapacity: {
             region: string;
             reported_at: components["schemas"]["Time"] | null;
@@ -8712,6 +8878,8 @@ export interface components {
                 firewall?: boolean;
                 /** @description Its cable is out */
                 link_down?: boolean;
+                /** @description Of its cloud-init settings; left out by agents that do not report them */
+                addresses?: string[];
                 /** @description Its limit in MB/s, as the hypervisor has it; null: none */
                 rate?: string | null;
                 /** @description VLANs that it gets in addition to its own; null: none */
@@ -11521,6 +11689,51 @@ export interface operations {
             404: components["responses"]["NotFound"];
             409: components["responses"]["Conflict"];
             412: components["responses"]["PreconditionFailed"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    updateRegionRestore: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Makes a retry of exactly this request safe for 24 hours
+                 * @example 5f0f4c9e-create-web-1
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                region: components["parameters"]["RegionSlug"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "ended": true
+                 *     }
+                 */
+                "application/json": components["schemas"]["RegionRestoreUpdate"];
+            };
+        };
+        responses: {
+            /** @description The region's restore as it is now */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RegionRestore"];
+                };
+            };
+            400: components["responses"]["MalformedJson"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
             422: components["responses"]["Invalid"];
             429: components["responses"]["RateLimited"];
             503: components["responses"]["Unavailable"];
@@ -18548,6 +18761,62 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["StuckJobList"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    getRestore: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The restore */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RestoreReport"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            429: components["responses"]["RateLimited"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listHeldVms: {
+        parameters: {
+            query?: {
+                /** @description Items on a page */
+                limit?: components["parameters"]["Limit"];
+                /** @description The last answer's next_cursor */
+                cursor?: components["parameters"]["Cursor"];
+                /** @description Only this region */
+                region?: components["parameters"]["RegionFilter"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of VMs, newest first */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HeldVmList"];
                 };
             };
             401: components["responses"]["Unauthorized"];

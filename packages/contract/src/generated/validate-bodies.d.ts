@@ -39,6 +39,7 @@ export const rotateToken: Validator;
 export const checkCatalog: Validator;
 export const createRegion: Validator;
 export const updateRegion: Validator;
+export const updateRegionRestore: Validator;
 export const createAgentToken: Validator;
 export const rotateAgentToken: Validator;
 export const approveAgentKey: Validator;

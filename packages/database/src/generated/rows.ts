@@ -421,6 +421,16 @@ export interface GatewaySubnet {
   wanted_generation: number;
 }
 
+export interface HeldVm {
+  disputed: Generated<Json>;
+  first_seen_at: Generated<Timestamp>;
+  held: Json;
+  id: string;
+  pass: number;
+  region: string;
+  vmid: number;
+}
+
 export interface IdempotencyKey {
   body: Json | null;
   created_at: Generated<Timestamp>;
@@ -898,6 +908,10 @@ export interface Region {
   pending_agent_key_seen_at: Timestamp | null;
   pending_agent_key_since: Timestamp | null;
   pending_agent_key_token: string | null;
+  restore_ended_at: Timestamp | null;
+  restore_scanned_at: Timestamp | null;
+  restore_takes_incomplete: Generated<boolean>;
+  restored_at: Timestamp | null;
   restricted: Generated<boolean>;
   slug: string;
   status_since: Timestamp | null;
@@ -966,6 +980,7 @@ export interface RegionOrganisation {
 }
 
 export interface RegionVlan {
+  held: Generated<boolean>;
   region: string;
   subnet_id: string | null;
   vlan: number;
@@ -1000,6 +1015,14 @@ export interface Replica {
   secret: string;
   seen_at: Generated<Timestamp>;
   started_at: Generated<Timestamp>;
+}
+
+export interface Restore {
+  epoch_floor: number;
+  id: string;
+  moment: Timestamp | null;
+  restored_at: Generated<Timestamp>;
+  summary: Json;
 }
 
 export interface Server {
@@ -1293,6 +1316,7 @@ export interface DB {
   firewall_rule: FirewallRule;
   gateway: Gateway;
   gateway_subnet: GatewaySubnet;
+  held_vm: HeldVm;
   idempotency_key: IdempotencyKey;
   invariant_report: InvariantReport;
   invitation: Invitation;
@@ -1336,6 +1360,7 @@ export interface DB {
   region_vm: RegionVm;
   region_vmid: RegionVmid;
   replica: Replica;
+  restore: Restore;
   server: Server;
   server_secret: ServerSecret;
   sign_in: SignIn;

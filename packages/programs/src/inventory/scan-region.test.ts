@@ -56,7 +56,16 @@ test("a scan reports a server's VM, its guest's answers, and the region's capaci
     vcpu: 2,
     memory_mb: 4096,
     disk_bytes: 80 * 2 ** 30,
-    interfaces: [{ position: 0, mac: "BC:24:11:00:00:0A", vlan: 120, bridge: "vmbr1", firewall: true }],
+    interfaces: [
+      {
+        position: 0,
+        mac: "BC:24:11:00:00:0A",
+        vlan: 120,
+        bridge: "vmbr1",
+        firewall: true,
+        addresses: ["10.20.0.5"],
+      },
+    ],
     firewall: {
       enable: true,
       macfilter: true,

@@ -167,9 +167,17 @@ async function lookAtGuest(
       vcpu: vm.vcpu,
       memory_mb: vm.memoryMb,
       disk_bytes: vm.diskBytes,
-      interfaces: vm.interfaces.flatMap(({ linkDown, rate, trunks, ...each }) =>
+      interfaces: vm.interfaces.flatMap(({ linkDown, rate, trunks, addresses, ...each }) =>
         each.position < 32
-          ? [{ ...each, link_down: linkDown, rate: fitted(rate, 60), trunks: fitted(trunks, 200) }]
+          ? [
+              {
+                ...each,
+                link_down: linkDown,
+                rate: fitted(rate, 60),
+                trunks: fitted(trunks, 200),
+                addresses: addresses.map((address) => address.slice(0, 60)),
+              },
+            ]
           : [],
       ),
       pool: fitted(guest.pool, 100),

@@ -46,6 +46,8 @@ export const jobErrorTexts = {
   region_capacity: "The region has no room for this at the moment.",
   region_error: "The region could not do this. An operator has to look at it.",
   restart_needed: "The server's interfaces are corrected when it is switched off and on.",
+  restored:
+    "The control plane was restored from a backup that is older than the end of this job. Look whether it was done, and ask for it again otherwise.",
   superseded: "A newer job of the same resource took its place.",
   template_broken: "The region's image cannot be used. An operator has to look at it.",
   template_missing: "The region's image does not exist. An operator has to look at it.",

@@ -11,7 +11,7 @@ const fullQuota: CreateFacts["fullQuotas"][number] = {
 };
 const emptySubnet = { id: "sub_1", networkId: "net_1", deleting: false, hasFreeAddress: true, taken: null };
 const ready: CreateFacts = {
-  region: { slug: "ist1", maintenance: false, hasFreeVmid: true, hasAgentKey: true },
+  region: { slug: "ist1", maintenance: false, waitsForScan: false, hasFreeVmid: true, hasAgentKey: true },
   needsSealedPassword: false,
   name: "web-1",
   nameTakenBy: null,
@@ -66,6 +66,11 @@ describe("creating", () => {
       },
       "address_in_use",
     ],
+    [
+      "not scanned since a restore",
+      { ...ready, region: { ...ready.region, waitsForScan: true } },
+      "region_unavailable",
+    ],
     ["no VM number", { ...ready, region: { ...ready.region, hasFreeVmid: false } }, "vmid_exhausted"],
     ["no node with room", { ...ready, lacksRoomFor: "xxl" }, "capacity_unavailable"],
     ["a full quota", { ...ready, fullQuotas: [fullQuota] }, "quota_exceeded"],
@@ -87,7 +92,13 @@ describe("creating", () => {
   test("all refusals are answered at once", () => {
     const facts: CreateFacts = {
       ...ready,
-      region: { slug: "ist1", maintenance: true, hasFreeVmid: false, hasAgentKey: false },
+      region: {
+        slug: "ist1",
+        maintenance: true,
+        waitsForScan: false,
+        hasFreeVmid: false,
+        hasAgentKey: false,
+      },
       needsSealedPassword: true,
       nameTakenBy: "srv_2",
       subnet: {

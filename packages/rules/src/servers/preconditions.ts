@@ -4,6 +4,7 @@ import {
   addressInUse,
   capacityUnavailable,
   regionInMaintenance,
+  regionNotScanned,
   resourceDeleting,
   serverNameTaken,
   subnetExhausted,
@@ -32,6 +33,8 @@ export type CreateFacts = {
   readonly region: {
     readonly slug: string;
     readonly maintenance: boolean;
+    /** It was not scanned since the database was restored. */
+    readonly waitsForScan: boolean;
     readonly hasFreeVmid: boolean;
     /** The agent has reported its public key, so that a secret can be sealed to it. */
     readonly hasAgentKey: boolean;
@@ -63,6 +66,7 @@ export function decideCreate(facts: CreateFacts): Refusal<CreateCode>[] {
   const { region, subnet } = facts;
   const refusals: Refusal<CreateCode>[] = [];
   if (region.maintenance) refusals.push(regionInMaintenance(region.slug));
+  if (region.waitsForScan) refusals.push(regionNotScanned(region.slug));
   if (facts.needsSealedPassword && !region.hasAgentKey) refusals.push(agentKeyUnknown(region.slug));
   if (facts.nameTakenBy !== null) refusals.push(serverNameTaken(facts.name, region.slug, facts.nameTakenBy));
   if (subnet?.deleting === true)

@@ -15,16 +15,27 @@ import type { FreshDatabase } from "../database.ts";
  */
 export type StopMode = "fast" | "immediate" | "kill";
 
+/** Of postgresql.conf. */
+type Settings = Readonly<Record<string, string | number>>;
+
 /** A Postgres of a test's own, which may be stopped, killed and started again, with a migrated database in it. */
 export class PostgresCluster {
   /** Stays the same over restarts. */
   readonly database: FreshDatabase;
   readonly #directory: string;
   readonly #port: number;
+  readonly #settings: Settings;
   #running: RunningPostgres | null;
   #admin: pg.Client | null = null;
 
-  private constructor(directory: string, port: number, running: RunningPostgres, apiUrl: string) {
+  private constructor(
+    directory: string,
+    port: number,
+    settings: Settings,
+    running: RunningPostgres,
+    apiUrl: string,
+  ) {
+    this.#settings = settings;
     this.#directory = directory;
     this.#port = port;
     this.#running = running;
@@ -40,19 +51,19 @@ export class PostgresCluster {
   }
 
   /** Starts with fsync on, as in production: what is acknowledged must survive a kill. */
-  static async open(): Promise<PostgresCluster> {
+  static async open(settings: Settings = {}): Promise<PostgresCluster> {
     const directory = mkdtempSync(join(tmpdir(), "kule-cluster-"));
     // The account that Postgres runs under must pass.
     chmodSync(directory, 0o755);
     try {
       const port = await findFreePort();
-      const running = await launch(directory, port);
+      const running = await launch(directory, port, settings);
       const apiPassword = randomBytes(16).toString("hex");
       await migrate(running.ownerUrl, { apiPassword, workerPassword: apiPassword });
       const apiUrl = new URL(running.ownerUrl);
       apiUrl.username = "kule_api";
       apiUrl.password = apiPassword;
-      return new PostgresCluster(directory, port, running, apiUrl.href);
+      return new PostgresCluster(directory, port, settings, running, apiUrl.href);
     } catch (error) {
       removePostgresData(join(directory, "postgres"));
       rmSync(directory, { recursive: true, force: true });
@@ -78,7 +89,7 @@ export class PostgresCluster {
   /** Resolves when it takes connections again, after whatever it had to recover. */
   async start(): Promise<void> {
     if (this.#running !== null) throw new Error("Postgres is up already");
-    this.#running = await launch(this.#directory, this.#port);
+    this.#running = await launch(this.#directory, this.#port, this.#settings);
   }
 
   /**
@@ -142,11 +153,11 @@ export class PostgresCluster {
   }
 }
 
-function launch(directory: string, port: number): Promise<RunningPostgres> {
+function launch(directory: string, port: number, settings: Settings): Promise<RunningPostgres> {
   return startPostgres({
     dataDir: join(directory, "postgres"),
     port,
-    settings: { fsync: "on" },
+    settings: { fsync: "on", ...settings },
     log: () => {},
   });
 }

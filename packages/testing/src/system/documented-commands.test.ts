@@ -42,6 +42,8 @@ const pages = [
 /** Pages whose commands are for another place than the directory of `npm start`. */
 const leftOut: { readonly [path: string]: string } = {
   "docs/products/regions.md": "for the machine of a worker, with a region file of its own",
+  "docs/runbooks/backup-and-restore.md":
+    "typed by row H2 of the battery, as the account of a Postgres of its own",
   "docs/runbooks/ops.md": "typed by tools/ops/src/documented-commands.test.ts, in a clone and not beside it",
   "docs/sign-in-providers.md": "starts another installation, with a provider's secret",
 };

@@ -1,6 +1,7 @@
 import { sql } from "kysely";
 import { type Database, systemQuery } from "../../platform/database.ts";
 import { actAs } from "../../platform/mutation.ts";
+import { waitsForRestoreToEnd } from "../../platform/restored-regions.ts";
 import { inTransaction } from "../../platform/transaction.ts";
 import { bySystem } from "./apply.ts";
 import { removeDomain } from "./remove-domain.ts";
@@ -17,6 +18,8 @@ export async function purgeDomains(db: Database): Promise<number> {
     .select(["id", "organisation_id"])
     .where("status", "=", "pending_deletion")
     .where("purge_at", "<=", sql<Date>`clock_timestamp()`)
+    // Their deletion may have been cancelled after the moment of a restored backup. Domains are of no region.
+    .where(sql<boolean>`not exists (select from region where ${waitsForRestoreToEnd})`)
     .orderBy("purge_at")
     .limit(mostAtOnce)
     .execute();

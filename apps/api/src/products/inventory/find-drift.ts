@@ -25,6 +25,14 @@ export type RegionFacts = {
   readonly publicNetwork: { readonly bridge: string; readonly vlan: number | null } | null;
 };
 
+/** Of a restore of the database; null without one. */
+export type RegionRestore = {
+  readonly restoredAt: Date;
+  readonly isScanned: boolean;
+  readonly isEnded: boolean;
+  readonly takesIncomplete: boolean;
+};
+
 /** Compares a guest that was seen with the records. Pure: it decides, others write. */
 export function judgeGuest(
   region: RegionFacts,

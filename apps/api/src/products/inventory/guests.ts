@@ -1,4 +1,5 @@
 import type { Schemas } from "@kule/contract/schemas";
+import { plainAddress } from "@kule/rules/inventory/held-numbers";
 import { sql } from "kysely";
 import { systemQuery, type Tx } from "../../platform/database.ts";
 import type { PassRow } from "./passes.ts";
@@ -94,7 +95,8 @@ export async function keepGuests(
     .execute();
 }
 
-function factsOf({ type, template, tags, lock, vcpu, memory_mb, disk_bytes, interfaces }: Guest) {
+function factsOf(guest: Guest) {
+  const { type, template, tags, lock, vcpu, memory_mb, disk_bytes, interfaces, firewall } = guest;
   return {
     type: type ?? "qemu",
     template: template ?? false,
@@ -109,8 +111,22 @@ function factsOf({ type, template, tags, lock, vcpu, memory_mb, disk_bytes, inte
       vlan,
       bridge,
       firewall,
+      addresses: addressesAt(guest, position),
     })),
+    // False: the addresses that it may use were not read yet.
+    has_addresses: firewall !== undefined,
   };
+}
+
+/** The addresses that the guest may use at the interface, as the region's firewall has them, and those that it was given. */
+function addressesAt({ firewall, interfaces = [] }: Guest, position: number): string[] {
+  const texts = [
+    ...(firewall?.ipsets ?? [])
+      .filter(({ name }) => name === `ipfilter-net${position}`)
+      .flatMap(({ addresses }) => addresses),
+    ...interfaces.filter((each) => each.position === position).flatMap(({ addresses = [] }) => addresses),
+  ];
+  return [...new Set(texts.flatMap((text) => plainAddress(text) ?? []))];
 }
 
 /** Postgres' clock. */

@@ -17,6 +17,7 @@ export {
   storedDigest,
   unknownFilter,
 } from "./filter-digest.ts";
+export { heldForVm, releaseHeldAddress } from "./held-vms.ts";
 export { registerInventoryMetrics } from "./metrics.ts";
 export { isNothingThere } from "./nothing-there.ts";
 export { beginPass } from "./passes.ts";

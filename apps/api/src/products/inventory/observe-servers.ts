@@ -46,8 +46,14 @@ export function isNews({ hasOpenJob, lastJobEnd, server }: Holder, { lookedAt }:
 
 /**
  * Writes what was observed: power, guest and time on the record; status and usage where the power differed.
+ *
+ * @param mayStop a server that runs in its removal buffer is stopped again
  */
-export async function observeServers(tx: Tx, seen: readonly Observed[]): Promise<PowerNews[]> {
+export async function observeServers(
+  tx: Tx,
+  seen: readonly Observed[],
+  mayStop: boolean,
+): Promise<PowerNews[]> {
   const news: PowerNews[] = [];
   // Usage locks each organisation's row: in one order, so that two regions' batches cannot deadlock.
   const ordered = seen.toSorted((one, other) =>
@@ -56,7 +62,7 @@ export async function observeServers(tx: Tx, seen: readonly Observed[]): Promise
   for (const each of ordered) {
     await followGuestNetwork(tx, each);
     const server = await followDisk(tx, each.holder, each.guest);
-    const result = await follow(tx, server, each.guest);
+    const result = await follow(tx, server, each.guest, mayStop);
     if (result === null) continue;
     const isNewPower = result.powerState !== server.power_state || result.status !== server.status;
     if (isNewPower)
@@ -125,7 +131,12 @@ async function followGuestNetwork(tx: Tx, { holder, lookedAt, guest }: Observed)
 }
 
 /** Null when everything is as recorded, which is nearly always: then no further query is made. */
-async function follow(tx: Tx, server: Server, guest: Guest | null): Promise<Followed | null> {
+async function follow(
+  tx: Tx,
+  server: Server,
+  guest: Guest | null,
+  mayStop: boolean,
+): Promise<Followed | null> {
   const seen = guest === null ? "gone" : (guest.power ?? "off");
   const wasMissing = server.status === "error" && server.status_code === "vm_missing";
   const isMarked = server.status === "pending_deletion" && seen === "on";
@@ -164,7 +175,7 @@ async function follow(tx: Tx, server: Server, guest: Guest | null): Promise<Foll
     .where("id", "=", server.id)
     .execute();
   if (result.status !== server.status) await noteChange(tx, server, result);
-  if (result.stopsAgain) await stopAgain(tx, server);
+  if (result.stopsAgain && mayStop) await stopAgain(tx, server);
   recordUsage(tx, result.usage, serverUsage(server, null, "reconcile"));
   return result;
 }

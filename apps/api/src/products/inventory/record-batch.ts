@@ -3,8 +3,9 @@ import { sql } from "kysely";
 import type { Tx } from "../../platform/database.ts";
 import { capacityOf, deleteGrowth } from "./capacity.ts";
 import { clearDrift, clearUnseenDrift, type DriftNews, type DriftNote, noteDrift } from "./drift-notes.ts";
-import { judgeGuest, type RegionFacts } from "./find-drift.ts";
+import { judgeGuest, type RegionFacts, type RegionRestore } from "./find-drift.ts";
 import { databaseTime, hiddenOf, keepGuests, type Sighting, sightingsOf } from "./guests.ts";
+import { holdWhatIsUsed } from "./held-vms.ts";
 import { type Holder, jobsOf, lockHolders } from "./holders.ts";
 import { isNews, type Observed, observeServers, type PowerNews } from "./observe-servers.ts";
 import { lockPass, type PassRow } from "./passes.ts";
@@ -40,10 +41,13 @@ export async function recordBatch(tx: Tx, region: string, report: Report): Promi
   if (batch > pass.next_batch) return { ...nothing, recorded: false };
   const now = await databaseTime(tx);
   const sightings = sightingsOf(report, pass, now);
-  const found = await judge(tx, await factsOf(tx, region, report), sightings);
+  const { facts, restore } = await factsOf(tx, region, report);
+  const found = await judge(tx, facts, sightings);
   const hidden = await hiddenNotes(tx, region, hiddenOf(report, pass, now));
   await keepGuests(tx, region, pass.pass, sightings);
-  const power = await observeServers(tx, found.observed);
+  // After a restore its deletion may have been cancelled, without a record of it.
+  const mayStop = restore === null || restore.isEnded;
+  const power = await observeServers(tx, found.observed, mayStop);
   const resolved = await clearDrift(tx, region, found.right);
   const drift = await noteDrift(tx, region, pass.pass, [...found.notes, ...hidden]);
   await tx
@@ -52,7 +56,7 @@ export async function recordBatch(tx: Tx, region: string, report: Report): Promi
     .where("region", "=", region)
     .execute();
   if (report.end === undefined) return { ...nothing, power, drift, resolved };
-  const ended = await endPass(tx, region, pass, report.end);
+  const ended = await endPass(tx, { facts, restore }, pass, report.end);
   return {
     recorded: true,
     power: [...power, ...ended.power],
@@ -66,14 +70,24 @@ export async function recordBatch(tx: Tx, region: string, report: Report): Promi
   };
 }
 
-async function factsOf(tx: Tx, slug: string, report: Report): Promise<RegionFacts> {
-  const { number, vmid_first, vmid_last } = await tx
+type Facts = { readonly facts: RegionFacts; readonly restore: RegionRestore | null };
+
+async function factsOf(tx: Tx, slug: string, report: Report): Promise<Facts> {
+  const { number, vmid_first, vmid_last, ...restore } = await tx
     .selectFrom("region")
-    .select(["number", "vmid_first", "vmid_last"])
+    .select([
+      "number",
+      "vmid_first",
+      "vmid_last",
+      "restored_at",
+      "restore_scanned_at",
+      "restore_ended_at",
+      "restore_takes_incomplete",
+    ])
     .where("slug", "=", slug)
     .executeTakeFirstOrThrow();
   const { private_bridge, pool_prefix, public_network } = report;
-  return {
+  const facts: RegionFacts = {
     slug,
     number,
     vmidFirst: vmid_first,
@@ -84,6 +98,18 @@ async function factsOf(tx: Tx, slug: string, report: Report): Promise<RegionFact
       public_network === undefined
         ? null
         : { bridge: public_network.bridge, vlan: public_network.vlan ?? null },
+  };
+  return {
+    facts,
+    restore:
+      restore.restored_at === null
+        ? null
+        : {
+            restoredAt: restore.restored_at,
+            isScanned: restore.restore_scanned_at !== null,
+            isEnded: restore.restore_ended_at !== null,
+            takesIncomplete: restore.restore_takes_incomplete,
+          },
   };
 }
 
@@ -165,7 +191,13 @@ async function jobsOfMarked(tx: Tx, region: string, sightings: readonly Sighting
 type Ended = Pick<BatchNews, "power" | "drift" | "resolved"> & { readonly implausible: readonly string[] };
 
 /** The scan has ended. Only a complete one shows what is missing. */
-async function endPass(tx: Tx, region: string, pass: PassRow, end: Schemas["InventoryEnd"]): Promise<Ended> {
+async function endPass(
+  tx: Tx,
+  { facts, restore }: Facts,
+  pass: PassRow,
+  end: Schemas["InventoryEnd"],
+): Promise<Ended> {
+  const region = facts.slug;
   const { complete, nodes, storages, images } = end;
   const measured =
     nodes !== undefined && storages !== undefined
@@ -188,11 +220,13 @@ async function endPass(tx: Tx, region: string, pass: PassRow, end: Schemas["Inve
     .where("region", "=", region)
     .execute();
   if (measured !== null && pass.began_at !== null) await deleteGrowth(tx, region, pass.began_at);
+  if (restore !== null) await holdWhatIsUsed(tx, facts, restore, pass, complete);
   if (!complete) return { power: [], drift: [], resolved: [], implausible };
   const gone = await findGone(tx, region, pass.pass);
   const power = await observeServers(
     tx,
     gone.map(({ holder, lookedAt }) => ({ holder, lookedAt, guest: null })),
+    restore === null || restore.isEnded,
   );
   const drift = await noteDrift(
     tx,

@@ -3,6 +3,7 @@ import type { Drift } from "@kule/database/generated/rows";
 import { staleAfterSeconds } from "@kule/rules/inventory/observation";
 import { type Selectable, sql } from "kysely";
 import { type Database, systemQuery, type Tx } from "../../platform/database.ts";
+import { isId } from "../../platform/ids.ts";
 import { fetchPage, type Page } from "../../platform/pagination.ts";
 import { sightingsToReport } from "./drift-notes.ts";
 
@@ -83,15 +84,24 @@ export async function findImplausibleTraffic(db: Database, region: string): Prom
   return rows;
 }
 
+export type FoundGuest = {
+  /** Why it cannot be adopted; null when no reason is known. */
+  readonly why: string | null;
+  readonly diskBytes: number | null;
+  /** The server of the organisation that it is marked for and that the records do not have; null for any other. */
+  readonly lostServerId: string | null;
+};
+
 /**
- * Why the VM of that number cannot be adopted, by the last complete scan of the region; null inside when no
- * reason is known, and null when there was no recent scan: the job checks for itself.
+ * The VM of that number, by the last complete scan of the region; null when there was no recent scan: the job checks
+ * for itself.
  */
 export async function findGuest(
   tx: Tx,
   region: string,
   vmid: number,
-): Promise<{ readonly why: string | null; readonly diskBytes: number | null } | null> {
+  organisationId: string,
+): Promise<FoundGuest | null> {
   const row = await tx
     .selectFrom("region_inventory")
     .leftJoin("region_vm", (join) =>
@@ -103,6 +113,8 @@ export async function findGuest(
     .select([
       "region_vm.state",
       "region_vm.marker_server_id",
+      "region_vm.marker_organisation_id",
+      "region_vm.marker_region",
       "region_vm.facts",
       "every_seconds",
       sql<number | null>`extract(epoch from clock_timestamp() - complete_began_at)::float8`.as("age"),
@@ -111,13 +123,32 @@ export async function findGuest(
     .executeTakeFirst();
   if (row?.age == null || row.age > staleAfterSeconds(row.every_seconds)) return null;
   if (row.state === null || row.state === "absent")
-    return { why: "was not there when the region was last looked at", diskBytes: null };
+    return { why: "was not there when the region was last looked at", diskBytes: null, lostServerId: null };
   const {
     type,
     template,
     disk_bytes: diskBytes = null,
   } = (row.facts ?? {}) as { type?: string; template?: boolean; disk_bytes?: number | null };
-  if (row.marker_server_id !== null) return { why: `is marked for ${row.marker_server_id}`, diskBytes };
-  if (type === "lxc") return { why: "is a container", diskBytes };
-  return { why: template === true ? "is a template" : null, diskBytes };
+  const guest = { diskBytes, lostServerId: null };
+  if (type === "lxc") return { ...guest, why: "is a container" };
+  if (template === true) return { ...guest, why: "is a template" };
+  const marked = row.marker_server_id;
+  if (marked === null) return { ...guest, why: null };
+  const isLost =
+    row.marker_organisation_id === organisationId &&
+    row.marker_region === region &&
+    isId("srv", marked) &&
+    !(await isServer(tx, marked));
+  return isLost
+    ? { ...guest, why: null, lostServerId: marked }
+    : { ...guest, why: `is marked for ${marked}` };
+}
+
+async function isServer(tx: Tx, id: string): Promise<boolean> {
+  const row = await systemQuery(tx, "a marker may name anybody's server")
+    .selectFrom("server")
+    .select("id")
+    .where("id", "=", id)
+    .executeTakeFirst();
+  return row !== undefined;
 }

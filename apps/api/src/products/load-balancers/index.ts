@@ -1,4 +1,5 @@
 /** What other products, the worker, the agents' calls and the lists of handlers may import of load balancers. */
+export { requestApply as requestLoadBalancerApply } from "./apply.ts";
 export { followTargets } from "./follow-targets.ts";
 export { keepLoadBalancers } from "./keep-load-balancers.ts";
 export { meterTraffic } from "./meter-traffic.ts";

@@ -1,9 +1,11 @@
 import { decideReplacement } from "@kule/rules/load-balancers/machine-health";
 import { nextToResize } from "@kule/rules/load-balancers/resize";
+import { sql } from "kysely";
 import { type Database, systemQuery, type Tx } from "../../platform/database.ts";
 import { Conflict, Refusal } from "../../platform/errors.ts";
 import type { Logger } from "../../platform/log.ts";
 import { actAs } from "../../platform/mutation.ts";
+import { waitsForRestoreToEnd } from "../../platform/restored-regions.ts";
 import type { Settings } from "../../platform/settings.ts";
 import { inTransaction } from "../../platform/transaction.ts";
 import type { ServerHooks } from "../servers/index.ts";
@@ -70,6 +72,11 @@ export async function keepLoadBalancers({
       .selectFrom("load_balancer")
       .select(["id", "organisation_id"])
       .where("id", ">", after)
+      // After a restore its machines may be others than the records say: nothing is replaced or removed by itself.
+      .where(
+        sql<boolean>`not exists (select from region
+          where region.slug = load_balancer.region and ${waitsForRestoreToEnd})`,
+      )
       .orderBy("id")
       .limit(atOnce)
       .execute();

@@ -166,6 +166,7 @@ export async function takeVlan(tx: Tx, region: string, subnetId: string): Promis
         .select("candidate.vlan")
         .where("candidate.region", "=", region)
         .where("candidate.subnet_id", "is", null)
+        .where("candidate.held", "=", sql.lit(false))
         .orderBy("candidate.vlan")
         .limit(1)
         .forUpdate()

@@ -2,6 +2,7 @@ import type { ServerHooks } from "../servers/index.ts";
 import { attachIpToNewServer, publicIpOfNewServerErrors } from "./attach-to-new-server.ts";
 import { publicInterfaceOf } from "./payload.ts";
 import { catchUp, ipsOf, lockRelatedServers, retryPublicIps, settlePublicIps } from "./settle.ts";
+import { takeOverPublicIps } from "./take-over.ts";
 
 /** The hooks of public IPs for servers: their public interface, and what their jobs do to it. */
 export const publicIpsOfServers: ServerHooks = {
@@ -9,6 +10,7 @@ export const publicIpsOfServers: ServerHooks = {
   give: async (tx, { id, organisation_id, region }, { public_ip: wanted }) => {
     if (wanted !== undefined) await attachIpToNewServer(tx, organisation_id, { id, region }, wanted);
   },
+  takeOver: takeOverPublicIps,
   lockRelated: lockRelatedServers,
   publicInterface: publicInterfaceOf,
   settle: async (tx, { id, organisation_id }) => {

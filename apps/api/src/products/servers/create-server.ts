@@ -100,6 +100,7 @@ async function decide(request: NewServer, tx: Tx, { region, image, plan, subnet 
     region: {
       slug: region.slug,
       maintenance: facts.maintenance,
+      waitsForScan: facts.waitsForScan,
       hasFreeVmid: facts.hasFreeVmid,
       hasAgentKey: facts.agent_public_key !== null,
     },

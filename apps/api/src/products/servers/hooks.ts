@@ -49,6 +49,11 @@ export type ServerHooks = {
    */
   give?(tx: Tx, server: HookedServer, body: CreateBody): Promise<void>;
   /**
+   * Records the public addresses that a VM has which becomes this server: it was the server's before a restore of the
+   * database from a backup that does not have it.
+   */
+  takeOver?(tx: Tx, server: HookedServer, publicAddresses: readonly string[]): Promise<void>;
+  /**
    * Locks what of the product's the end of the job may concern, before the servers' rows. The other servers that it may
    * concern are the result of the query, a column \`id\`: their rows are locked together with the job's own.
    */

@@ -11,7 +11,7 @@ import { Conflict, fieldError } from "../../platform/errors.ts";
 import { newId } from "../../platform/ids.ts";
 import { queueJob } from "../../platform/jobs.ts";
 import type { Outcome } from "../../platform/mutation.ts";
-import { findGuest } from "../inventory/index.ts";
+import { findGuest, heldForVm, releaseHeldAddress } from "../inventory/index.ts";
 import { quotaOfPackage, quotaRefusalsUnderLock } from "../quotas/index.ts";
 import { takeThisVmid } from "./allocations.ts";
 import { blocked, changed, refuseConflicts } from "./answers.ts";
@@ -52,12 +52,16 @@ export async function checkImportServer(
 }
 
 /** Writes the server as `creating` for an existing VM, and the job that marks it as the server's. */
-export async function importServer(request: Request, tx: Tx): Promise<Outcome> {
+export async function importServer(
+  request: Request,
+  tx: Tx,
+  hooks: readonly ServerHooks[],
+): Promise<Outcome> {
   const { body, organisationId, caller } = request;
   const placement = placements.get(request);
   if (placement === undefined || placement.subnet === null) throw new Error("the request was not checked");
   const { region, image, plan, subnet } = placement;
-  const guest = await findGuest(tx, body.region, body.vmid);
+  const guest = await findGuest(tx, body.region, body.vmid, organisationId);
   const diskGb = takenOverDiskGb(plan.diskGb, guest?.diskBytes ?? null);
   const refusals = [
     ...(await quotaRefusalsUnderLock(tx, organisationId, async () => ({
@@ -68,7 +72,8 @@ export async function importServer(request: Request, tx: Tx): Promise<Outcome> {
   ];
   if (request.dryRun && refusals.length > 0) return blocked(refusals);
   refuseConflicts(refusals);
-  const serverId = newId("srv");
+  // After a restore of the database it becomes the server again that it was: its marker and its tags stay as they are.
+  const serverId = guest?.lostServerId ?? newId("srv");
   await tx
     .insertInto("server")
     .values({
@@ -86,10 +91,19 @@ export async function importServer(request: Request, tx: Tx): Promise<Outcome> {
     })
     .execute()
     .catch((error: unknown) => {
-      if (violatedConstraint(error) !== "server_name") throw error;
-      throw new Conflict(serverNameTaken(body.name, region.slug, null));
+      const constraint = violatedConstraint(error);
+      if (constraint === "server_name") throw new Conflict(serverNameTaken(body.name, region.slug, null));
+      // Row-level security hides a server of another organisation, whose id this VM was given.
+      if (constraint === "server_pkey") throw new Conflict(notImportable(body, `is marked for ${serverId}`));
+      throw error;
     });
   if (!(await takeThisVmid(tx, region.slug, body.vmid, serverId))) throw new Conflict(numberUsed(body));
+  const held = guest?.lostServerId == null ? [] : await heldForVm(tx, region.slug, body.vmid);
+  const own = held.find(
+    ({ kind, subnetId, value }) =>
+      kind === "address" && subnetId === subnet.id && value === (body.private_ip ?? value),
+  );
+  if (own !== undefined) await releaseHeldAddress(tx, organisationId, own);
   // Its MAC is provisional until the job has reported which one the VM has.
   await addFirstInterface(tx, {
     organisationId,
@@ -97,8 +111,12 @@ export async function importServer(request: Request, tx: Tx): Promise<Outcome> {
     serverId,
     subnetId: subnet.id,
     vmid: body.vmid,
-    wanted: body.private_ip,
+    wanted: body.private_ip ?? own?.value,
   });
+  const publicAddresses = held.filter(({ kind }) => kind === "public_address").map(({ value }) => value);
+  const server = { id: serverId, organisation_id: organisationId, region: region.slug };
+  if (publicAddresses.length > 0)
+    for (const hook of hooks) await hook.takeOver?.(tx, server, publicAddresses);
   const job = await queueJob(tx, {
     kind: "ServerAdopt",
     organisationId,
@@ -122,14 +140,17 @@ async function decide({ body, organisationId }: Request, tx: Tx, why: string | n
     .where("vmid", "=", body.vmid)
     .executeTakeFirstOrThrow();
   if (state !== "free" && state !== "quarantined") refusals.push(numberUsed(body));
-  if (why !== null)
-    refusals.push(
-      vmNotImportable("vm_importable", `VM ${body.vmid} of region ${body.region} ${why}`, {
-        fix: "Look at the VM in the region; the next look of its agent sees what you changed",
-      }),
-    );
+  if (why !== null) refusals.push(notImportable(body, why));
   return refusals;
 }
+
+const notImportable = (
+  { vmid, region }: RequestBody<"importServer">,
+  why: string,
+): Refusal<"vm_not_importable"> =>
+  vmNotImportable("vm_importable", `VM ${vmid} of region ${region} ${why}`, {
+    fix: "Look at the VM in the region; the next look of its agent sees what you changed",
+  });
 
 const numberUsed = ({ vmid, region }: RequestBody<"importServer">): Refusal<"in_use"> =>
   inUse("vmid_free", `The VM number ${vmid} of region ${region} belongs to a server, or rests after one`, {

@@ -44,7 +44,7 @@ export function mountServers(api: Api, hooks: readonly ServerHooks[]): void {
   });
   operation(api, "importServer", {
     check: (request, body) => checkImportServer(request, body, hooks),
-    mutate: importServer,
+    mutate: (request, tx) => importServer(request, tx, hooks),
   });
   operation(api, "createServer", {
     check: (request, body) => checkCreateServer(request, body, hooks),

@@ -2,6 +2,7 @@ import { formatAddress, parseCidr, subnetAddresses } from "@kule/rules/networks/
 import type { CreateFacts } from "@kule/rules/servers/preconditions";
 import { sql } from "kysely";
 import type { Database, Tx } from "../../platform/database.ts";
+import { waitsForScan } from "../../platform/restored-regions.ts";
 
 /** What a server is placed in: the facts about regions and subnets that placement needs. */
 
@@ -86,6 +87,7 @@ export type CreateFactsRow = {
   /** The organisation has some quota: what it uses is counted under its lock. */
   readonly isLimited: boolean;
   readonly maintenance: boolean;
+  readonly waitsForScan: boolean;
   readonly agent_public_key: string | null;
   readonly hasFreeVmid: boolean;
   readonly hasFreeVlan: boolean;
@@ -97,6 +99,7 @@ export function readCreateFacts(tx: Tx, organisationId: string, region: string):
     .select([
       "maintenance",
       "agent_public_key",
+      waitsForScan.as("waitsForScan"),
       sql<boolean>`(select coalesce(server_limit, vcpu_limit, memory_mb_limit, disk_gb_limit, network_limit,
           subnet_limit, public_ip_limit) is not null from organisation where organisation.id = ${organisationId})`.as(
         "isLimited",
@@ -104,7 +107,7 @@ export function readCreateFacts(tx: Tx, organisationId: string, region: string):
       sql<boolean>`exists (select 1 from region_vmid v where v.region = region.slug and v.state = 'free')`.as(
         "hasFreeVmid",
       ),
-      sql<boolean>`exists (select 1 from region_vlan v where v.region = region.slug and v.subnet_id is null)`.as(
+      sql<boolean>`exists (select 1 from region_vlan v where v.region = region.slug and v.subnet_id is null and not v.held)`.as(
         "hasFreeVlan",
       ),
     ])

@@ -36,6 +36,7 @@ export async function provokeConflicts(all: TwoOrganisations, provoke: Provocati
     vlan_range: { first: 100, last: 109 },
   });
   await world.operator.patch("/regions/r1", { vmid_range: { first: 90_000, last: 90_001 } });
+  await world.operator.patch("/regions/r1/restore", { ended: true });
   const gone = made(await world.operator.post("/regions/r1/agent-tokens", { name: "gone" })).token.id;
   await world.operator.delete(`/regions/r1/agent-tokens/${gone}`);
   await world.operator.post(`/regions/r1/agent-tokens/${gone}/rotate`, {});

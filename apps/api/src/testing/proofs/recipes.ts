@@ -1,5 +1,6 @@
 import type { OperationId } from "@kule/contract/schemas";
 import { keyFingerprint } from "@kule/sealed-secret/key-fingerprint";
+import pg from "pg";
 import { newId, newIdBody } from "../../platform/ids.ts";
 import { begunPasswordReset } from "../as-owner.ts";
 import { madeUpload } from "../made-upload.ts";
@@ -258,6 +259,10 @@ export const recipes: { readonly [id in OperationId]: Recipe } = {
   approveAgentKey: {
     path: async (_side, { world }) => ({ region: await regionWithTwoKeys(world) }),
     body: () => ({ fingerprint: keyFingerprint(pendingKey) }),
+  },
+  updateRegionRestore: {
+    path: async (_side, { world }) => ({ region: await restoredRegion(world) }),
+    body: () => ({ ended: true }),
   },
   refuseAgentKey: { path: async (_side, { world }) => ({ region: await regionWithTwoKeys(world) }) },
   getAgentReleases: {},
@@ -637,6 +642,8 @@ export const recipes: { readonly [id in OperationId]: Recipe } = {
   listOperatorJobs: {},
   listStuckJobs: {},
   listDrift: {},
+  getRestore: {},
+  listHeldVms: {},
   getRegionCapacity: { path: regionR1 },
   getInvariants: {},
   claimJob: {
@@ -687,6 +694,19 @@ async function addAgentToken(world: TwoOrganisations["world"], region: string): 
 
 const firstKey = Buffer.alloc(32, 9).toString("base64");
 const pendingKey = Buffer.alloc(32, 10).toString("base64");
+
+/** A region that was scanned since the database was restored. */
+async function restoredRegion(world: TwoOrganisations["world"]): Promise<string> {
+  const { slug } = await world.addRegion(`back-${newIdBody()}`);
+  const owner = new pg.Client({ connectionString: world.database.ownerUrl });
+  await owner.connect();
+  await owner.query(
+    "update region set restored_at = now() - interval '1 hour', restore_scanned_at = now() where slug = $1",
+    [slug],
+  );
+  await owner.end();
+  return slug;
+}
 
 /** A region whose agent has reported another key than its first. */
 async function regionWithTwoKeys(world: TwoOrganisations["world"]): Promise<string> {

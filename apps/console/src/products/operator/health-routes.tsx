@@ -15,12 +15,13 @@ export function healthRoutes(): Hono<ConsoleEnv> {
   routes.get("/", async (context) => {
     const api = context.get("api");
     const limit = mostOfAList;
-    const [regions, stuckJobs, failedJobs, drift, invariants] = await Promise.all([
+    const [regions, stuckJobs, failedJobs, drift, invariants, restore] = await Promise.all([
       read(api.GET("/regions", { params: { query: { limit: mostRegions } } })),
       read(api.GET("/operator/stuck-jobs", { params: { query: { limit } } })),
       read(api.GET("/operator/jobs", { params: { query: { limit, status: ["failed"] } } })),
       read(api.GET("/operator/drift", { params: { query: { limit } } })),
       read(api.GET("/operator/invariants")),
+      read(api.GET("/operator/restore")),
     ]);
     const known = await Promise.all(
       regions.items.map(async (region) => ({
@@ -41,6 +42,7 @@ export function healthRoutes(): Hono<ConsoleEnv> {
             failedJobs,
             drift,
             invariants,
+            restore,
           }}
         />,
       ),

@@ -2,6 +2,7 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import { formatOf } from "../../messages/format.ts";
 import { addDrift } from "../../testing/many-rows.ts";
 import { type PanelWorld, startPanelWorld } from "../../testing/panel-world.ts";
+import { haveRestore } from "../../testing/region-troubles.ts";
 import { capacityWith, createSeen, foreignVm, scan } from "../../testing/scans.ts";
 import { done } from "../../testing/scene-api.ts";
 import { type People, people } from "../../testing/scenes/people.ts";
@@ -110,6 +111,19 @@ test("violated invariants are a problem, and a check that is too old or never ra
   expect(await findings()).toEqual(found("warning", "The invariants have not been checked yet"));
 });
 
+test("a restore that nobody has ended is named until somebody does", async () => {
+  await haveRestore(world.real);
+  const found = (tone: string, text: string) => expect.arrayContaining([[tone, "/operator/restore", text]]);
+  expect(findingsIn(await grace.page("/operator"))).toEqual(
+    found("bad", "What differs in 2 regions after the restore was not worked through"),
+  );
+  await world.real.sql("update region set restore_scanned_at = now() where slug = 'old1'");
+  await done(world.real.operator.patch("/regions/old2/restore", { ended: true }));
+  expect(findingsIn(await grace.page("/operator"))).toEqual(
+    found("warning", "What differs in one region after the restore was not worked through"),
+  );
+});
+
 test("a failed job counts for a day, and longer lists say more than a hundred", async () => {
   const server = await createSeen(world.real, "web-1");
   const job = await failOnce(`/servers/${server.id}`);
@@ -128,8 +142,9 @@ test("a failed job counts for a day, and longer lists say more than a hundred", 
   const lists = world.api.calls
     .slice(before)
     .filter((call) => /\/(regions|operator\/[a-z-]+)(\?|$)/.test(call));
-  for (const call of lists.filter((each) => !each.includes("/invariants"))) expect(call).toContain("limit=");
-  expect(lists).toHaveLength(5);
+  for (const call of lists.filter((each) => !/\/(invariants|restore)/.test(each)))
+    expect(call).toContain("limit=");
+  expect(lists).toHaveLength(6);
 });
 
 test("operators land on the health page, everybody else on the servers, and a page that was asked for comes first", async () => {

@@ -15,10 +15,18 @@ export type Health = {
   readonly failedJobs: Schemas["OperatorJobList"];
   readonly drift: Schemas["DriftList"];
   readonly invariants: Schemas["InvariantReport"];
+  readonly restore: Schemas["RestoreReport"];
 };
 
 export type HealthCheck = {
-  readonly name: "stuckJobs" | "failedJobs" | "drift" | "invariants" | "invariantsNever" | "invariantsStale";
+  readonly name:
+    | "stuckJobs"
+    | "failedJobs"
+    | "drift"
+    | "restore"
+    | "invariants"
+    | "invariantsNever"
+    | "invariantsStale";
   readonly tone: HealthTone;
   readonly amount: Amount;
   readonly path: string;
@@ -34,7 +42,8 @@ const failedWithinMs = 24 * 3600_000;
 
 /** The checks of the whole installation. What failed counts for a day: what still needs somebody is among the stuck jobs. */
 export function checksOf(health: Health, now: Date): readonly HealthCheck[] {
-  const { stuckJobs, failedJobs, drift, invariants } = health;
+  const { stuckJobs, failedJobs, drift, invariants, restore } = health;
+  const open = restore.regions.filter(({ state }) => state !== "ended");
   const isBadlyStuck = stuckJobs.items.some(({ reason }) => reason === "failed" || reason === "silent");
   const isMissing = drift.items.some(({ kind }) => kind === "missing");
   const since = now.getTime() - failedWithinMs;
@@ -54,6 +63,17 @@ export function checksOf(health: Health, now: Date): readonly HealthCheck[] {
       "warning",
     ),
     check("drift", "/operator/drift", amountOf(drift), isMissing ? "bad" : "warning"),
+    // Most installations never are.
+    ...(restore.restore === null
+      ? []
+      : [
+          check(
+            "restore",
+            "/operator/restore",
+            { count: open.length, isMore: false },
+            open.some(({ state }) => state === "waiting") ? "bad" : "warning",
+          ),
+        ]),
     checkOfInvariants(invariants),
   ];
 }

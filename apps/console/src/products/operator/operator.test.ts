@@ -2,6 +2,7 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import { formatOf } from "../../messages/format.ts";
 import { reportImpossibleTraffic } from "../../testing/load-balancer-states.ts";
 import { type PanelWorld, startPanelWorld } from "../../testing/panel-world.ts";
+import { haveRestore } from "../../testing/region-troubles.ts";
 import { capacityWith, createSeen, foreignVm, scan } from "../../testing/scans.ts";
 import { done } from "../../testing/scene-api.ts";
 import { type People, people } from "../../testing/scenes/people.ts";
@@ -29,6 +30,7 @@ test("operators open pages of the installation without choosing an organisation;
     "/operator/regions",
     "/operator/drift",
     "/operator/import",
+    "/operator/restore",
     "/ip-pools",
     "/organisations",
   ])
@@ -310,4 +312,30 @@ test("the jobs of all organisations are listed, filtered, and link into their or
   for (const text of [`id="${job.id}"`, "web-1", `value="/jobs/${job.id}"`]) expect(page).toContain(text);
   expect(await grace.page("/operator/jobs?region=ank1")).toContain("No such jobs");
   expect((await ada.get("/operator/jobs")).status).toBe(403);
+});
+
+test("after a restore the page says what a region waits for, and an operator goes on there", async () => {
+  expect(await grace.page("/operator/restore")).toContain("The database was never restored from a backup");
+  await haveRestore(world.real);
+  const page = await grace.page("/operator/restore");
+  for (const text of [
+    "Waits for a scan",
+    "Scanned",
+    "60011",
+    "which the records have for srv_1",
+    'href="/operator/import?region=old2&amp;vmid=60011"',
+  ])
+    expect(page).toContain(text);
+  const accepted = await grace.submit("/operator/restore", "/operator/restore/old1", { what: "accept" });
+  expect(accepted.headers.get("location")).toBe("/operator/restore?notice=accepted");
+  const ended = await grace.submit("/operator/restore", "/operator/restore/old2", { what: "end" });
+  expect(ended.headers.get("location")).toBe("/operator/restore?notice=ended");
+  const { regions } = await done(world.real.operator.get("/operator/restore"));
+  expect(regions).toMatchObject([
+    { region: "old1", state: "waiting", accepts_incomplete_scan: true },
+    { region: "old2", state: "ended" },
+  ]);
+  const early = await grace.submit("/operator/restore", "/operator/restore/old1", { what: "end" });
+  expect(early.status).toBe(409);
+  expect(await early.text()).toContain("was not scanned since the restore");
 });

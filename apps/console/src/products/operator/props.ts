@@ -35,6 +35,15 @@ export type RegionPageProps = {
   readonly idempotencyKey: string;
 };
 
+export type RestorePageProps = {
+  readonly view: View;
+  readonly report: Schemas["RestoreReport"];
+  readonly held: Schemas["HeldVmList"];
+  readonly cursor: string | undefined;
+  readonly banner: PageBanner;
+  readonly idempotencyKey: string;
+};
+
 export type LockPageProps = {
   readonly view: View;
   readonly server: Schemas["Server"];

@@ -18,6 +18,7 @@ import { lockRoutes } from "./lock-routes.tsx";
 import type { FitsProps } from "./props.ts";
 import { reconcileRoutes } from "./reconcile-routes.tsx";
 import { regionRoutes } from "./region-routes.tsx";
+import { restoreRoutes } from "./restore-routes.tsx";
 import { stuckJobsRoutes } from "./stuck-jobs-routes.tsx";
 
 /** Pages of the installation and not of an organisation: the API refuses them to all other users. */
@@ -88,6 +89,7 @@ export function operatorRoutes(services: ConsoleServices): Hono<ConsoleEnv> {
   routes.route("/operator/import", importRoutes(services));
   routes.route("/operator/invariants", invariantsRoutes(services));
   routes.route("/operator/regions", regionRoutes(services));
+  routes.route("/operator/restore", restoreRoutes());
   routes.route("/operator/servers", lockRoutes());
   routes.route("/operator/servers", reconcileRoutes());
   routes.route("/operator/jobs", operatorJobsRoutes());

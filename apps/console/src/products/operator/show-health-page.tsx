@@ -24,6 +24,7 @@ const healthCalls: readonly CalledOperation[] = [
   { operation: "listStuckJobs" },
   { operation: "listOperatorJobs", query: { status: "failed" } },
   { operation: "listDrift" },
+  { operation: "getRestore" },
   { operation: "getInvariants" },
 ];
 

@@ -2,7 +2,7 @@ import { ApiCaller } from "@kule/api/testing/api-caller";
 import { rolledOut } from "@kule/api/testing/rollouts";
 import { haveSecondFactor } from "../account-states.ts";
 import { addDomain, changeAtProvider, serve, sign } from "../domain-states.ts";
-import { haveDrift } from "../region-troubles.ts";
+import { haveDrift, haveRestore } from "../region-troubles.ts";
 import { done, type SceneApi } from "../scene-api.ts";
 import { everything } from "./everything.ts";
 import type { People } from "./people.ts";
@@ -42,6 +42,7 @@ export const complete = sceneAfter("complete", everything, async (api, facts) =>
   await done(operator.post("/agent-rollouts", { version: rolledOut }));
   const pool = { region: "ist1", name: "spare", gateway: "198.51.100.1", prefix_length: 24 };
   await done(operator.post("/ip-pools", pool));
+  await haveRestore(api);
   await joinAnother(api, people);
   await own("/invitations", { email: "grete@example.org", role: "viewer" });
   const { secret } = await own("/invitations", { email: people.grace.email, role: "viewer" });

@@ -28,6 +28,7 @@ import { publicIpChecks } from "./public-ip-checks.ts";
 import { publicIps } from "./public-ips.ts";
 import { quotaCounts } from "./quota-counts.ts";
 import { regions } from "./regions.ts";
+import { restores } from "./restores.ts";
 import { serverChecks } from "./server-checks.ts";
 import { servers } from "./servers.ts";
 import { signIn } from "./sign-in.ts";
@@ -89,5 +90,6 @@ export const baseline = [
   certificates,
   loadBalancers,
   quotaCounts,
+  restores,
   functionRights,
 ].join("");

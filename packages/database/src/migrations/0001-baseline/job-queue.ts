@@ -30,6 +30,11 @@ const chooseJob = (isOfRegion: "region = p_region" | "region is null"): string =
       select j.id into v_id from job j
        where j.${isOfRegion} and j.status = 'queued' and j.run_at <= clock_timestamp()
          and j.kind = any (p_capabilities)
+         -- What was to be destroyed before a restore of the database waits until an operator has ended it: by the records
+         -- a server is to go, or a zone, that may be somebody's again.
+         and (v_restored_at is null or j.created_at > v_restored_at
+              or j.kind <> 'ServerDestroy'
+                 and not exists (select 1 from domain d where d.id = j.resource_id and d.status = 'deleting'))
          and not exists (select 1 from job r where r.resource_id = j.resource_id and r.status = 'running')
        order by j.region, j.priority, j.run_at, j.id
        for update skip locked limit 1;
@@ -124,12 +129,20 @@ declare
   v_epoch integer;
   v_is_leased boolean;
   v_may_go_on boolean;
+  v_is_closed boolean;
+  v_restored_at timestamptz;
 begin
-  perform 1 from region where slug = p_region and maintenance;
-  if found then
+  -- In maintenance, or not scanned since the database was restored.
+  select maintenance or restored_at is not null and restore_scanned_at is null,
+         case when restore_ended_at is null then restored_at end
+    into v_is_closed, v_restored_at from region where slug = p_region;
+  if v_is_closed then
     return;
   end if;
 
+  if p_region is null then
+    select max(restored_at) into v_restored_at from region where restored_at is not null and restore_ended_at is null;
+  end if;
   if p_region is not null then
     ${chooseJob("region = p_region")}
   else
@@ -137,8 +150,10 @@ begin
   end if;
 
   update job
-     set status = 'running', epoch = epoch + 1, attempt = attempt + 1, last_seq = 0, claim_id = p_claim_id,
+     set status = 'running', attempt = attempt + 1, last_seq = 0, claim_id = p_claim_id,
          agent_token_id = p_token_id, agent_name = p_agent_name, phase = null, error = null,
+         -- Above all that were given out after the moment of a restored backup: those are not known any more.
+         epoch = greatest(epoch, coalesce((select max(epoch_floor) from restore), 0)) + 1,
          lease_until = clock_timestamp() + make_interval(secs => p_lease_seconds),
          started_at = coalesce(started_at, clock_timestamp())
    where id = v_id

@@ -78,8 +78,11 @@ create table region_vlan (
   region text not null references region (slug),
   vlan integer not null,
   subnet_id text unique references subnet (id) on delete set null,
-  primary key (region, vlan)
+  -- A VM that the records do not know uses it; see restores.ts.
+  held boolean not null default false,
+  primary key (region, vlan),
+  check (not held or subnet_id is null)
 );
-create index region_vlan_free on region_vlan (region, vlan) where subnet_id is null;
+create index region_vlan_free on region_vlan (region, vlan) where subnet_id is null and not held;
 grant select, insert, update, delete on region_vlan to kule_api;
 `;

@@ -36,8 +36,19 @@ create table region (
   pending_agent_key_seen_at timestamptz,
   pending_agent_key_token text,
   pending_agent_key_agent text,
+  -- Since the database was restored from a backup; see restores.ts.
+  restored_at timestamptz,
+  -- When the scan began by which it is known what is in use there.
+  restore_scanned_at timestamptz,
+  -- When an operator said that what differs was worked through.
+  restore_ended_at timestamptz,
+  -- An operator accepts a scan that is not complete, as when a node is lost.
+  restore_takes_incomplete boolean not null default false,
   check (vmid_first <= vmid_last and vmid_first >= 100),
   check (vlan_first <= vlan_last and vlan_first >= 2 and vlan_last <= 4094),
+  constraint region_restore check (
+    (restored_at is not null or restore_scanned_at is null)
+    and (restore_scanned_at is not null or restore_ended_at is null)),
   constraint region_pending_agent_key check (
     pending_agent_key is null
     or pending_agent_key <> agent_public_key
