@@ -498,11 +498,6 @@ export interface KuleMigration {
   timestamp: string;
 }
 
-export interface KuleMigrationLock {
-  id: string;
-  is_locked: Generated<number>;
-}
-
 export interface Listener {
   allowed_cidrs: string[];
   created_at: Generated<Timestamp>;
@@ -1190,7 +1185,6 @@ export interface DB {
   job: Job;
   job_step: JobStep;
   kule_migration: KuleMigration;
-  kule_migration_lock: KuleMigrationLock;
   listener: Listener;
   listener_certificate: ListenerCertificate;
   load_balancer: LoadBalancer;
