@@ -13,6 +13,8 @@ import { TokenCache } from "./token-cache.ts";
 export type OpenDeps = {
   readonly deps: Deps;
   readonly database: OpenDatabase;
+  /** It is to be sent nothing any more. */
+  leave(): void;
   /** Ends waiting requests, so that the server can drain. */
   stop(): void;
   /** Closes connections; after the last request. */
@@ -34,6 +36,7 @@ export async function openDeps(
     onNews: (news) => notifications.publish(news),
   });
   const tokens = new TokenCache(database.db, notifications, log);
+  const leaving = new AbortController();
   const stopping = new AbortController();
   await notifications.start();
   return {
@@ -48,11 +51,17 @@ export async function openDeps(
       metrics: createMetrics(database.poolUse),
       log,
       dns: settings.dns === null ? null : dnsInstallation(settings.dns.file),
+      leaving: leaving.signal,
       stopping: stopping.signal,
       crash,
     },
-    stop: () => stopping.abort(),
+    leave: () => leaving.abort(),
+    stop() {
+      leaving.abort();
+      stopping.abort();
+    },
     async close() {
+      leaving.abort();
       stopping.abort();
       await tokens.close();
       await notifications.stop();
