@@ -107,7 +107,9 @@ export async function rollingUpgrade(
     await load.end();
     const endedAt = performance.now();
     const stuck = await lives.untilSettled(SETTLES_WITHIN_SECONDS);
-    progress(`nothing is pending ${((performance.now() - endedAt) / 1000).toFixed(1)} s after the last request`);
+    progress(
+      `nothing is pending ${((performance.now() - endedAt) / 1000).toFixed(1)} s after the last request`,
+    );
     const changes = await journal.changes();
     const violations = [
       ...migrated.violations,
