@@ -160,7 +160,13 @@ class Parts {
       const between = [[built, own], ...(commit === null ? [] : [[own, built] as const])] as const;
       for (const [before, after] of between)
         await this.try(`upgrades from ${before.name}`, async () => {
-          const { violations, figures } = await rollingUpgrade(before, after, size, progress);
+          const { violations, figures } = await rollingUpgrade(
+            before,
+            after,
+            size,
+            progress,
+            after === own ? "forward" : "back",
+          );
           for (const [name, value] of Object.entries(figures))
             this.figures[`${before.name}: ${name}`] = value;
           return { cases: 1, violations };

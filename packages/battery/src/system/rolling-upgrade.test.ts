@@ -39,7 +39,7 @@ describe.each([
   });
 
   test.skipIf(isMissing)("and back, without an error", minutes(5), async () => {
-    const { violations, figures } = await rollingUpgrade(own, other, size, () => {});
+    const { violations, figures } = await rollingUpgrade(own, other, size, () => {}, "back");
     expect(violations, JSON.stringify(figures)).toEqual([]);
   });
 

@@ -14,6 +14,8 @@ export type LoadPlaces = {
   readonly apiOrigin: string;
   /** The panel as browsers reach it; null: nobody uses it. */
   readonly panelOrigin: string | null;
+  /** Whether the panel that comes serves the scripts and styles of the one that goes. */
+  readonly hasAssets: boolean;
   readonly operatorToken: string;
   readonly person: { readonly email: string; readonly password: string };
 };
@@ -35,6 +37,7 @@ export class UpgradeLoad {
   readonly #over = new AbortController();
   readonly #jobs: { readonly id: string; readonly server: string; readonly client: ApiClient }[] = [];
   readonly #running: Promise<void>[] = [];
+  readonly #waitedFor = new Set<string>();
   #organisation: { readonly client: ApiClient; left: number } | null = null;
   #named = 0;
 
@@ -112,18 +115,21 @@ export class UpgradeLoad {
     const job = this.#jobs.at(-1 - Math.floor(Math.random() * 20)) ?? this.#jobs.at(-1);
     if (job === undefined) return;
     await this.#timed(200, job.client.GET("/servers", { params: { query: { limit: 20 } } }));
-    await this.#timed(200, job.client.GET("/jobs/{job_id}", { params: { path: { job_id: job.id } } }));
+    await this.#timed(
+      200,
+      job.client.GET("/servers/{server_id}", { params: { path: { server_id: job.server } } }),
+    );
   }
 
   /** Deletes the oldest ones; the worker destroys them. */
   async #remove(): Promise<void> {
     const job = this.#jobs.find(({ server }) => !this.deleted.has(server));
     if (job === undefined || this.#jobs.length < 8) return;
-    const { done } = await this.#timed(
+    const { status } = await this.#timed(
       200,
-      job.client.GET("/jobs/{job_id}", { params: { path: { job_id: job.id } } }),
+      job.client.GET("/servers/{server_id}", { params: { path: { server_id: job.server } } }),
     );
-    if (!done || this.deleted.has(job.server)) return;
+    if (status !== "running" || this.deleted.has(job.server)) return;
     this.deleted.add(job.server);
     await this.#timed(
       202,
@@ -133,7 +139,9 @@ export class UpgradeLoad {
 
   async #wait(): Promise<void> {
     const job = this.#jobs.at(-1);
-    if (job === undefined) return;
+    // A job that is done is answered at once, and may not be asked for again and again.
+    if (job === undefined || this.#waitedFor.has(job.id)) return;
+    this.#waitedFor.add(job.id);
     const params = { path: { job_id: job.id }, query: { wait: 5 } };
     const { data, error, response } = await job.client.GET("/jobs/{job_id}", { params });
     if (data === undefined) throw new Error(`${response.status} ${JSON.stringify(error)}`);
@@ -177,12 +185,13 @@ export class UpgradeLoad {
     // The page of the panel before stays open: what it names must be there whichever panel answers.
     const firstAssets = assets(await first.text());
     await this.#again("a page", 50, async () => {
-      for (const path of ["/servers", "/networks", "/account"]) {
+      for (const path of ["/servers", "/networks", "/account/security"]) {
         const response = await browser.get(path);
         const html = await response.text();
         this.pages += 1;
         if (response.status !== 200)
           throw new Error(`${path} was answered ${response.status} (${response.headers.get("location")})`);
+        if (!this.#places.hasAssets) continue;
         for (const asset of new Set([...assets(html), ...firstAssets])) {
           const { status: found } = await browser.get(asset);
           if (found !== 200) throw new Error(`${asset} of ${path} was answered ${found}`);

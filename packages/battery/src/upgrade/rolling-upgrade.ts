@@ -58,6 +58,7 @@ export async function rollingUpgrade(
   after: Builds,
   size: UpgradeSize,
   progress: (text: string) => void,
+  way: "forward" | "back" = "forward",
 ): Promise<UpgradeFindings> {
   const database = await databaseOf(before.mains.api);
   const proxy = await startCheckedProxy({ check: "/api/v1/readyz" });
@@ -88,6 +89,8 @@ export async function rollingUpgrade(
     const load = new UpgradeLoad({
       apiOrigin: proxy.origin,
       panelOrigin: size.hasPanel ? panelProxy.origin : null,
+      // A release has those of the one before, and not of the one after.
+      hasAssets: way === "forward",
       operatorToken: world.operatorToken,
       person: world.users.organisation,
     });
