@@ -1,5 +1,6 @@
 import { argv, env, stderr } from "node:process";
 import { batteryHook } from "@kule/crash-points/crash-hook";
+import { MigrationBlocked } from "@kule/database/apply-migrations";
 import { UnknownMigrations } from "@kule/database/unknown-migrations";
 import { RegionFileError } from "@kule/region-config/region-file-error";
 import { createLog } from "./platform/log.ts";
@@ -46,7 +47,9 @@ async function main(command: string | undefined, options: readonly string[]): Pr
 
 /** An error in how the process was started explains itself. */
 function isExplained(error: unknown): error is Error {
-  return [BadSettings, RegionFileError, UnknownMigrations].some((kind) => error instanceof kind);
+  return [BadSettings, MigrationBlocked, RegionFileError, UnknownMigrations].some(
+    (kind) => error instanceof kind,
+  );
 }
 
 main(argv[2], argv.slice(3)).catch((error: unknown) => {

@@ -101,7 +101,9 @@ export function createConsole(services: ConsoleServices, log: Log): Hono<Console
     }),
   );
 
-  app.get("/healthz", (context) => context.json({ status: "ok" }));
+  app.get("/healthz", (context) =>
+    services.stop?.hasBegun ? context.json({ status: "stopping" }, 503) : context.json({ status: "ok" }),
+  );
   app.get("/assets/:name", assets.handler);
 
   // Pages of lists are polled. The secret of each form differs with every answer, so sizes tell nothing about it.

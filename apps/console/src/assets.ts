@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import type { Handler } from "hono";
@@ -29,18 +29,15 @@ const types: { readonly [extension: string]: string | undefined } = {
 };
 
 /**
- * Loads the output of `scripts/build-assets.ts`.
+ * Loads the output of `scripts/build-assets.ts`. What is in its folder `before` is served too: the assets of the release before,
+ * for pages that its panel has answered.
  *
  * @throws Error when the directory lacks a script, a stylesheet or one of the parts
  */
 export function loadAssets(directory: string): Assets {
-  const assets = new Map<string, Asset>();
-  for (const name of readdirSync(directory)) {
-    const type = types[name.split(".").at(-1) ?? ""];
-    if (type === undefined) continue;
-    const body = readFileSync(join(directory, name));
-    assets.set(name, { type, body, gzipped: type.startsWith("text/") ? gzipSync(body) : null });
-  }
+  const assets = assetsIn(directory);
+  const before = join(directory, "before");
+  const served = new Map([...(existsSync(before) ? assetsIn(before) : []), ...assets]);
   const find = (pattern: RegExp) => {
     const name = [...assets.keys()].find((candidate) => pattern.test(candidate));
     return name === undefined ? null : `/assets/${name}`;
@@ -71,7 +68,7 @@ export function loadAssets(directory: string): Assets {
     },
     fontPath: path(/^inter-latin-(?!ext).+\.woff2$/),
     handler: (context) => {
-      const asset = assets.get(context.req.param("name") ?? "");
+      const asset = served.get(context.req.param("name") ?? "");
       if (asset === undefined) return context.notFound();
       const headers: Record<string, string> = {
         "content-type": asset.type,
@@ -84,4 +81,15 @@ export function loadAssets(directory: string): Assets {
       return context.body(new Uint8Array(asset.gzipped), 200, { ...headers, "content-encoding": "gzip" });
     },
   };
+}
+
+function assetsIn(directory: string): Map<string, Asset> {
+  const assets = new Map<string, Asset>();
+  for (const name of readdirSync(directory)) {
+    const type = types[name.split(".").at(-1) ?? ""];
+    if (type === undefined) continue;
+    const body = readFileSync(join(directory, name));
+    assets.set(name, { type, body, gzipped: type.startsWith("text/") ? gzipSync(body) : null });
+  }
+  return assets;
 }

@@ -7,6 +7,7 @@ import type { ConsoleMetrics } from "./metrics.ts";
 import type { JobStreams } from "./products/jobs/streams.ts";
 import type { Cookies, Session } from "./session.ts";
 import type { ConsoleSettings } from "./settings.ts";
+import type { Stop } from "./stop.ts";
 
 /** What lives as long as the process. Another replica of the console needs none of this state. */
 export type ConsoleServices = {
@@ -18,6 +19,8 @@ export type ConsoleServices = {
   readonly assets: Assets;
   readonly jobStreams: JobStreams;
   readonly metrics: ConsoleMetrics;
+  /** How the process ends. */
+  readonly stop?: Pick<Stop, "hasBegun" | "ending">;
 };
 
 /** What every handler finds in its context. */

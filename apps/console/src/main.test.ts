@@ -1,6 +1,6 @@
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -54,6 +54,40 @@ test("the built panel runs without other files, serves its assets and stops on a
   const exited = once(child, "exit");
   child.kill("SIGTERM");
   expect(await exited).toEqual([0, null]);
+});
+
+test("with a delay, it says that it stops, and answers until the proxy has noticed", async () => {
+  const child = start({ ...environment, KULE_STOP_DELAY_SECONDS: "2" });
+  const url = await listening(child);
+  const asked = async (path: string) => {
+    const response = await fetch(url + path);
+    await response.arrayBuffer();
+    return [response.status, response.headers.get("connection")];
+  };
+  expect(await asked("/healthz")).toEqual([200, "keep-alive"]);
+  const exited = once(child, "exit");
+  const toldAt = performance.now();
+  child.kill("SIGTERM");
+  await expect.poll(() => asked("/healthz")).toEqual([503, "close"]);
+  expect(await asked("/sign-in")).toEqual([200, "close"]);
+  expect(await exited).toEqual([0, null]);
+  expect(performance.now() - toldAt).toBeGreaterThan(1_900);
+});
+
+test("pages of the release before find their scripts and styles, and this release's pages their own", async () => {
+  const before = join(dist, "assets/before");
+  mkdirSync(before);
+  try {
+    writeFileSync(join(before, "console-OLD.js"), "// of the release before");
+    writeFileSync(join(before, "style-OLD.css"), "/* of the release before */");
+    const url = await listening(start(environment));
+    const old = await fetch(`${url}/assets/console-OLD.js`);
+    expect([old.status, await old.text()]).toEqual([200, "// of the release before"]);
+    expect(old.headers.get("cache-control")).toContain("immutable");
+    expect(await (await fetch(`${url}/sign-in`)).text()).not.toContain("OLD");
+  } finally {
+    rmSync(before, { recursive: true });
+  }
 });
 
 test("a connection that never completes its headers is closed", { timeout: 30_000 }, async () => {

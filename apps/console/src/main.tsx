@@ -1,3 +1,4 @@
+import type { Server } from "node:http";
 import { join } from "node:path";
 import { serve } from "@hono/node-server";
 import { createConsole } from "./app.tsx";
@@ -8,6 +9,7 @@ import { createJobStreams } from "./products/jobs/streams.ts";
 import { createSealer } from "./sealed-value.ts";
 import { createCookies } from "./session.ts";
 import { readSettings, SettingsError } from "./settings.ts";
+import { createStop } from "./stop.ts";
 
 /**
  * Slow clients are disconnected: the first timeout is for the headers. The last one is longer than proxies keep a connection
@@ -33,6 +35,7 @@ try {
 function start(): void {
   const settings = readSettings(process.env);
   const metrics = createConsoleMetrics();
+  const stop = createStop(settings.stopDelaySeconds * 1000);
   const app = createConsole(
     {
       settings,
@@ -40,6 +43,7 @@ function start(): void {
       assets: loadAssets(join(import.meta.dirname, "assets")),
       jobStreams: createJobStreams(),
       metrics,
+      stop,
     },
     log,
   );
@@ -49,6 +53,7 @@ function start(): void {
       log("listening", { host: settings.host, port: address.port });
     },
   );
+  stop.watch(server as Server);
   server.on("error", (error) => cannotListen(error, settings.port, "KULE_CONSOLE_PORT"));
   const { metricsPort } = settings;
   const scraped = metricsPort === null ? null : serveMetrics(metrics);
@@ -58,12 +63,12 @@ function start(): void {
   }
   for (const signal of ["SIGTERM", "SIGINT"] as const)
     process.once(signal, () => {
-      log("stopping", { signal });
-      scraped?.close();
-      scraped?.closeAllConnections();
-      server.close(() => process.exit(0));
-      // Event streams do not end by themselves; browsers reopen them at another replica.
-      if ("closeAllConnections" in server) setTimeout(() => server.closeAllConnections(), 1000).unref();
+      log("stopping", { signal, delay_seconds: settings.stopDelaySeconds });
+      void stop.end(server as Server).then(() => {
+        scraped?.close();
+        scraped?.closeAllConnections();
+        process.exit(0);
+      });
     });
 }
 

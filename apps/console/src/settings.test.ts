@@ -11,6 +11,7 @@ test("a try-out on loopback needs only the API and a secret", () => {
     publicUrl: "http://127.0.0.1:3000",
     host: "127.0.0.1",
     port: 3000,
+    stopDelaySeconds: 0,
     metricsPort: null,
     metricsHost: "127.0.0.1",
     secrets: ["x".repeat(32)],

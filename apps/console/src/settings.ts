@@ -13,6 +13,8 @@ export type ConsoleSettings = {
   /** Null: no metrics are served. */
   readonly metricsPort: number | null;
   readonly metricsHost: string;
+  /** After a stop signal new requests are answered for so long, while the process says that it is not well. */
+  readonly stopDelaySeconds: number;
   /** Key ring for cookies: the first seals, all open. Each has at least 32 characters. */
   readonly secrets: readonly string[];
   /**
@@ -90,6 +92,10 @@ export function readSettings(environment: Readonly<Record<string, string | undef
   if (metricsPort !== null && (!Number.isInteger(metricsPort) || metricsPort < 0 || metricsPort > 65535))
     problems.push("KULE_CONSOLE_METRICS_PORT must be a port number");
 
+  const stopDelaySeconds = Number(environment.KULE_STOP_DELAY_SECONDS || "0");
+  if (!Number.isInteger(stopDelaySeconds) || stopDelaySeconds < 0 || stopDelaySeconds > 60)
+    problems.push("KULE_STOP_DELAY_SECONDS must be a whole number from 0 to 60");
+
   const publicUrl = publicUrlOf(environment.KULE_CONSOLE_PUBLIC_URL ?? "", host, port);
   if (publicUrl === null)
     problems.push(
@@ -123,6 +129,7 @@ export function readSettings(environment: Readonly<Record<string, string | undef
     publicUrl: publicUrl ?? "",
     host,
     port,
+    stopDelaySeconds,
     metricsPort,
     metricsHost: environment.KULE_METRICS_HOST || host,
     secrets,

@@ -168,6 +168,8 @@ describe.skipIf(part.missing)("the Helm chart", () => {
             "KULE_AUDIT_KEYS",
             "KULE_MASTER_KEY",
             "KULE_REMOVAL_BUFFER_SECONDS",
+            "KULE_WORKER_METRICS_PORT",
+            "KULE_METRICS_HOST",
           ],
           console: ["KULE_API_URL", "KULE_CONSOLE_SECRET", "KULE_CONSOLE_KEY"],
           migrate: ["KULE_OWNER_DATABASE_URL", "KULE_API_DATABASE_PASSWORD", "KULE_WORKER_DATABASE_PASSWORD"],
@@ -183,7 +185,7 @@ describe.skipIf(part.missing)("the Helm chart", () => {
     },
   );
 
-  test("asks the API and the panel whether they are there, and takes none away before its successor is", () => {
+  test("asks each process whether it is there, and takes none away before its successor is", () => {
     const manifests = rendered(everything);
     const probes = (process: string) => {
       const { spec } = named(manifests, "Deployment", `kule-${process}`);
@@ -193,7 +195,19 @@ describe.skipIf(part.missing)("the Helm chart", () => {
     };
     expect(probes("api")).toEqual(["/api/v1/readyz", "/api/v1/healthz"]);
     expect(probes("console")).toEqual(["/healthz", "/healthz"]);
-    expect(probes("worker")).toEqual([undefined, undefined]);
+    // It takes tasks, or only answers.
+    expect(probes("worker")).toEqual(["/readyz", "/healthz"]);
+    for (const name of ["kule-api", "kule-worker", "kule-console"]) {
+      const { spec } = named(manifests, "Deployment", name).spec.template;
+      const [container] = spec.containers;
+      const [port] = container.ports;
+      for (const probe of ["startupProbe", "readinessProbe", "livenessProbe"])
+        expect(container[probe].httpGet.port).toBe(port.name);
+      // What clients reach goes on until no proxy sends it anything, and has the time to end after that.
+      const waits = container.lifecycle?.preStop.exec.command ?? null;
+      expect(waits).toEqual(name === "kule-worker" ? null : ["sleep", "5"]);
+      expect(spec.terminationGracePeriodSeconds).toBeGreaterThanOrEqual(20);
+    }
     for (const name of ["kule-api", "kule-console"])
       expect(named(manifests, "PodDisruptionBudget", name).spec.minAvailable).toBe(1);
   });
@@ -213,6 +227,11 @@ describe.skipIf(part.missing)("the Helm chart", () => {
     expect(ingress.metadata.annotations?.["nginx.ingress.kubernetes.io/proxy-buffering"]).toBe("off");
     const { paths } = ingress.spec.rules[0].http;
     expect(paths.map((each: { path: string }) => each.path)).toEqual(["/api/v1", "/"]);
+    const assets = named(rendered(everything), "Ingress", "kule-assets");
+    expect(assets.metadata.annotations?.["nginx.ingress.kubernetes.io/proxy-next-upstream"]).toContain(
+      "http_404",
+    );
+    expect(assets.spec.rules[0].http.paths[0].path).toBe("/assets");
   });
 
   test("has a Postgres whose commits are on two machines, whose owner is no superuser, and which outlives the release", () => {

@@ -66,6 +66,35 @@ test("no password of a database is in two files", () => {
     ]);
 });
 
+test("the units beside the first ones, as the page on upgrades makes them, differ by their port alone", () => {
+  const page = readFileSync(resolve(import.meta.dirname, "../../../docs/runbooks/upgrade.md"), "utf8");
+  const block = /^for name in api console;.*?^done$/ms.exec(page)?.[0] ?? "";
+  const folder = mkdtempSync(join(tmpdir(), "kule-next-"));
+  try {
+    for (const name of ["api", "console"]) writeFileSync(join(folder, `kule-${name}.service`), unitOf(name));
+    const { status, stderr } = spawnSync(
+      "/bin/sh",
+      ["-eu", "-c", block.replaceAll("/etc/systemd/system", folder)],
+      { encoding: "utf8" },
+    );
+    expect([status, stderr]).toEqual([0, ""]);
+    for (const [name, port] of [
+      ["api", "KULE_API_PORT=8081"],
+      ["console", "KULE_CONSOLE_PORT=3001"],
+    ] as const) {
+      const made = readFileSync(join(folder, `kule-${name}-next.service`), "utf8");
+      expect(made).toBe(
+        unitOf(name).replace("Environment=NODE_ENV=production\n", (line) => `${line}Environment=${port}\n`),
+      );
+      expect(made).toContain(port);
+      // It goes on for the delay of a stop, and for what runs then.
+      expect(unitOf(name)).toContain("TimeoutStopSec=30\n");
+    }
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+});
+
 describe.skipIf(systemd.missing)("systemd itself", () => {
   let folder = "";
   const files: string[] = [];

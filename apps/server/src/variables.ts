@@ -66,6 +66,7 @@ export const variables: Readonly<Record<string, Variable>> = {
   ]),
   ...plain([...apiAndWorker, "restored"], ["KULE_REMOVAL_BUFFER_SECONDS", "KULE_ADDRESS_QUARANTINE_SECONDS"]),
   ...plain([...apiAndWorker, "console"], ["KULE_PUBLIC_URL", "KULE_METRICS_HOST"]),
+  ...plain([...api, "console"], ["KULE_STOP_DELAY_SECONDS"]),
   ...plain(worker, ["KULE_DIRECT_REGIONS", "KULE_WORKER_METRICS_PORT"]),
   ...plain(panel, [
     "KULE_API_URL",

@@ -12,6 +12,8 @@ import path from "node:path";
 import { parseArgs } from "node:util";
 import { removePostgresData, startPostgres } from "@kule/postgres/launcher";
 import { migrate } from "../src/migrate.ts";
+import { retired } from "../src/migrations/retired.ts";
+import { withoutRetired } from "../src/migrations/row-types.ts";
 
 const { values } = parseArgs({
   options: { out: { type: "string", default: path.join(import.meta.dirname, "../src/generated/rows.ts") } },
@@ -33,7 +35,7 @@ try {
   ]);
   const banner =
     "// Generated from the migrations by packages/database/scripts/generate-rows.ts. Do not edit.\n";
-  writeFileSync(values.out, banner + readFileSync(raw, "utf8"));
+  writeFileSync(values.out, banner + withoutRetired(readFileSync(raw, "utf8"), retired));
 } finally {
   await postgres.stop();
   removePostgresData(dataDir);

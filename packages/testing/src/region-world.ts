@@ -44,8 +44,16 @@ export type WorldOptions = {
   readonly realGuests?: Readonly<Record<string, string>>;
   /** An edge next to the lab: then it has none with wires of its own. */
   readonly edge?: LabEdge;
+  /** Bundles of another build to begin with, by their paths; those of this tree for what is left out. */
+  readonly builds?: WorldBuilds;
   /** `direct`: the worker drives the lab, and there is no agent. Default `agent`. */
   readonly mode?: "agent" | "direct";
+};
+
+/** Paths of an app's `main.js`. */
+export type WorldBuilds = {
+  readonly api?: string;
+  readonly agent?: string;
 };
 
 /**
@@ -70,6 +78,8 @@ export type AgentPlaces = {
   readonly edge?: LabEdge;
   /** Its name at the control plane; the machine's name when absent. */
   readonly name?: string;
+  /** Of another build. */
+  readonly main?: string;
 };
 
 /** Kule as it runs: API, worker, lab and agents as separate processes on a real Postgres. */
@@ -95,12 +105,13 @@ export type RegionWorld = {
    * is ready. `env` adds to the world's.
    */
   startApi(env?: Readonly<Record<string, string>>): Promise<TestProcess>;
-  /** Another process of the API on the same database, at a port of its own. */
+  /** Another process of the API on the same database, at a port of its own; `main` is of another build. */
   addApi(
     env?: Readonly<Record<string, string>>,
+    main?: string,
   ): Promise<{ readonly origin: string; readonly process: TestProcess }>;
   /** The same for the worker, which is ready at once; or one more next to it. */
-  startWorker(env?: Readonly<Record<string, string>>, beside?: boolean): TestProcess;
+  startWorker(env?: Readonly<Record<string, string>>, beside?: boolean, main?: string): TestProcess;
   /** The panel, before this world's API; its pages open consoles there. */
   startPanel(
     environment?: Readonly<Record<string, string>>,
@@ -140,9 +151,10 @@ export const probeWorldWires = (): Promise<string | undefined> => probeWires();
 
 /** Starts a world; `end` it in any case. The bundles that ship are what runs. */
 export async function startRegionWorld(options: WorldOptions = {}): Promise<RegionWorld> {
-  const [apiMain = "", agentMain = "", labMain = ""] = (
+  const [ownApi = "", ownAgent = "", labMain = ""] = (
     await bundleApps(["apps/api", "apps/agent", "packages/lab"])
   ).map(inRoot);
+  const { api: apiMain = ownApi, agent: agentMain = ownAgent } = options.builds ?? {};
   const directory = mkdtempSync(path.join(tmpdir(), "kule-world-"));
   const database = options.database ?? (await freshDatabase());
   const processes: TestProcess[] = [];
@@ -200,8 +212,8 @@ export async function startRegionWorld(options: WorldOptions = {}): Promise<Regi
     const untilServing = (serving: TestProcess) =>
       untilReady(serving, async () => ((await fetch(`${apiUrl}/readyz`)).ok ? true : undefined));
     let directEnv: Readonly<Record<string, string>> = {};
-    const work = (env: Readonly<Record<string, string>> = {}) =>
-      run("worker", [apiMain, "worker"], { ...workerEnv, ...directEnv, ...env });
+    const work = (env: Readonly<Record<string, string>> = {}, main = apiMain) =>
+      run("worker", [main, "worker"], { ...workerEnv, ...directEnv, ...env });
     let api = serve();
     const labFile = await untilReady(lab, async () => readLabFile(labDirectory));
     await untilServing(api);
@@ -268,7 +280,7 @@ export async function startRegionWorld(options: WorldOptions = {}): Promise<Regi
       labDirectory,
       labControlUrl: labFile.controlUrl,
       startAgent: (env = {}, own) =>
-        run("agent", [agentMain, "run", own === undefined ? regionFile : writeRegionFile(own)], {
+        run("agent", [own?.main ?? agentMain, "run", own === undefined ? regionFile : writeRegionFile(own)], {
           KULE_AGENT_TOKEN: seeded.agent_token,
           ...regionEnv,
           ...env,
@@ -279,18 +291,18 @@ export async function startRegionWorld(options: WorldOptions = {}): Promise<Regi
         await untilServing(api);
         return api;
       },
-      async addApi(env = {}) {
-        const port = await findFreePort();
+      async addApi(env = {}, main = apiMain) {
+        const port = Number(env.KULE_API_PORT ?? (await findFreePort()));
         const origin = `http://127.0.0.1:${port}`;
-        const process = run("api", [apiMain, "serve"], { ...apiEnv, KULE_API_PORT: String(port), ...env });
+        const process = run("api", [main, "serve"], { ...apiEnv, KULE_API_PORT: String(port), ...env });
         await untilReady(process, async () =>
           (await fetch(`${origin}/api/v1/readyz`)).ok ? true : undefined,
         );
         return { origin, process };
       },
-      startWorker(env, beside = false) {
+      startWorker(env, beside = false, main) {
         if (!beside && worker.running()) throw new Error("the worker still runs; end it first");
-        worker = work(env);
+        worker = work(env, main);
         return worker;
       },
       async startPanel(environment = {}) {

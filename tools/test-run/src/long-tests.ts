@@ -43,6 +43,8 @@ export const LONG_TESTS: Readonly<Record<string, string>> = {
     "every operation of a server with each fault of the region",
   "packages/proxmox/src/conformance/conformance.test.ts":
     "runs the whole conformance suite once for each endpoint that differs",
+  "packages/testing/src/migrations-under-load.test.ts":
+    "migrates a table of a million rows that is in use, and waits for locks that are not granted",
   "packages/testing/src/packets/lab-wires.test.ts":
     "real packets between the lab's machines, and silence that has to be waited for",
   "packages/testing/src/real-guests/guest-isolation.test.ts":

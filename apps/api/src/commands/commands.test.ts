@@ -232,6 +232,37 @@ describe("stopping", () => {
     agent.destroy();
   });
 
+  test("with a delay, it says that it is not ready, and answers until the proxy has noticed", async () => {
+    const port = await findFreePort();
+    const server = start(["serve"], { KULE_API_PORT: String(port), KULE_STOP_DELAY_SECONDS: "3" });
+    const root = `http://127.0.0.1:${port}/api/v1`;
+    await expect.poll(() => server.output(), { timeout: 15_000 }).toContain('"msg":"serving"');
+    const { agent_token } = await seed();
+    const asked = async (path: string) => {
+      const response = await fetch(`${root}${path}`);
+      await response.arrayBuffer();
+      return [response.status, response.headers.get("connection")];
+    };
+    expect(await asked("/readyz")).toEqual([200, "keep-alive"]);
+    // An agent's claim goes on to wait: it would come back at once.
+    const parked = fetch(`${root}/agent/jobs/claim`, {
+      method: "POST",
+      headers: { Authorization: `Bearer ${agent_token}`, "Content-Type": "application/json" },
+      body: JSON.stringify({ claim_id: "parked-2", agent_version: "1", capabilities: [], wait_seconds: 20 }),
+    });
+    let isAnswered = false;
+    void parked.then(() => (isAnswered = true));
+    server.signal("SIGTERM");
+    const toldAt = performance.now();
+    await expect.poll(() => asked("/readyz")).toEqual([503, "close"]);
+    // On a new connection, and each answer is the last one on its own.
+    expect(await asked("/healthz")).toEqual([200, "close"]);
+    expect([isAnswered, performance.now() - toldAt < 3_000]).toEqual([false, true]);
+    expect((await parked).status).toBe(204);
+    expect(performance.now() - toldAt).toBeGreaterThan(2_900);
+    expect(await server.ended).toEqual({ code: 0, signal: null });
+  });
+
   test("the worker stops on SIGTERM", async () => {
     const worker = start(["worker"]);
     await expect.poll(() => worker.output(), { timeout: 15_000 }).toContain('"msg":"working"');

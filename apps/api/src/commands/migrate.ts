@@ -1,10 +1,10 @@
-import { stdout } from "node:process";
+import { stderr, stdout } from "node:process";
 import { migrate } from "@kule/database/migrate";
 import { BadSettings } from "../platform/settings.ts";
 
 /**
- * Migrates the database to this version. Safe to run again, and while an API of the version before is
- * running.
+ * Migrates the database to this version, and says on standard error what it does. Safe to run again, on two machines at once, and
+ * while the version before is running.
  */
 export async function migrateCommand(
   environment: Readonly<Record<string, string | undefined>>,
@@ -19,6 +19,7 @@ export async function migrateCommand(
   const applied = await migrate(ownerUrl, {
     ...(apiPassword === "" ? {} : { apiPassword }),
     ...(workerPassword === "" ? {} : { workerPassword }),
+    tell: (text) => stderr.write(`${text}\n`),
   });
   stdout.write(`${JSON.stringify({ applied })}\n`);
 }

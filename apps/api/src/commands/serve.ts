@@ -1,4 +1,5 @@
 import type { Server, ServerResponse } from "node:http";
+import { setTimeout as delay } from "node:timers/promises";
 import { type ServerType, serve } from "@hono/node-server";
 import type { CrashHook } from "@kule/crash-points/crash-hook";
 import { apiRoot, createApp } from "../app.ts";
@@ -12,7 +13,10 @@ import { serveMetrics } from "./metrics-server.ts";
 import { isWeakRole, onceStrongRole } from "./refuse-strong-role.ts";
 import { untilStopSignal } from "./stop-signal.ts";
 
-/** How long running requests may take to end after SIGTERM, in milliseconds; the whole stop stays under 10 s. */
+/**
+ * How long running requests may take to end, in milliseconds. Without a delay of the stop (KULE_STOP_DELAY_SECONDS) the whole stop
+ * stays under 10 s.
+ */
 const drainMs = 7_000;
 
 /**
@@ -29,7 +33,8 @@ const slowClients = { headersTimeout: 10_000, requestTimeout: 30_000, connection
 const serverTimeouts = { ...slowClients, keepAliveTimeout: 75_000 };
 
 /**
- * Answers requests until SIGTERM or SIGINT; then accepts no new ones, lets the running ones end, and closes.
+ * Answers requests until SIGTERM or SIGINT. Then it says that it is not ready, and answers what comes for as long as proxies need to
+ * notice; after that it accepts nothing new, lets the running requests end, and closes.
  *
  * @throws BadSettings when the port is in use, or the database's role has too many rights
  */
@@ -66,8 +71,10 @@ export async function serveCommand(settings: Settings, log: Logger, crash: Crash
     });
     log.info({ host: settings.host, port: portOf(server), url: settings.publicUrl }, "serving");
 
-    log.info({ signal: await stop }, "stopping");
+    log.info({ signal: await stop, delay_seconds: settings.stopDelaySeconds }, "stopping");
     lastAnswers.begin();
+    open.leave();
+    await delay(settings.stopDelaySeconds * 1000);
     open.stop();
     await consoles.stop();
     await announced.stop();

@@ -1,4 +1,5 @@
 import { latestMigration } from "@kule/database/migrate";
+import { migrationOf } from "@kule/database/migrations/migration-steps";
 import { migrations } from "@kule/database/migrations/migrations";
 import type { Client } from "pg";
 import { type Finding, good, someOf, wrong } from "./finding.ts";
@@ -26,7 +27,7 @@ export async function checkMigrations(client: Client): Promise<Finding[]> {
     "select name from kule_migration order by timestamp, name",
   );
   const applied = rows.map(({ name }) => name);
-  const unknown = applied.filter((name) => !migrations.has(name));
+  const unknown = applied.filter((name) => !migrations.has(migrationOf(name)));
   if (unknown.length > 0)
     return [
       wrong(

@@ -24,7 +24,9 @@ export type Deps = {
   /** Null: the installation serves no domains. */
   readonly dns: DnsInstallation | null;
   readonly releases: ReleaseFolder;
-  /** Aborted when the process is told to stop: long polls answer at once then. */
+  /** Aborted when the process is told to stop: it is not ready any more, and answers until {@link stopping}. */
+  readonly leaving: AbortSignal;
+  /** Aborted when the process answers no new requests: long polls answer at once then. */
   readonly stopping: AbortSignal;
   /** Where test builds are killed; does nothing otherwise. */
   readonly crash: CrashHook;

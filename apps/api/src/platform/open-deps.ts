@@ -14,6 +14,8 @@ import { TokenCache } from "./token-cache.ts";
 export type OpenDeps = {
   readonly deps: Deps;
   readonly database: OpenDatabase;
+  /** It is to be sent nothing any more. */
+  leave(): void;
   /** Ends waiting requests, so that the server can drain. */
   stop(): void;
   /** Closes connections; after the last request. */
@@ -35,6 +37,7 @@ export async function openDeps(
     onNews: (news) => notifications.publish(news),
   });
   const tokens = new TokenCache(database.db, notifications, log);
+  const leaving = new AbortController();
   const stopping = new AbortController();
   const releases = new ReleaseFolder(settings.agentReleases);
   await notifications.start();
@@ -51,11 +54,17 @@ export async function openDeps(
       log,
       dns: settings.dns === null ? null : dnsInstallation(settings.dns.file),
       releases,
+      leaving: leaving.signal,
       stopping: stopping.signal,
       crash,
     },
-    stop: () => stopping.abort(),
+    leave: () => leaving.abort(),
+    stop() {
+      leaving.abort();
+      stopping.abort();
+    },
     async close() {
+      leaving.abort();
       stopping.abort();
       releases.stop();
       await tokens.close();

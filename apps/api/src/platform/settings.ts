@@ -59,6 +59,8 @@ export type Settings = {
   readonly addressQuarantineSeconds: number;
   /** How long a claimed job is held without a report. */
   readonly leaseSeconds: number;
+  /** After a stop signal new requests are answered for so long, while the process says that it is not ready. */
+  readonly stopDelaySeconds: number;
   /** How long a network goes without the edge being compared with it. */
   readonly edgeCheckSeconds: number;
   /** How often the worker checks the database against its invariants. */
@@ -241,6 +243,7 @@ export function readSettings(environment: Readonly<Record<string, string | undef
     removalBufferSeconds: integer("KULE_REMOVAL_BUFFER_SECONDS", 259_200, 0, 31_536_000),
     addressQuarantineSeconds: integer("KULE_ADDRESS_QUARANTINE_SECONDS", 600, 0, 31_536_000),
     leaseSeconds: integer("KULE_LEASE_SECONDS", 90, 2, 3600),
+    stopDelaySeconds: integer("KULE_STOP_DELAY_SECONDS", 0, 0, 60),
     edgeCheckSeconds: integer("KULE_EDGE_CHECK_SECONDS", 21_600, 60, 31_536_000),
     invariantsEveryMinutes: integer("KULE_INVARIANTS_EVERY_MINUTES", 10, 1, 1440),
     keepJobStepsDays: optionalInteger("KULE_KEEP_JOB_STEPS_DAYS", 30, 36_500),

@@ -1,5 +1,6 @@
 {{- /*
-A Deployment of one process: (dict "root" $ "process" "api" "values" .Values.api "keys" (list …) "hasFiles" true "port" 8080 "ready" "…" "alive" "…")
+A Deployment of one process: (dict "root" $ "process" "api" "values" .Values.api "keys" (list …) "hasFiles" true "port" 8080 "portName" "http"
+"ready" "…" "alive" "…"). One that serves clients goes on for a moment after it is told to stop.
 */ -}}
 {{- define "kule.deployment" -}}
 apiVersion: apps/v1
@@ -52,6 +53,13 @@ spec:
             - configMapRef:
                 name: {{ include "kule.name" .root }}-settings
           env:
+            {{- if ne .portName "http" }}
+            # Its health, for the probes, and its metrics.
+            - name: KULE_WORKER_METRICS_PORT
+              value: {{ .port | quote }}
+            - name: KULE_METRICS_HOST
+              value: 0.0.0.0
+            {{- end }}
             {{- if eq .process "api" }}
             - name: POD_IP
               valueFrom:
@@ -65,23 +73,23 @@ spec:
             {{- if .hasFiles }}
             {{- include "kule.fileVariables" .root | nindent 12 }}
             {{- end }}
-          {{- if .port }}
           ports:
-            - name: http
+            - name: {{ .portName }}
               containerPort: {{ .port }}
           startupProbe:
-            httpGet: { path: {{ .alive }}, port: http }
+            httpGet: { path: {{ .alive }}, port: {{ .portName }} }
             periodSeconds: 2
             failureThreshold: 60
           readinessProbe:
-            httpGet: { path: {{ .ready }}, port: http }
+            httpGet: { path: {{ .ready }}, port: {{ .portName }} }
             periodSeconds: 5
             timeoutSeconds: 5
           livenessProbe:
-            httpGet: { path: {{ .alive }}, port: http }
+            httpGet: { path: {{ .alive }}, port: {{ .portName }} }
             periodSeconds: 20
             timeoutSeconds: 10
             failureThreshold: 6
+          {{- if eq .portName "http" }}
           lifecycle:
             preStop:
               # Until no proxy sends anything here any more.

@@ -551,11 +551,6 @@ export interface KuleMigration {
   timestamp: string;
 }
 
-export interface KuleMigrationLock {
-  id: string;
-  is_locked: Generated<number>;
-}
-
 export interface Listener {
   allowed_cidrs: string[];
   created_at: Generated<Timestamp>;
@@ -1325,7 +1320,6 @@ export interface DB {
   job: Job;
   job_step: JobStep;
   kule_migration: KuleMigration;
-  kule_migration_lock: KuleMigrationLock;
   listener: Listener;
   listener_certificate: ListenerCertificate;
   load_balancer: LoadBalancer;

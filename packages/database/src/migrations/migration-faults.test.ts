@@ -8,9 +8,16 @@ const unreleased = {
   names: [first],
   released: [],
   isContractReleased: false,
+  areTablesReleased: false,
   baseline: "create table a ();",
 };
-const released = { ...unreleased, names: [first, second], released: [first], isContractReleased: true };
+const released = {
+  ...unreleased,
+  names: [first, second],
+  released: [first],
+  isContractReleased: true,
+  areTablesReleased: true,
+};
 
 describe("the check of migrations", () => {
   it("accepts one baseline before the first release, and more migrations after it", () => {
@@ -46,9 +53,10 @@ describe("the check of migrations", () => {
       ]);
   });
 
-  it("refuses a released contract without released migrations, and the reverse", () => {
+  it("refuses a release of which the contract, the migrations or the tables are not stored", () => {
     expect(migrationFaults({ ...unreleased, isContractReleased: true })).toHaveLength(1);
     expect(migrationFaults({ ...released, isContractReleased: false })).toHaveLength(1);
+    expect(migrationFaults({ ...released, areTablesReleased: false })).toHaveLength(1);
   });
 
   it("refuses a baseline that changes a table which it has created", () => {

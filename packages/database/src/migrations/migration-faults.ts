@@ -5,6 +5,8 @@ export type MigrationFacts = {
   readonly released: readonly string[];
   /** Whether the contract of a release is stored: there has been a release. */
   readonly isContractReleased: boolean;
+  /** The tables of a release are stored. */
+  readonly areTablesReleased: boolean;
   /** The statements of the baseline. */
   readonly baseline: string;
 };
@@ -14,6 +16,7 @@ export function migrationFaults({
   names,
   released,
   isContractReleased,
+  areTablesReleased,
   baseline,
 }: MigrationFacts): readonly string[] {
   const faults: string[] = [];
@@ -27,8 +30,10 @@ export function migrationFaults({
       );
   if (released.length === 0 && names.length > 1)
     faults.push(`${names.slice(1).join(", ")}: before the first release, edit the baseline instead`);
-  if (isContractReleased !== released.length > 0)
-    faults.push("docs/api/released.yaml and released-migrations.ts are written together, by a release");
+  if (isContractReleased !== released.length > 0 || areTablesReleased !== isContractReleased)
+    faults.push(
+      "docs/api/released.yaml, released-migrations.ts and released-tables.json are written together, by a release",
+    );
   // A table's row-level security follows it; two tables that refer to each other need one key afterwards.
   const later =
     /^(create or replace|drop|update|alter table (?!\w+ (enable|force) row level security|\w+ add constraint \w+ foreign key)).*/gim;

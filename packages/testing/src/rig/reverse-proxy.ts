@@ -22,7 +22,12 @@ export type ReverseProxy = {
 };
 
 /** The ports behind it. */
-export type ProxyTargets = { readonly apiPort: number; readonly consolePort: number };
+export type ProxyTargets = {
+  readonly apiPort: number;
+  readonly consolePort: number;
+  /** Of an API beside the first one, as during an upgrade. */
+  readonly nextApiPort?: number;
+};
 
 const samples = resolve(import.meta.dirname, "../../../../infra/server/proxies");
 
@@ -111,6 +116,11 @@ function sample(
   return text;
 }
 
+type Change = readonly [from: string, to: string];
+
+const beside = ({ nextApiPort }: ProxyTargets, change: (port: number) => Change): Change[] =>
+  nextApiPort === undefined ? [] : [change(nextApiPort)];
+
 const configured: Readonly<Record<ProxyKind, (place: Place) => string[]>> = {
   nginx(place) {
     const { folder, port, plainPort } = place;
@@ -118,6 +128,10 @@ const configured: Readonly<Record<ProxyKind, (place: Place) => string[]>> = {
       ["listen 80;", `listen 127.0.0.1:${plainPort};`],
       ["listen 443 ssl", `listen 127.0.0.1:${port} ssl`],
       ["server_name kule.example", "server_name 127.0.0.1"],
+      ...beside(place.targets, (port) => [
+        "#server 127.0.0.1:8081 backup max_fails=0;",
+        `server 127.0.0.1:${port} backup max_fails=0;`,
+      ]),
       ["/etc/kule/tls/fullchain.pem", place.certificate],
       ["/etc/kule/tls/privkey.pem", place.key],
     ]);
@@ -140,6 +154,10 @@ const configured: Readonly<Record<ProxyKind, (place: Place) => string[]>> = {
       ["/etc/kule/tls/kule.pem", place.both],
       // It may not raise its limit of open files here.
       ["maxconn 20000", "maxconn 1000"],
+      ...beside(place.targets, (port) => [
+        "#server api-next 127.0.0.1:8081",
+        `server api-next 127.0.0.1:${port}`,
+      ]),
       ...(process.getuid?.() === 0 ? [] : ([["    user haproxy\n    group haproxy\n", ""]] as const)),
     ]);
     const file = join(place.folder, "haproxy.cfg");
@@ -148,6 +166,10 @@ const configured: Readonly<Record<ProxyKind, (place: Place) => string[]>> = {
   },
   caddy(place) {
     const own = sample("Caddyfile", place, [
+      ...beside(place.targets, (port) => [
+        `reverse_proxy 127.0.0.1:${place.targets.apiPort} {`,
+        `reverse_proxy 127.0.0.1:${place.targets.apiPort} 127.0.0.1:${port} {`,
+      ]),
       [
         "kule.example {\n",
         `https://127.0.0.1:${place.port} {\n\tbind 127.0.0.1\n\ttls ${place.certificate} ${place.key}\n`,

@@ -238,6 +238,7 @@ describe.skipIf(part.missing)("the installation's page, typed from the top", { t
       "console/main.js",
       "console/assets",
       "share/control-plane.md",
+      "share/upgrade.md",
     ])
       expect([path, there(path)]).toEqual([path, true]);
     expect(globSync(join(root, "opt/kule-server/**/*.map"))).toEqual([]);

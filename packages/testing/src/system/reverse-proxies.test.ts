@@ -1,3 +1,4 @@
+import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { Agent, type IncomingMessage, request as plainRequest } from "node:http";
@@ -5,8 +6,10 @@ import { type RequestOptions, request } from "node:https";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { text } from "node:stream/consumers";
+import { setTimeout as delay } from "node:timers/promises";
 import { getCACertificates, setDefaultCACertificates } from "node:tls";
 import type { Schemas } from "@kule/contract/schemas";
+import { findFreePort } from "@kule/postgres/free-port";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { TestProcess } from "../child-process.ts";
 import { ConsoleViewer } from "../console-viewer.ts";
@@ -30,7 +33,8 @@ const parts = {
 
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), "kule-proxies-"));
-  world = await startRegionWorld({ apiEnv: { KULE_TRUSTED_PROXIES: "1" } });
+  // For longer than a proxy needs to notice that a process is told to stop.
+  world = await startRegionWorld({ apiEnv: { KULE_TRUSTED_PROXIES: "1", KULE_STOP_DELAY_SECONDS: "4" } });
   panelUrl = (await world.startPanel({ KULE_CONSOLE_TRUSTED_PROXIES: "1" })).url;
 }, 180_000);
 afterAll(async () => {
@@ -69,11 +73,17 @@ describe.each(["nginx", "haproxy", "caddy"] as const satisfies readonly ProxyKin
   const part = parts[kind];
   let proxy: ReverseProxy;
   let agent: TestProcess;
+  let nextApiPort = 0;
 
   beforeAll(async () => {
     if (part.missing) return;
     const portOf = (url: string) => Number(new URL(url).port);
-    proxy = await startReverseProxy(kind, { apiPort: portOf(world.apiUrl), consolePort: portOf(panelUrl) });
+    nextApiPort = await findFreePort();
+    proxy = await startReverseProxy(kind, {
+      apiPort: portOf(world.apiUrl),
+      consolePort: portOf(panelUrl),
+      nextApiPort,
+    });
     setDefaultCACertificates([...usualCas, proxy.certificatePem]);
     const ca = join(folder, `${kind}.pem`);
     writeFileSync(ca, proxy.certificatePem);
@@ -192,6 +202,50 @@ describe.each(["nginx", "haproxy", "caddy"] as const satisfies readonly ProxyKin
     await viewer.end();
   });
 
+  test.skipIf(part.missing)(
+    "an API that is replaced, with another one beside it, fails no request",
+    async () => {
+      const failures: string[] = [];
+      let requests = 0;
+      let isOver = false;
+      const again = async (what: string, work: () => Promise<IncomingMessage>, expected: number) => {
+        while (!isOver) {
+          requests += 1;
+          const answer = await work().catch((error: Error) => error);
+          if (answer instanceof Error) failures.push(`${what}: ${answer.message}`);
+          else if (answer.statusCode !== expected) failures.push(`${what}: ${answer.statusCode}`);
+          if (!(answer instanceof Error)) answer.resume();
+          await delay(20);
+        }
+      };
+      const read = () => ask("/api/v1/me", { headers: authorised() });
+      const write = () => {
+        const body = JSON.stringify({
+          name: `${kind}-${requests}`,
+          public_key: `ssh-ed25519 ${keyOf(randomBytes(32))} k`,
+        });
+        const headers = authorised({ "Content-Type": "application/json" });
+        return ask("/api/v1/ssh-keys", { method: "POST", headers }, body);
+      };
+      // nginx asks nobody whether he is ready. What reaches a socket in the moment in which it closes is sent again only when
+      // that can do no harm.
+      const writing = kind === "nginx" ? [] : [again("a write", write, 201)];
+      const load = Promise.all([again("a read", read, 200), again("a read", read, 200), ...writing]);
+      const beside = await world.addApi({ KULE_API_PORT: String(nextApiPort) });
+      await delay(2_500);
+      world.api.signal("SIGTERM");
+      expect(await world.api.ended).toEqual({ code: 0, signal: null });
+      await world.startApi();
+      await delay(2_500);
+      beside.process.signal("SIGTERM");
+      expect(await beside.process.ended).toEqual({ code: 0, signal: null });
+      isOver = true;
+      await load;
+      expect([failures, requests > 100]).toEqual([[], true]);
+    },
+    120_000,
+  );
+
   test.skipIf(part.missing)("a body that nothing of Kule takes is refused before it is sent", async () => {
     for (const path of ["/api/v1/ssh-keys", "/sign-in"]) {
       const headers = authorised({
@@ -212,7 +266,7 @@ async function addressOf(action: string): Promise<string | null | undefined> {
 }
 
 /** A public key of its own for each: the API takes none twice. */
-function keyOf(kind: ProxyKind): string {
+function keyOf(key: ProxyKind | Buffer): string {
   const part = (bytes: Buffer) => Buffer.concat([Buffer.from([0, 0, 0, bytes.length]), bytes]);
-  return Buffer.concat([part(Buffer.from("ssh-ed25519")), part(Buffer.alloc(32, kind))]).toString("base64");
+  return Buffer.concat([part(Buffer.from("ssh-ed25519")), part(Buffer.alloc(32, key))]).toString("base64");
 }

@@ -28,6 +28,7 @@ const shared: readonly (readonly [from: string, to: string])[] = [
   ["infra/server/systemd", "systemd"],
   ["infra/server/proxies", "proxies"],
   ["docs/runbooks/control-plane.md", "control-plane.md"],
+  ["docs/runbooks/upgrade.md", "upgrade.md"],
   ["docs/server-configuration.md", "server-configuration.md"],
   ["docs/acme.example.yaml", "acme.example.yaml"],
   ["docs/dns.example.yaml", "dns.example.yaml"],
@@ -44,9 +45,13 @@ exec "$here/node" "$here/../server/main.js" "$@"
  * Makes a folder with everything that the control plane's processes need, Node included: bin/kule-server starts each of
  * them. It can be moved, and is the same on every machine of the same architecture.
  *
+ * @param before the folder of the release before: pages that its panel has answered find their scripts and styles at this one too
  * @throws Error when the folder is there already, and not a release: nothing is removed
  */
-export async function makeServerRelease(directory: string): Promise<void> {
+export async function makeServerRelease(directory: string, before?: string): Promise<void> {
+  const assetsBefore = before === undefined ? null : join(before, "console/assets");
+  if (assetsBefore !== null && !existsSync(assetsBefore))
+    throw new Error(`${before} is no release: it has no ${assetsBefore}`);
   if (
     existsSync(directory) &&
     readdirSync(directory).length > 0 &&
@@ -57,6 +62,7 @@ export async function makeServerRelease(directory: string): Promise<void> {
   const draft = `${directory}.${process.pid}`;
   try {
     for (const bundle of bundles) copyBundle(dirname(join(root, bundle)), draft);
+    if (assetsBefore !== null) keepAssets(assetsBefore, join(draft, "console/assets"));
     copyReference(join(draft, "api/node_modules/swagger-ui-dist"));
     mkdirSync(join(draft, "bin"), { recursive: true });
     writeFileSync(join(draft, "bin/kule-server"), launcher);
@@ -86,4 +92,12 @@ function copyReference(target: string): void {
   const folder = dirname(own.resolve("swagger-ui-dist/package.json"));
   mkdirSync(target, { recursive: true });
   for (const part of referenceParts) copyFileSync(join(folder, part), join(target, part));
+}
+
+/** Those of the release before, and not those that it had kept itself. */
+export function keepAssets(from: string, assets: string): void {
+  const kept = join(assets, "before");
+  mkdirSync(kept, { recursive: true });
+  for (const { name } of readdirSync(from, { withFileTypes: true }).filter((entry) => entry.isFile()))
+    if (!existsSync(join(assets, name))) copyFileSync(join(from, name), join(kept, name));
 }

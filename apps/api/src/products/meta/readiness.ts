@@ -14,7 +14,7 @@ export async function readinessOf({
   db,
   deps,
 }: Pick<ApiRequest, "db" | "deps">): Promise<Schemas["Readiness"]> {
-  if (deps.stopping.aborted) throw new Unavailable("this process is stopping");
+  if (deps.leaving.aborted) throw new Unavailable("this process is stopping");
   if (!(await isMigrated(db)))
     throw new Unavailable(
       `the database is not migrated to this version yet: it lacks ${latestMigration}; run kule-api migrate`,

@@ -27,7 +27,7 @@ const retryMs = 5000;
 // The most jobs that the page remembers, so that no address makes one request read hundreds of jobs.
 const mostKnown = 20;
 
-export function jobRoutes({ jobStreams }: ConsoleServices): Hono<ConsoleEnv> {
+export function jobRoutes({ jobStreams, stop: processStop }: ConsoleServices): Hono<ConsoleEnv> {
   const routes = new Hono<ConsoleEnv>();
   const places = new StreamPlaces();
 
@@ -86,6 +86,9 @@ export function jobRoutes({ jobStreams }: ConsoleServices): Hono<ConsoleEnv> {
     return streamSSE(context, async (stream) => {
       const stop = new AbortController();
       stream.onAbort(() => stop.abort());
+      const ending = processStop?.ending;
+      const end = () => stop.abort();
+      ending?.addEventListener("abort", end);
       const limit = setTimeout(() => stop.abort(), streamMs);
       const heartbeat = setInterval(
         () => stream.write(": still here\n\n").catch(() => stop.abort()),
@@ -104,6 +107,7 @@ export function jobRoutes({ jobStreams }: ConsoleServices): Hono<ConsoleEnv> {
         if (!stop.signal.aborted) await stream.sleep(retryMs);
       } finally {
         leave();
+        ending?.removeEventListener("abort", end);
         clearTimeout(limit);
         clearInterval(heartbeat);
       }
