@@ -1,7 +1,7 @@
 import pg from "pg";
 import { Unavailable } from "./errors.ts";
 
-/** Postgres could not be reached, or the connection broke before it answered. */
+/** Postgres could not be reached, is not the primary, or the connection broke before it answered. */
 export class DatabaseAway extends Error {
   constructor(cause: unknown) {
     super("the database is away", { cause });

@@ -10,6 +10,7 @@ import pg from "pg";
 import { type News, newsOfNotice } from "./committed-news.ts";
 import { committing } from "./crash-points.ts";
 import { DatabaseAway } from "./database-errors.ts";
+import { isOfReadOnly, PrimaryClient } from "./primary-client.ts";
 import { tenantGuard } from "./tenant-guard.ts";
 
 export type Database = Kysely<DB>;
@@ -56,6 +57,11 @@ export type DatabaseOptions = {
   readonly poolSize: number;
   /** Longest any one statement may take, in milliseconds. */
   readonly statementTimeoutMs?: number;
+  /**
+   * Longest time without any answer to what was sent, in milliseconds: a machine that is paused or cut off says nothing,
+   * not even that a statement took too long.
+   */
+  readonly silenceMs?: number;
   /** Refuse queries on tenant tables without organisation_id; for tests. */
   readonly guardTenants: boolean;
   readonly onIdleError?: (error: Error) => void;
@@ -98,10 +104,12 @@ function statementName(text: string): string | undefined {
  * connection; distinguishes a broken connection from an answer of Postgres, so that no caller needs to read
  * error texts; and publishes what a transaction changed once it is committed.
  */
-function preparingClient(onNews: (news: readonly News[]) => void): typeof pg.Client {
-  return class PreparingClient extends pg.Client {
+function preparingClient(onNews: (news: readonly News[]) => void, silenceMs: number): typeof pg.Client {
+  return class PreparingClient extends PrimaryClient {
     readonly #news: News[] = [];
     #inTransaction = false;
+    #unanswered = 0;
+    #silence: NodeJS.Timeout | undefined;
 
     constructor(config?: pg.ClientConfig) {
       super(config);
@@ -121,18 +129,35 @@ function preparingClient(onNews: (news: readonly News[]) => void): typeof pg.Cli
       const send = () =>
         name === undefined ? super.query(text, values) : super.query({ name, text, values });
       const answer = text === "commit" ? committing(send) : send();
+      this.#isSent();
       return answer.then(
         (result: unknown) => {
+          this.#isAnswered();
           this.#passOn(text);
           return result;
         },
         (error: unknown) => {
+          this.#isAnswered();
           if (!this.#inTransaction || text === "commit") this.#news.length = 0;
-          throw error instanceof pg.DatabaseError || error instanceof TypeError
-            ? error
-            : new DatabaseAway(error);
+          throw saysSomething(error) ? error : new DatabaseAway(error);
         },
       );
+    }
+
+    #isSent(): void {
+      this.#unanswered += 1;
+      if (this.#unanswered > 1) return;
+      const seconds = silenceMs / 1000;
+      this.#silence = setTimeout(() => {
+        this.wire.stream.destroy(new Error(`Postgres has not answered anything for ${seconds} s`));
+      }, silenceMs);
+      this.#silence.unref();
+    }
+
+    #isAnswered(): void {
+      this.#unanswered -= 1;
+      if (this.#unanswered === 0) clearTimeout(this.#silence);
+      else this.#silence?.refresh();
     }
 
     #passOn(text: string): void {
@@ -145,22 +170,29 @@ function preparingClient(onNews: (news: readonly News[]) => void): typeof pg.Cli
   };
 }
 
+/** False for an error after which nothing is known, or by which a Postgres says that it is not the primary. */
+function saysSomething(error: unknown): boolean {
+  if (error instanceof TypeError) return true;
+  return error instanceof pg.DatabaseError && !isOfReadOnly(error);
+}
+
 /**
  * Opens the pool. It connects at the first use: while the database is unreachable, a request that needs it
  * answers 503, and the first request after its return works without a restart.
  */
 export function openDatabase(options: DatabaseOptions): OpenDatabase {
   const onError = options.onIdleError ?? (() => {});
+  const statementMs = options.statementTimeoutMs ?? 10_000;
   const pool = new pg.Pool({
     connectionString: options.url,
     max: options.poolSize,
-    Client: preparingClient(options.onNews ?? (() => {})),
+    Client: preparingClient(options.onNews ?? (() => {}), options.silenceMs ?? statementMs + 10_000),
     options: "-c client_min_messages=notice",
     connectionTimeoutMillis: 5_000,
     idleTimeoutMillis: 60_000,
     keepAlive: true,
     keepAliveInitialDelayMillis: 10_000,
-    statement_timeout: options.statementTimeoutMs ?? 10_000,
+    statement_timeout: statementMs,
     // Shorter, so that a wait for a row ends as one and not as a slow statement.
     lock_timeout: 5_000,
     idle_in_transaction_session_timeout: 30_000,

@@ -1,6 +1,7 @@
-import pg from "pg";
+import type pg from "pg";
 import type { News } from "./committed-news.ts";
 import type { Logger } from "./log.ts";
+import { PrimaryClient } from "./primary-client.ts";
 
 /**
  * Called with the payload of a NOTIFY, or null when some may have been missed: then the state must be read.
@@ -92,7 +93,7 @@ export class Notifications {
   }
 
   async #connect(): Promise<void> {
-    const client = new pg.Client({
+    const client = new PrimaryClient({
       connectionString: this.#url,
       keepAlive: true,
       keepAliveInitialDelayMillis: 10_000,

@@ -1,6 +1,7 @@
-import pg from "pg";
+import type pg from "pg";
 import { newId } from "../platform/ids.ts";
 import type { Logger } from "../platform/log.ts";
+import { primaryPool } from "../platform/primary-client.ts";
 import { noteWorker, removeWorker } from "./presence.ts";
 
 export type RecurringTask = {
@@ -62,8 +63,10 @@ export function keepAddingTasks(
   holders: ReadonlySet<string>,
   log: Logger,
 ): { stop(): Promise<void> } {
-  const owner = new pg.Pool({ connectionString: ownerUrl, max: 1, application_name: "kule-worker-tasks" });
-  owner.on("error", (error) => log.warn({ err: error }, "the connection that adds tasks broke"));
+  const owner = primaryPool(
+    { connectionString: ownerUrl, max: 1, application_name: "kule-worker-tasks" },
+    (error) => log.warn({ err: error }, "the connection that adds tasks broke"),
+  );
   const id = newId("wrk");
   let looking: Promise<void> | null = null;
   const look = () => {

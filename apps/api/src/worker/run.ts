@@ -3,6 +3,7 @@ import type { DnsProvider } from "@kule/dns/dns-provider";
 import { type JobHelpers, Logger, run, type TaskList, type WorkerEvents } from "graphile-worker";
 import { crashPoint, withCrashPoints } from "../platform/crash-points.ts";
 import type { Deps } from "../platform/deps.ts";
+import { primaryPool } from "../platform/primary-client.ts";
 import type { Settings } from "../platform/settings.ts";
 import type { ResetMailTask } from "../products/account/index.ts";
 import { advanceRollout, startAutomaticRollout } from "../products/agent-updates/index.ts";
@@ -73,8 +74,12 @@ export async function runWorker({
   const holders = new Set<string>();
   const events: WorkerEvents = new EventEmitter();
   events.on("worker:create", ({ worker }) => holders.add(worker.workerId));
+  const pool = primaryPool(
+    { connectionString: workerUrl, max: 10, application_name: "kule-worker" },
+    (error) => deps.log.warn({ err: error }, "a connection of the worker broke"),
+  );
   const runner = await run({
-    connectionString: workerUrl,
+    pgPool: pool,
     taskList: tasks,
     events,
     // One more than the tasks that delay others: a scan of the invariants of a large installation takes
@@ -90,15 +95,24 @@ export async function runWorker({
       else if (level === "warning") deps.log.warn(message);
       else deps.log.debug(message);
     }),
+  }).catch(async (error: unknown) => {
+    await pool.end();
+    throw error;
   });
   const recurring = keepAddingTasks(workerUrl, recurringTasks(deps.settings), holders, deps.log);
   const sealing = keepSealing(workerUrl, auditKeys, deps.log);
   const stopOthers = () => Promise.all([recurring.stop(), sealing.stop()]);
+  let closed: Promise<void> | null = null;
+  const close = () => {
+    closed ??= stopOthers().then(() => pool.end());
+    return closed;
+  };
   return {
-    ended: runner.promise.finally(stopOthers),
+    ended: runner.promise.finally(close),
     async stop() {
       await stopOthers();
       await runner.stop();
+      await close();
     },
   };
 }

@@ -1,5 +1,6 @@
-import pg from "pg";
+import type pg from "pg";
 import type { Logger } from "../../platform/log.ts";
+import { primaryPool } from "../../platform/primary-client.ts";
 import type { AuditKeys } from "./audit-keys.ts";
 import { sealAll } from "./verify-audit.ts";
 
@@ -16,8 +17,10 @@ export function keepSealing(
     log.warn("KULE_AUDIT_KEYS is not set: the audit trail is not sealed, and changed rows are not detected");
     return { stop: async () => {} };
   }
-  const owner = new pg.Pool({ connectionString: ownerUrl, max: 1, application_name: "kule-audit-seals" });
-  owner.on("error", (error) => log.warn({ err: error }, "the connection that seals the audit trail broke"));
+  const owner = primaryPool(
+    { connectionString: ownerUrl, max: 1, application_name: "kule-audit-seals" },
+    (error) => log.warn({ err: error }, "the connection that seals the audit trail broke"),
+  );
   let sealing: Promise<void> | null = null;
   const seal = () => {
     sealing ??= sealOnce(owner, keys)
