@@ -55,7 +55,11 @@ export async function adoptLost(world: RestoredWorld, lost: Lost): Promise<strin
 
 /** The lost network, made again with its ranges. */
 async function networkAgain(api: Caller, { ranges }: Lost): Promise<string> {
-  const { network } = await api.must("POST", "/networks", { name: "lost", region: "lab1", cidr: ranges.network });
+  const { network } = await api.must("POST", "/networks", {
+    name: "lost",
+    region: "lab1",
+    cidr: ranges.network,
+  });
   const body = { name: "app", tier: "app", cidr: ranges.subnet };
   const { subnet } = await api.must("POST", `/networks/${network.id}/subnets`, body);
   return subnet.id;
