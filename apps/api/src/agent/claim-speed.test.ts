@@ -53,6 +53,7 @@ describe(`${waiting} queued jobs of another region`, () => {
     const query = text
       .replace(" into v_id", "")
       .replace("p_region", "'ist1'")
+      .replaceAll("v_restored_at", "null::timestamptz")
       .replace("p_capabilities", "'{ServerCreate,ServerStop}'");
     const [{ "QUERY PLAN": plan }] = await world.rows(`explain (analyze, buffers, format json) ${query}`);
     const { "Shared Hit Blocks": hit, "Shared Read Blocks": read } = plan[0].Plan;

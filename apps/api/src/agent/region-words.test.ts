@@ -167,7 +167,7 @@ describe("fields of a region beyond the contract", () => {
     const vm = { vmid: 31_000, node: "pve1", state: "seen", seen_after_ms: 0, power: "on" } as const;
     await testScanner.look([{ ...vm, interfaces: [{ position: 0, mac: null, ...more }], ...more }]);
     const [{ facts }] = await world.rows("select facts from region_vm where vmid = 31000", []);
-    expect(facts.interfaces).toEqual([{ position: 0, mac: null }]);
+    expect(facts.interfaces).toEqual([{ position: 0, mac: null, addresses: [] }]);
     expect(JSON.stringify(facts)).not.toContain("suspended");
     // A region that has an edge now gets jobs for its networks.
     await world.agent.work();

@@ -27,6 +27,7 @@ test("each language's texts contain no text of the other", () => {
   );
   // Names that are the same in both.
   expect(same.map(([path]) => path)).toEqual([
+    "restore.kinds.vlan",
     "organisations.segmentKinds.disk",
     "firewalls.protocols.icmp",
     "firewalls.protocols.icmpv6",

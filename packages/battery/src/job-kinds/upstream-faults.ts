@@ -84,7 +84,8 @@ export const UPSTREAM_FAULTS: readonly UpstreamFault[] = [
     begin: ({ lab }) =>
       lab.lab.faults.tasks.add({
         action: "error",
-        count: 3,
+        // As often as a plan is made anew in one attempt: a driver that does not read results gives up then.
+        count: 4,
         text: "can't lock file '/var/lock/qemu-server/lock-100.conf' - got timeout",
       }),
   },

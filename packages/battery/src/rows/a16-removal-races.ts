@@ -47,7 +47,7 @@ export const row: Row = {
       patches: [
         {
           file: "apps/api/src/worker/expire-removal-buffer.ts",
-          find: "if (!region.isDue) return false;",
+          find: "if (!region.isDue || region.waitsForRestore) return false;",
           replace: "",
         },
       ],

@@ -32,6 +32,8 @@ export class Witness {
    * one has written is in the digest, and its copy is refused.
    */
   readonly lateConfigs = new Set<number>();
+  /** VMs to which such a request for power has come whose effect has not been seen: a guest takes seconds to shut down. */
+  readonly #comingPower = new Set<number>();
   /** Jobs that found a guest off that such a request may have switched off. */
   readonly foundOff = new Set<string>();
   /**
@@ -169,8 +171,10 @@ export class Witness {
     const isHeld = held !== undefined && held.epoch === run.epoch && held.until > now;
     if (isHeld && arrival.isAwaited) return;
     this.#simulation.counts.lateChanges += 1;
-    if (/\/status\/\w+$/.test(path)) this.latePower.set(vmid, now);
-    else if (!arrival.isCopy || this.#isOfPresentConfig(vmid, arrival.digest)) this.lateConfigs.add(vmid);
+    if (/\/status\/\w+$/.test(path)) {
+      this.latePower.set(vmid, now);
+      this.#comingPower.add(vmid);
+    } else if (!arrival.isCopy || this.#isOfPresentConfig(vmid, arrival.digest)) this.lateConfigs.add(vmid);
   }
 
   /** The config is still the one that a request is for: the task of its first arrival has failed. */
@@ -193,6 +197,9 @@ export class Witness {
         if (vm.temporary || vm.config.lock === "clone") this.#simulation.deadClones.add(vm.vmid);
     if (vmid === undefined || op.startsWith("task-") || op.startsWith("world-")) return;
     this.#simulation.mark("effect", `${op} ${vmid}`);
+    // A job may have seen the guest run in the meantime: what it saw is not true any more.
+    const isPower = op === "vm-stopped" || op === "vm-started";
+    if (isPower && this.#comingPower.delete(vmid)) this.latePower.set(vmid, this.#simulation.clock.now());
     if (op === "config-changed") this.#configChanged(vmid);
     if (op === "destroy-started") this.#destroyStarted(vmid);
     if (op === "clone-started") this.#cloneStarted(vmid);

@@ -69,4 +69,11 @@ export const systemQueries: readonly string[] = [
   "worker/kept-token.ts: a worker keeps its own token of a region",
   "worker/mail-password-reset.ts: an account is of the installation",
   "worker/expire-leases.ts: the reaper looks after the jobs of all",
+  "products/inventory/held-vms.ts: what is in use in a region is of whoever's VM it is",
+  "products/inventory/restore-store.ts: operators see what differs after a restore of the database",
+  "products/inventory/store.ts: a marker may name anybody's server",
+  "restored/end-credentials.ts: a restore is of all organisations",
+  "restored/mark-restored.ts: a restore is of all organisations",
+  "restored/mark-restored.ts: a restore is of no organisation",
+  "restored/open-jobs.ts: a restore is of all organisations",
 ];

@@ -136,6 +136,7 @@ async function fillWorld(
   const b = await openSide(world, "orgb", r2, destroyServer);
 
   await addStrangers(r1);
+  await holdStrangers(world);
 
   const firstAgentToken = async (region: string) =>
     made(await world.operator.get(`/regions/${region}/agent-tokens`)).items[0].id as string;
@@ -182,10 +183,12 @@ async function fillWorld(
   };
 }
 
+const STRANGERS = [20_998, 20_999];
+
 /** Guests that are not Kule's servers, seen twice: the region drifts. */
 async function addStrangers({ agent }: TenantRegion): Promise<void> {
   const testScanner = new TestScanner(agent, "testScanner-of-the-proofs");
-  const strangers = [20_998, 20_999].map((vmid) => ({
+  const strangers = STRANGERS.map((vmid) => ({
     vmid,
     node: "pve1",
     state: "seen" as const,
@@ -198,6 +201,18 @@ async function addStrangers({ agent }: TenantRegion): Promise<void> {
     if (pass === null) throw new Error("the region is being looked at");
     await testScanner.batch(pass, 0, { vms: strangers, absent: [], end: { complete: false } });
   }
+}
+
+/** As after a restore of the database: their VM numbers are held back. */
+async function holdStrangers(world: ApiWorld): Promise<void> {
+  const rows = STRANGERS.map((vmid) => ({
+    id: newId("hvm"),
+    region: "r1",
+    vmid,
+    pass: 1,
+    held: JSON.stringify([{ kind: "vmid", value: String(vmid), subnet_id: null }]),
+  }));
+  await world.replica.deps.db.insertInto("held_vm").values(rows).execute();
 }
 
 /** Reads the first item of every list, as both organisations. */
