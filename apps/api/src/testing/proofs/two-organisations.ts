@@ -1,4 +1,5 @@
 import { operations } from "@kule/contract/generated/operations";
+import type { UsedNumber } from "@kule/rules/inventory/held-numbers";
 import { newId } from "../../platform/ids.ts";
 import { withChecksum } from "../../platform/tokens.ts";
 import { auditSession } from "../../products/consoles/index.ts";
@@ -210,7 +211,9 @@ async function holdStrangers(world: ApiWorld): Promise<void> {
     region: "r1",
     vmid,
     pass: 1,
-    held: JSON.stringify([{ kind: "vmid", value: String(vmid), subnet_id: null }]),
+    held: JSON.stringify([
+      { kind: "vmid", value: String(vmid), subnetId: null, holder: null } satisfies UsedNumber,
+    ]),
   }));
   await world.replica.deps.db.insertInto("held_vm").values(rows).execute();
 }
