@@ -21,7 +21,7 @@ export async function claimConsole(request: ApiRequest<"claimConsole">): Promise
   const { deps, body } = request;
   const region = regionOf(request);
   const deadline = performance.now() + (body.wait_seconds ?? 0) * 1000;
-  const gone = AbortSignal.any([deps.stopping, request.context.req.raw.signal]);
+  const gone = AbortSignal.any([deps.stopping, disconnected(request)]);
   const news = listenFor(deps.notifications, "kule_console", (payload) => payload === `region:${region}`);
   try {
     for (;;) {
@@ -36,6 +36,11 @@ export async function claimConsole(request: ApiRequest<"claimConsole">): Promise
   }
 }
 
+const disconnected = (request: ApiRequest<"claimConsole">): AbortSignal => request.context.req.raw.signal;
+
+/** The agent has closed the connection during the search: it is stopping, or was killed. */
+class CallerDisconnected extends Error {}
+
 /**
  * The same claim may arrive twice concurrently; the index on claims gives the session to one, and the other
  * checks again.
@@ -45,7 +50,12 @@ async function claimOnce(request: ApiRequest<"claimConsole">, region: string): P
     inTransaction(request.db, async (tx) => {
       const claim = { region, claimId: request.body.claim_id, tokenId: request.caller.tokenId };
       const session = await takeWaiting(tx, claim);
+      // Rolled back, the session waits for the next agent; given to nobody, it would end unanswered.
+      if (session !== null && disconnected(request).aborted) throw new CallerDisconnected();
       return session === null ? null : render(tx, session);
+    }).catch((error: unknown) => {
+      if (error instanceof CallerDisconnected) return null;
+      throw error;
     });
   try {
     return await look();

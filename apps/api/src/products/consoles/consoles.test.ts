@@ -205,6 +205,20 @@ describe("a session", () => {
     expect(await consoles.claim(0)).toBeNull();
   });
 
+  test("is not given to an agent that has closed its connection", async () => {
+    await consoles.browser(await consoles.ticketOf());
+    const { app, token } = world.agent.api;
+    const body = { claim_id: randomUUID(), agent_version: "0.1.0", wait_seconds: 5 };
+    const answer = await app.request("/api/v1/agent/consoles/claim", {
+      method: "POST",
+      headers: { Authorization: `Bearer ${token}`, "Content-Type": "application/json" },
+      body: JSON.stringify(body),
+      signal: AbortSignal.abort(),
+    });
+    expect(answer.status).toBe(204);
+    expect(await consoles.claim(0)).toMatchObject({ kind: "ConsoleOpen" });
+  });
+
   test("belongs to its region", async () => {
     const elsewhere = await world.world.addRegion(`r-${randomUUID().slice(0, 8)}`);
     await consoles.browser(await consoles.ticketOf());
