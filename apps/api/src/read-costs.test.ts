@@ -27,9 +27,7 @@ const MORE: readonly { readonly path: RegExp; readonly why: string }[] = [
   },
   { path: /^\/usage\/summary\?group_by=day/, why: "reads the balances of every day of the month" },
   { path: /^\/operator\/stuck-jobs/, why: "looks at every job that failed within 30 days" },
-  { path: /^\/operator\/drift\?kind=/, why: "reads what differs in the regions, which is little" },
   { path: /\/addresses\?state=/, why: "the state of an address depends on the time and on forwarded ports" },
-  { path: /^\/public-ips\?region=/, why: "an organisation has as many as operators allocated to it" },
 ];
 
 let world: ServerWorld;

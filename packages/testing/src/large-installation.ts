@@ -221,7 +221,7 @@ export async function insertLargeInstallation(
        from ${all(20)}`,
     `insert into held_vm (id, region, vmid, pass, first_seen_at, held)
      select ${id("hvm")}, 'many' || i % 4, 300000 + i, 1, ${at()},
-            jsonb_build_array(jsonb_build_object('kind', 'vmid', 'value', (300000 + i)::text)) from ${all(20)}`,
+            jsonb_build_array(jsonb_build_object('kind', 'vmid', 'value', (300000 + i)::text, 'subnetId', null, 'holder', null)) from ${all(20)}`,
     `insert into restore (id, moment, epoch_floor, summary) select 'rst_many', now(), 1,
             '{"jobs_ended":0,"jobs_kept":0,"sessions_ended":0,"codes_ended":0,"tokens_valid":0}'`,
     `insert into console_session (id, organisation_id, region, server_id, type, state, token_id, token_kind, subject, actor,

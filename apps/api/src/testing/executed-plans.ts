@@ -5,7 +5,7 @@ export type ExecutedPlan = {
   readonly text: string;
   /** Pages of tables and indexes that were read, from memory or from the disk. */
   readonly pages: number;
-  /** Rows that were read for a condition and did not meet it. */
+  /** Rows that were read for a condition and did not meet it, but for those of tables that are read whole. */
   readonly discarded: number;
   /** Tables that were read from the first to the last page. */
   readonly scanned: readonly string[];
@@ -65,7 +65,7 @@ export async function executedPlans(work: () => Promise<unknown>): Promise<Execu
 function planOf(executed: { readonly "Query Text": string; readonly Plan: PlanNode }): ExecutedPlan {
   const nodes = [...nodesOf(executed.Plan)];
   const discardedBy = (node: PlanNode) =>
-    ((node["Rows Removed by Filter"] ?? 0) +
+    ((isReadWhole(node) ? 0 : (node["Rows Removed by Filter"] ?? 0)) +
       (node["Rows Removed by Index Recheck"] ?? 0) +
       (readsInnerWhole(node) ? 0 : (node["Rows Removed by Join Filter"] ?? 0))) *
     node["Actual Loops"];
@@ -74,15 +74,17 @@ function planOf(executed: { readonly "Query Text": string; readonly Plan: PlanNo
     pages: executed.Plan["Shared Hit Blocks"] + executed.Plan["Shared Read Blocks"],
     discarded: nodes.reduce((sum, node) => sum + discardedBy(node), 0),
     scanned: nodes.flatMap((node) =>
-      node["Node Type"] === "Seq Scan" && node["Actual Loops"] > 0 ? [node["Relation Name"] ?? ""] : [],
+      isReadWhole(node) && node["Actual Loops"] > 0 ? [node["Relation Name"] ?? ""] : [],
     ),
   };
 }
 
-/** A join with each row of a table, which {@link ExecutedPlan.scanned} names: Postgres compares all rows of a small one. */
+/** {@link ExecutedPlan.scanned} names its table: of a small one Postgres compares all rows. */
+const isReadWhole = (node: PlanNode | undefined): boolean => node?.["Node Type"] === "Seq Scan";
+
+/** A join with each row of such a table. */
 function readsInnerWhole({ Plans: [, inner] = [] }: PlanNode): boolean {
-  if (inner?.["Node Type"] === "Materialize") return inner.Plans?.[0]?.["Node Type"] === "Seq Scan";
-  return inner?.["Node Type"] === "Seq Scan";
+  return isReadWhole(inner?.["Node Type"] === "Materialize" ? inner.Plans?.[0] : inner);
 }
 
 function* nodesOf(node: PlanNode): Generator<PlanNode> {

@@ -30,6 +30,7 @@ export async function fillEveryTable({ world, a, b }: TwoOrganisations): Promise
     const gone = await tenant.addRunningServer({ subnet_id: standing.subnet });
     await noteDrift(world.database.ownerUrl, tenant.region.slug, gone);
     await correctUsage(world.operator, tenant.id, tenant.owner);
+    await balanceUsage(world.database.ownerUrl, tenant.id);
     await addFirewallOfEveryKind(tenant, standing);
     await failGateway(tenant);
     await provenByRecord(world.database.ownerUrl, await addManagedCertificate(tenant), standing.domain);
@@ -38,6 +39,22 @@ export async function fillEveryTable({ world, a, b }: TwoOrganisations): Promise
       "Idempotency-Key": randomUUID(),
     });
     if (keyed.status !== 201) throw new Error(`no key: ${JSON.stringify(keyed.body)}`);
+  }
+}
+
+/** Only what began an hour ago or earlier is added up: as if a disk had been there since yesterday. */
+async function balanceUsage(ownerUrl: string, organisation: string): Promise<void> {
+  const owner = new pg.Client({ connectionString: ownerUrl });
+  await owner.connect();
+  try {
+    await owner.query(
+      `update usage_segment set started_at = started_at - interval '1 day'
+        where id = (select min(id) from usage_segment where organisation_id = $1 and kind = 'disk')`,
+      [organisation],
+    );
+    await owner.query("select kule_balance_usage($1)", [organisation]);
+  } finally {
+    await owner.end();
   }
 }
 

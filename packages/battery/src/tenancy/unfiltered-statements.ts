@@ -50,13 +50,20 @@ export const unfilteredUses: { readonly [use: string]: string } = {
     "the control plane does its own jobs, of all organisations",
   "select job by claim_id, p_claim_id, region, status in a function":
     "the control plane does its own jobs, of all organisations",
-  "select job by kind, p_capabilities, region, run_at, status in a function":
+  "select job by created_at, kind, p_capabilities, region, run_at, status, v_restored_at in a function":
     "the control plane does its own jobs, of all organisations",
+  "select domain by id, resource_id, status in a function":
+    "a claim looks at the one domain of a job that removes a zone",
+  "select drift by kind, region, sightings, slug": "operators see what differs after a restore",
+  "select server by deletion_requested_at, region, restored_at, slug, status":
+    "operators see what waits for the end of a restore",
+  "select job by created_at, kind, region, restored_at, slug, status":
+    "operators see what waits for the end of a restore",
   "select job by id, p_job_id in a function": "the queue's functions take a job by its id",
   "select job by id, p_job_id, status in a function": "the queue's functions take a job by its id",
   "select job by id, region": "an agent's job is found by its region",
   "select job by id, v_id in a function": "a claim is of a region",
-  "select job by kind, p_capabilities, p_region, region, run_at, status in a function":
+  "select job by created_at, kind, p_capabilities, p_region, region, run_at, status, v_restored_at in a function":
     "a claim is of a region",
   "select job by lease_until, status": "the reaper looks after the jobs of all",
   "select job by region, slug, status": "operators see how many jobs a region has",
@@ -122,7 +129,8 @@ export const unfilteredUses: { readonly [use: string]: string } = {
   "select public_ip by pool_id, region, version in a function":
     "a pool's key is compared with the addresses that point to it",
   "delete console_session by closed_at": "the clean-up is of no one organisation",
-  "select server by locked_at, purge_at, status": "the sweep looks into all removal buffers",
+  "select server by locked_at, purge_at, region, restore_ended_at, restored_at, slug, status":
+    "the sweep looks into all removal buffers",
   "select server by id, region, status": "an agent looks at the servers of all organisations in its region",
   "select drift by sightings": "operators see where regions differ from the records",
   "select drift by region, sightings": "operators see where regions differ from the records",

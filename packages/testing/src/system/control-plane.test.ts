@@ -212,7 +212,10 @@ describe.skipIf(part.missing)("the installation's page, typed from the top", { t
     const { status, output } = ready();
     expect([status, output.match(/^(WRONG|advice) +(?!disk).*/gm)]).toEqual([
       0,
-      [expect.stringMatching(/^advice +region ist1 +no agent has reported yet/)],
+      [
+        expect.stringMatching(/^advice +region ist1 +no agent has reported yet/),
+        expect.stringMatching(/^advice +backup: log +archive_mode is off/),
+      ],
     ]);
 
     const me = spawnSync(

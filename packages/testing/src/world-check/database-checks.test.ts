@@ -1052,6 +1052,9 @@ describe("the lists of the checks contain", () => {
     const missing = rows.map(({ at }) => at).filter((at) => !listed.has(at));
     expect(missing).toEqual([
       "acme_account directory_url",
+      "agent_rollout_region rollout_id, position",
+      "agent_rollout_region rollout_id, region",
+      "agent_update_settings singleton",
       "audit_break number",
       "audit_seal audit_at, audit_id",
       "audit_seal position",
@@ -1061,6 +1064,7 @@ describe("the lists of the checks contain", () => {
       "certificate_order organisation_id, certificate_id",
       "certificate_version organisation_id, certificate_id, version",
       "domain_challenge organisation_id, domain_id, certificate_id, name, value",
+      "held_vm region, vmid",
       "idempotency_key organisation_id, subject, method, path, key",
       "invariant_report singleton",
       "kule_migration name",
@@ -1072,6 +1076,7 @@ describe("the lists of the checks contain", () => {
       "public_pointer address",
       "record_set organisation_id, domain_id, name, type",
       "region slug",
+      "region_agent region, token_id, name",
       "region_organisation region, organisation_id",
       "server_secret server_id",
       "ssh_key_use organisation_id, ssh_key_id, created_at, server_id",

@@ -117,8 +117,8 @@ export function listHeldVms(db: Database, query: RequestQuery<"listHeldVms">): P
       >`(select o.name from organisation o where o.id = ${markedFor("org", "marker_organisation_id")})`.as(
         "organisation_name",
       ),
-      sql<boolean>`exists (select 1 from region_vmid v where v.region = held_vm.region and v.vmid = held_vm.vmid
-        and v.state = 'used' and v.server_id = region_vm.marker_server_id)`.as("is_known"),
+      sql<boolean>`coalesce((select v.state = 'used' and v.server_id = region_vm.marker_server_id
+        from region_vmid v where v.region = held_vm.region and v.vmid = held_vm.vmid), false)`.as("is_known"),
     ]);
   if (query.region !== undefined) rows = rows.where("held_vm.region", "=", query.region);
   return fetchPage(rows, {

@@ -45,7 +45,7 @@ const openRollout = sql<RegionDetails["rollout"]>`(
   select json_build_object('id', rollout.id, 'version', rollout.version, 'state', part.state)
     from agent_rollout rollout
     join agent_rollout_region part on part.rollout_id = rollout.id and part.region = region.slug
-   where rollout.status in ('running', 'paused', 'stopped'))`;
+   where rollout.id = (select id from agent_rollout where status in ('running', 'paused', 'stopped')))`;
 
 const reportAge = sql<number | null>`extract(epoch from now() - region.health_at)::float8`.as(
   "report_age_seconds",

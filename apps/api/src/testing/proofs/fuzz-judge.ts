@@ -50,7 +50,12 @@ export async function requestOf(fuzz: FuzzCase, actor: FuzzActor, pools: FuzzPoo
 }
 
 /** To an operator none of these is foreign. */
-const ofTheInstallation: ReadonlySet<string> = new Set(["organisation", "region", "ip_pool"]);
+const ofTheInstallation: ReadonlySet<string> = new Set([
+  "organisation",
+  "region",
+  "ip_pool",
+  "agent_rollout",
+]);
 
 async function bytesOf(
   { body, operation }: FuzzCase,

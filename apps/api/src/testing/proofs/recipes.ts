@@ -416,7 +416,7 @@ export const recipes: { readonly [id in OperationId]: Recipe } = {
   getLoadBalancer: { path: standing("load_balancer") },
   updateLoadBalancer: { path: standing("load_balancer"), body: () => ({ description: "touched" }) },
   deleteLoadBalancer: { path: newLoadBalancer },
-  applyLoadBalancer: { path: standing("load_balancer") },
+  applyLoadBalancer: { path: newLoadBalancer },
   resizeLoadBalancer: { path: newLoadBalancer, body: () => ({ package: "m" }) },
   getLoadBalancerHealth: { path: standing("load_balancer") },
   getLoadBalancerMetrics: { path: standing("load_balancer") },
