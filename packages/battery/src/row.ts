@@ -51,8 +51,8 @@ export type Row = {
   readonly title: string;
   /** Minutes on two cores, for the order in which rows run. */
   readonly minutes: number;
-  /** No other row runs at the same time. */
-  readonly alone?: boolean;
+  /** Nothing else runs at the same time as the row, or neither as the row nor as one of its mutants. */
+  readonly alone?: "but for its mutants" | "with its mutants";
   /** A part that not every machine has, and the reason why it is missing here, if it is. */
   readonly needs?: {
     readonly part: string;

@@ -53,7 +53,8 @@ export async function runTasks(tasks: readonly Task[], options: Options): Promis
 }
 
 /** With a mutant a row need not reach its figures, only a violation. */
-const mustRunAlone = ({ row, mutant }: Task) => row.alone === true && mutant === null;
+export const mustRunAlone = ({ row, mutant }: Task) =>
+  mutant === null ? row.alone !== undefined : row.alone === "with its mutants";
 const weight = ({ row, mutant }: Task) => (mutant === null ? row.minutes : 0);
 
 async function runTask(task: Task, { seed, say, stopped }: Options): Promise<DoneTask> {

@@ -36,7 +36,7 @@ export const row: Row = {
   title: "Twenty agents with one region's token hold each job one at a time, and end it once",
   minutes: 6,
   // It uses the whole machine.
-  alone: true,
+  alone: "but for its mutants",
   mutants: [
     {
       name: "claim-without-lock",

@@ -17,7 +17,7 @@ export const row: Row = {
   id: "A19",
   title: "Whatever a seed crashes, pauses, loses or duplicates, I1 to I9 hold and every job ends",
   minutes: 12,
-  alone: true,
+  alone: "but for its mutants",
   mutants: [
     {
       name: "unnumbered-clone",

@@ -23,7 +23,7 @@ export const row: Row = {
   id: "C2",
   title: "The answer for another organisation's resource takes as long as for one that never existed.",
   minutes: 1,
-  alone: true,
+  alone: "but for its mutants",
   mutants: [
     {
       name: "fetch-then-compare",

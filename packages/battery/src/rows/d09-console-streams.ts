@@ -35,7 +35,7 @@ export const row: Row = {
   title:
     "A console's data are only bytes for every hop, no hop buffers more than a few megabytes, and both sides end together",
   minutes: 1,
-  alone: true,
+  alone: "but for its mutants",
   mutants: [
     without(
       "no-waiting",

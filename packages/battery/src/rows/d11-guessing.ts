@@ -15,7 +15,7 @@ export const row: Row = {
   title:
     "Guessing does not show which accounts exist, is limited to ten failures in a quarter of an hour, and locks nobody out permanently",
   minutes: 1.5,
-  alone: true,
+  alone: "but for its mutants",
   mutants: [
     {
       name: "no-work-for-nobody",
