@@ -1,5 +1,6 @@
 import { execFile } from "node:child_process";
 import { readFileSync } from "node:fs";
+import { setTimeout as delay } from "node:timers/promises";
 import { promisify } from "node:util";
 import type { Answer, ApiCaller } from "@kule/api/testing/api-caller";
 import { ApiWorld } from "@kule/api/testing/api-world";
@@ -106,7 +107,7 @@ export class PacketScene {
       );
       if (rows.length > 0) throw new Error(`jobs that did not succeed: ${JSON.stringify(rows)}`);
       // The firewall's run follows one turn of the event loop after the call that causes it.
-      await new Promise((resolve) => setTimeout(resolve, 10));
+      await delay(10);
       await this.wires.settled();
       return done;
     }
@@ -126,6 +127,17 @@ export class PacketScene {
       ["ip", "-n", namespace, "link", "set", "dev", "eth0", "up"],
     ])
       await this.#atBridges(...words);
+    await this.#untilRunning(namespace);
+  }
+
+  /** The kernel marks a link as running a moment after both its ends are up, and until then Node does not list it. */
+  async #untilRunning(namespace: string): Promise<void> {
+    for (let look = 0; look < 500; look += 1) {
+      if ((await this.#atBridges("ip", "-n", namespace, "link", "show", "dev", "eth0")).includes("state UP"))
+        return;
+      await delay(20);
+    }
+    throw new Error(`eth0 of ${namespace} is not running 10 s after it was plugged in`);
   }
 
   /**
@@ -136,9 +148,10 @@ export class PacketScene {
     for (const namespace of namespaces) await this.#atBridges("ip", "-n", namespace, "neigh", "flush", "all");
   }
 
-  async #atBridges(...words: readonly string[]): Promise<void> {
+  /** @returns what the command wrote */
+  async #atBridges(...words: readonly string[]): Promise<string> {
     const [program = "", ...rest] = [...this.wires.atBridges(), ...words];
-    await promisify(execFile)(program, rest);
+    return (await promisify(execFile)(program, rest)).stdout;
   }
 
   /** Past the product: until nothing is missing. */
