@@ -69,6 +69,8 @@ export async function rollingUpgrade(
   const folder = mkdtempSync(join(tmpdir(), "kule-upgrade-"));
   try {
     world = await startRegionWorld({
+      // Room for all servers of the load: those of the last minutes are not destroyed yet.
+      labSize: 4,
       database: database.database,
       builds: before.mains,
       leaseSeconds: 20,
