@@ -89,6 +89,11 @@ export async function loseOperations(world: RestoredWorld): Promise<Lost> {
   const [{ vlan }] = await world.rows("select vlan from region_vlan where subnet_id = $1", [subnet.id]);
 
   await acme.done("DELETE", `/servers/${idOf("gone")}?purge=true`);
+  // What the rebuild of before the moment made is replaced once more: done again, that one would destroy this one's disk.
+  await acme.done("POST", `/servers/${idOf("rebuilt")}/rebuild`, {
+    image: "ubuntu-24.04",
+    confirm_name: "rebuilt",
+  });
   await acme.done("POST", `/servers/${idOf("bigger")}/resize`, { package: "m", allow_restart: true });
   const renamed = await acme.must("PATCH", `/servers/${idOf("renamed")}`, { name: "renamed-later" });
   if (renamed.job !== undefined) await acme.untilDone(renamed.job.id);
@@ -100,7 +105,7 @@ export async function loseOperations(world: RestoredWorld): Promise<Lost> {
   await beta.must("POST", "/networks", { name: "later", region: "lab1" });
   return {
     moment,
-    operations: 17,
+    operations: 18,
     servers,
     made,
     vlan,

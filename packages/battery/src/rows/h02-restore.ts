@@ -77,7 +77,7 @@ export const row: Row = {
           replace: 'ServerRebuild: "again",',
         },
       ],
-      expects: /VM \d+ of .*rebuilt.* was destroyed/,
+      expects: /VM \d+ of .*rebuilt.* (is gone|was destroyed)/,
     },
   ],
   async run(run) {
