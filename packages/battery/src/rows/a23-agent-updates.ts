@@ -29,7 +29,7 @@ export const row: Row = {
   id: "A23",
   title:
     "Whatever is offered to an agent and wherever its updater is killed, a complete version that the publisher has signed runs, and one that does not work is taken back",
-  minutes: 2,
+  minutes: 6,
   mutants: [
     {
       name: "link-removed-first",

@@ -14,7 +14,7 @@ export const row: Row = {
   id: "E4",
   title:
     "Whatever an owner writes into load balancers and certificates, haproxy and keepalived have the configuration that was asked for, with the text as one word in its place, and nothing else",
-  minutes: 1.5,
+  minutes: 3,
   needs: { part: "haproxy", probe: probeHaproxy },
   mutants: [
     {
