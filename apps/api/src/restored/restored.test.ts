@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { openDatabase } from "../platform/database.ts";
 import { newId } from "../platform/ids.ts";
 import { jobHandlers } from "../products/job-handlers.ts";
+import { registerRegionMetrics } from "../products/regions/metrics.ts";
 import type { Answer } from "../testing/api-caller.ts";
 import { ServerWorld } from "../testing/server-world.ts";
 import { TestAgent } from "../testing/test-agent.ts";
@@ -137,6 +138,16 @@ function lostVm(vmid: number, more: { address: string; vlan?: number; public?: s
 const recordViolations = async () =>
   (await world.violations()).filter(({ check }) => !check.endsWith("as its region was seen"));
 
+/** The states of the region's restore that the metrics show. */
+async function openRestore(): Promise<string[]> {
+  const { metrics } = world.world.replica.deps;
+  const gauge = metrics.registry.getSingleMetric("kule_region_restore_open");
+  if (gauge === undefined) registerRegionMetrics(world.world.replica.deps);
+  const text = await metrics.registry.metrics();
+  const shown = new RegExp(`^kule_region_restore_open\\{region="${world.region}",state="(\\w+)"\\} 1$`, "gm");
+  return [...text.matchAll(shown)].map(([, state = ""]) => state);
+}
+
 const lost: Record<string, SeenVm> = {};
 const all = () => [...Object.values(there), ...Object.values(lost)];
 const state = async (): Promise<Answer["body"]> => (await world.world.operator.get("/operator/restore")).body;
@@ -202,6 +213,7 @@ describe("before the region was scanned", () => {
     const { firewall: _, ...unread } = first as SeenVm;
     await scanner.look([unread as SeenVm, ...others]);
     expect((await state()).regions).toMatchObject([{ state: "waiting" }]);
+    expect(await openRestore()).toEqual(["waiting"]);
     const early = await world.world.operator.patch(`/regions/${world.region}/restore`, { ended: true });
     expect(early.body.precondition?.name).toBe("region_scanned_since_restore");
   });
@@ -248,6 +260,7 @@ describe("when the region was scanned", () => {
       };
     await scanner.look(all());
     expect((await state()).regions).toMatchObject([{ state: "scanned", held_vms: 3 }]);
+    expect(await openRestore()).toEqual(["scanned"]);
     const list = await held();
     const of = (vm: SeenVm | undefined) => list.find(({ vmid }) => vmid === vm?.vmid);
     expect(inWords(of(lost.inside))).toEqual([
@@ -392,6 +405,7 @@ describe("when an operator has worked through what differs", () => {
     const ended = await world.world.operator.patch(`/regions/${world.region}/restore`, { ended: true });
     expect(ended.status, JSON.stringify(ended.body)).toBe(200);
     expect(ended.body).toMatchObject({ state: "ended", servers_to_destroy: 1 });
+    expect(await openRestore()).toEqual([]);
     const destroy = await world.agent.take("ServerDestroy");
     expect(destroy.payload).toMatchObject({ server: { id: ids.doomed } });
     await world.agent.succeed(destroy, "off");

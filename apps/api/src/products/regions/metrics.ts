@@ -83,6 +83,13 @@ export function registerRegionMetrics({ metrics: { registry }, db, log }: Deps):
     [],
     ({ has_edge: hasEdge, edge_reachable: isReachable }) => (hasEdge ? flag(isReachable === true) : []),
   );
+  gauge(
+    "kule_region_restore_open",
+    "1 for the state of a region whose restore of the database no operator has ended",
+    ["state"],
+    ({ restore_state: state }) =>
+      (["waiting", "scanned"] as const).map((each) => [{ state: each }, state === each ? 1 : 0]),
+  );
 }
 
 function readRegions(db: Database) {
@@ -107,6 +114,10 @@ function readRegions(db: Database) {
                      from jsonb_array_elements(coalesce(health -> 'templates', '[]'::jsonb)) as template (seen)
                     where not (seen ->> 'ok')::boolean)`.as("templates_missing"),
       sql<boolean | null>`(edge ->> 'reachable')::boolean`.as("edge_reachable"),
+      sql<
+        "waiting" | "scanned" | null
+      >`case when restored_at is null or restore_ended_at is not null then null
+        when restore_scanned_at is null then 'waiting' else 'scanned' end`.as("restore_state"),
     ])
     .execute();
 }
