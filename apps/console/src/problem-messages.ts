@@ -37,8 +37,11 @@ type FieldError = NonNullable<Problem["errors"]>[number];
 
 /** An example of the field's format; null where the API's own words are more precise, or no example is known. */
 function formatExample(error: FieldError, messages: Messages): string | null {
-  if (error.code !== "invalid_format" || !/required format/.test(error.message)) return null;
+  if (error.code !== "invalid_format") return null;
   const name = error.pointer.split("/").findLast((part) => part !== "" && !/^\d+$/.test(part)) ?? "";
+  // The words of a rule are English, and an example says more than the text of a code; rules of names differ.
+  const isRule = !/required format/.test(error.message);
+  if (isRule && (messages.locale === "en" || name === "name")) return null;
   return messages.fieldFormats[name] ?? null;
 }
 

@@ -196,7 +196,7 @@ export const domainsEn = {
       recordType: "Type",
       recordValue: "Value",
       expires: "Prove it by",
-      checked: "Last look",
+      checked: "Last check",
       never: "not yet",
       seen: "Seen",
       /** Where the API's own words are in another language. */
@@ -210,7 +210,7 @@ export const domainsEn = {
       state: "Delegation",
       observed: "Leads to",
       nowhere: "no name servers",
-      checked: "Last look",
+      checked: "Last check",
       never: "not yet",
       right: "The domain leads to its name servers. Nothing is left to do.",
       now: "Check now",

@@ -12,8 +12,6 @@ export const requestsEn = {
   /** The format of a text, by the field of the API that it is for. */
   fieldFormats: {
     cidr: "Enter a range such as 10.1.0.0/16.",
-    range: "Enter a range such as 203.0.113.0/26.",
-    destination: "Enter a range such as 192.0.2.0/24.",
     private_ip: "Enter an address such as 10.1.0.5.",
     address: "Enter an address such as 203.0.113.7.",
     addresses: "Enter addresses such as 203.0.113.7.",
@@ -22,7 +20,10 @@ export const requestsEn = {
     slug: "Use lower-case letters, digits and hyphens, such as ist1.",
     ports: "Enter a port or a range such as 443 or 8000-8100.",
     email: "Enter an e-mail address such as ada@example.org.",
-    reverse_dns: "Enter a domain name such as mail.example.org.",
+    dns_servers: "Enter addresses such as 192.0.2.53.",
+    ptr: "Enter a domain name such as mail.example.org.",
+    from_time: "Enter a time such as 22:00.",
+    to_time: "Enter a time such as 04:00.",
     country: "Enter a country code such as TR.",
     code: "Enter the six digits of your app, such as 492039.",
   } as Readonly<Record<string, string | undefined>>,

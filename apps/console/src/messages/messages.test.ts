@@ -1,3 +1,5 @@
+import { globSync, readFileSync } from "node:fs";
+import { join } from "node:path";
 import { expect, test } from "vitest";
 import { formatOf } from "./format.ts";
 import { chooseLanguage, messagesOf } from "./messages.ts";
@@ -67,6 +69,25 @@ function texts(value: unknown, path = ""): [path: string, text: string][] {
   if (typeof value !== "object" || value === null) return [];
   return Object.entries(value).flatMap(([key, inner]) => texts(inner, path === "" ? key : `${path}.${key}`));
 }
+
+/** Wordings that readers had to read twice, or that say the opposite of what is meant. */
+const readTwice: readonly (readonly [files: string, wording: RegExp])[] = [
+  ["en*.ts", /sends? with (its|their) own|worlds? of (its|their) own|Nobody is reached by/i],
+  ["en*.ts", /Take an address|let pass/i],
+  ["en*.ts", /(Nothing|This) stands in the way|another look|required format|do not go together/i],
+  ["en*.ts", /Take the power|acts as API calls|look again|last look|everything (its|your) role may/i],
+  ["en*.ts", /Who reaches whom|way of the packet|(Will be|What was) asked for/i],
+  ["en*.ts", /Forget an?\b|Forward .* no more/i],
+  ["en*.ts", /Month before|As at first|until something is said|may be otherwise|not whole/i],
+  ["tr*.ts", /Adın başı|İçerideki ana makine|kendi MAC adresiyle|Bir anahtarla betikler/],
+];
+
+test.each(readTwice)("%s have no %s", (files, wording) => {
+  const found = globSync(files, { cwd: import.meta.dirname })
+    .flatMap((file) => readFileSync(join(import.meta.dirname, file), "utf8").split("\n"))
+    .filter((line) => wording.test(line));
+  expect(found).toEqual([]);
+});
 
 test("times and sizes are written as each language writes them", () => {
   const now = new Date("2026-11-21T06:00:00Z");

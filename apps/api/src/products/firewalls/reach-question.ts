@@ -22,7 +22,9 @@ export async function questionErrors(
   const errors: FieldError[] = [];
   for (const [at, end] of [["/from", from] as const, ["/to", to] as const]) {
     if (end?.address !== undefined && parseIp(end.address) === null)
-      errors.push(fieldError(`${at}/address`, "invalid_format", "is not an address"));
+      errors.push(
+        fieldError(`${at}/address`, "invalid_format", "is not an address such as 203.0.113.7 or 2001:db8::7"),
+      );
     if (end?.server_id === undefined) continue;
     const server = isId("srv", end.server_id) ? await findServer(db, organisationId, end.server_id) : null;
     if (server?.region !== region)

@@ -70,7 +70,10 @@ function readRange({ cidr, start, end }: Body): { range: IpRange } | { errors: F
     const address = text === undefined ? null : parseIp(text);
     if (text === undefined)
       errors.push(fieldError(`/${name}`, "required", "is required, unless cidr is given"));
-    else if (address === null) errors.push(fieldError(`/${name}`, "invalid_format", "is not an address"));
+    else if (address === null)
+      errors.push(
+        fieldError(`/${name}`, "invalid_format", "is not an address such as 203.0.113.7 or 2001:db8::7"),
+      );
     return address;
   };
   const [first, last] = [read("start", start), read("end", end)];

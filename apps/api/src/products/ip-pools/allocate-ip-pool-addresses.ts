@@ -29,7 +29,14 @@ export async function checkAllocateIpPoolAddresses(
   for (const [index, text] of (addresses ?? []).entries()) {
     const address = parseIp(text);
     const usual = address === null ? null : formatIp(address);
-    if (usual === null) errors.push(fieldError(`/addresses/${index}`, "invalid_format", "is not an address"));
+    if (usual === null)
+      errors.push(
+        fieldError(
+          `/addresses/${index}`,
+          "invalid_format",
+          "is not an address such as 203.0.113.7 or 2001:db8::7",
+        ),
+      );
     else if (seen.has(usual))
       errors.push(fieldError(`/addresses/${index}`, "duplicate", "is in the list twice"));
     else seen.add(usual);

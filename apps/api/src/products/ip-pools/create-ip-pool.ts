@@ -24,7 +24,13 @@ export async function checkCreateIpPool(
     errors.push(fieldError("/region", "not_found", "no such region"));
   const gateway = body.gateway === undefined ? null : parseIp(body.gateway);
   if (body.gateway !== undefined && (gateway === null || isSpecial(gateway)))
-    errors.push(fieldError("/gateway", "invalid_format", "is not an address that guests could reach"));
+    errors.push(
+      fieldError(
+        "/gateway",
+        "invalid_format",
+        "is not an address that guests could reach, such as 203.0.113.1",
+      ),
+    );
   if (gateway !== null && body.prefix_length !== undefined) {
     const network = { gateway, prefixLength: body.prefix_length };
     const problem = prefixProblem(network);

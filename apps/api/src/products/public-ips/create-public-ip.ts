@@ -21,7 +21,7 @@ export async function checkCreatePublicIp(
     ...("error" in region ? [region.error] : []),
     ...(body.address === undefined || parseIp(body.address) !== null
       ? []
-      : [fieldError("/address", "invalid_format", "is not an address")]),
+      : [fieldError("/address", "invalid_format", "is not an address such as 203.0.113.7 or 2001:db8::7")]),
   ];
 }
 

@@ -23,6 +23,7 @@ export function CreateGateway(props: CreateGatewayPageProps) {
         required
         mono
         maxlength={63}
+        autofocus={form === null || problems.name !== undefined}
       />
       <fieldset class="choice">
         <legend>{text.serves}</legend>

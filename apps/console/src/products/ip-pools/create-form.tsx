@@ -27,6 +27,7 @@ export function CreatePool({ view, regions, form, idempotencyKey }: CreatePoolPa
           problems={problems}
           required
           maxlength={100}
+          autofocus={form === null || problems.name !== undefined}
         />
       </div>
       <TextField

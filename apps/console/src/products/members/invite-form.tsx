@@ -23,7 +23,7 @@ export function InviteForm({ view, me, form, idempotencyKey }: InvitePageProps) 
           problems={problems}
           required
           maxlength={254}
-          autofocus={form !== null}
+          autofocus={form === null || problems.email !== undefined}
         />
         <RoleField view={view} id="invite-role" value={chosen} ceiling={me.role} problems={problems} />
         <SelectField

@@ -25,6 +25,7 @@ export function CreateRegion(props: RegionCreatePageProps) {
         mono
         maxlength={63}
         attributes={{ placeholder: "ist1" }}
+        autofocus={form === null || problems.slug !== undefined}
       />
       <RegionFields view={view} values={values} problems={problems} />
       <fieldset class="choice">

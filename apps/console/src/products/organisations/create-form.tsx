@@ -19,6 +19,7 @@ export function CreateOrganisation({ view, form, idempotencyKey }: OrganisationC
           problems={problems}
           required
           maxlength={100}
+          autofocus={form === null || problems.name !== undefined}
         />
         <TextField
           view={view}

@@ -22,6 +22,7 @@ export function CreateSshKey({ view, form, existing, idempotencyKey }: CreateSsh
         problems={problems}
         required
         maxlength={100}
+        autofocus={form === null || problems.name !== undefined}
       />
       <TextField
         view={view}

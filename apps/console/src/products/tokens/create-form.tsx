@@ -25,7 +25,7 @@ export function CreateToken(props: TokenCreatePageProps) {
           problems={problems}
           required
           maxlength={100}
-          autofocus={props.form !== null}
+          autofocus={props.form === null || problems.name !== undefined}
         />
         <RoleField view={view} id="token-role" value={draft.role} ceiling={me.role} problems={problems} />
         <SelectField
