@@ -53,5 +53,6 @@ test.each(["en", "tr"] as const)("in %s every format that can be typed has an ex
   const examples = Object.keys(messagesOf(language).fieldFormats);
   const typed = [...formattedFields()].filter((name) => !neverTyped.has(name));
   expect(examples.sort()).toEqual(typed.sort());
-  for (const text of Object.values(messagesOf(language).fieldFormats)) expect(text).toMatch(/\d|@|example|TR/);
+  for (const text of Object.values(messagesOf(language).fieldFormats))
+    expect(text).toMatch(/\d|@|example|TR/);
 });
