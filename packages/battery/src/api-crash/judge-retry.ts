@@ -170,6 +170,7 @@ function withoutSecrets(shape: unknown): unknown {
     "password",
     "console_password",
     "ticket",
+    "code",
     "otpauth_uri",
     "recovery_codes",
     "secret_withheld",

@@ -18,6 +18,7 @@ import {
   type Reference,
   withoutNeighboursAlike,
 } from "./boundary-cases.ts";
+import { installationFiles } from "./installation-files.ts";
 import { answerShape, differenceOf, hasKey, isPartOf, judgeRetry } from "./judge-retry.ts";
 import { type HttpAnswer, KillableApi, lastingSettings } from "./killable-api.ts";
 import { changesBetween } from "./row-changes.ts";
@@ -63,7 +64,7 @@ export class KillLane {
   static async open(main: string, findings: LaneFindings): Promise<KillLane> {
     const world = await ApiWorld.open(lastingSettings);
     const all = await openTwoOrganisations(destroyNow, world);
-    return new KillLane(main, all, findings, await sharedProviderFile());
+    return new KillLane(main, all, findings, { ...(await sharedProviderFile()), ...installationFiles() });
   }
 
   async close(): Promise<void> {

@@ -76,7 +76,10 @@ export class WorkerLane {
     }
     await worker.end();
     const once = points.slice(0, points.indexOf("done") + 1);
-    return { changes: changesBetween(before, await this.#snapshots.take()), points: once };
+    const changes = changesBetween(before, await this.#snapshots.take());
+    // Otherwise the agent of the first case would take the job of this one.
+    await this.#settle();
+    return { changes, points: once };
   }
 
   async #killAt(scene: WorkerScene, point: string, learned: Learned): Promise<void> {

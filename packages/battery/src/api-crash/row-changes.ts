@@ -14,6 +14,7 @@ export function changesBetween(
 ): string[] {
   const lines: string[] = [];
   for (const table of new Set([...before.keys(), ...after.keys()])) {
+    const first = lines.length;
     if (!isWatched(table)) continue;
     const old = before.get(table) ?? new Map<string, Row>();
     const now = after.get(table) ?? new Map<string, Row>();
@@ -29,9 +30,15 @@ export function changesBetween(
     }
     for (const [key, row] of old)
       if (!now.has(key)) lines.push(`${table} - ${JSON.stringify(maskedRow(row))}`);
+    if (ofEachRegion.has(table))
+      lines.splice(first, Infinity, ...new Set(lines.slice(first).map(withoutRegion)));
   }
   return lines.sort();
 }
+
+/** These have a row for each region, and other cases add regions: alike, they count once. */
+const ofEachRegion: ReadonlySet<string> = new Set(["agent_rollout_region"]);
+const withoutRegion = (line: string): string => line.replace(/"region":"[^"]*",?/, "");
 
 type Rows = ReadonlyMap<string, Row>;
 
@@ -75,6 +82,7 @@ function change(name: string, was: unknown, is: unknown): unknown {
 
 function maskedColumn(name: string, value: unknown): unknown {
   if (kept.has(name)) return value;
+  if (unlike.has(name)) return value == null ? value : `<${name}>`;
   return secret.test(name) ? maskedSecret(value) : masked(value);
 }
 
@@ -82,6 +90,9 @@ function maskedSecret(value: unknown): unknown {
   if (typeof value !== "object" || value === null || Array.isArray(value)) return value == null ? value : "…";
   return Object.fromEntries(Object.keys(value).map((name) => [name, "…"]));
 }
+
+/** Drawn at random, of letters too; and all regions, to which other cases add some. */
+const unlike = new Set(["serial", "label", "regions"]);
 
 /** The value without what differs between two runs of the same request. */
 export function masked(value: unknown): unknown {
@@ -92,7 +103,7 @@ export function masked(value: unknown): unknown {
     return Object.fromEntries(
       Object.entries(value)
         .sort(([one], [other]) => (one < other ? -1 : 1))
-        .map(([name, each]) => [name, masked(each)]),
+        .map(([name, each]) => [name, unlike.has(name) && each !== null ? `<${name}>` : masked(each)]),
     );
   return value;
 }

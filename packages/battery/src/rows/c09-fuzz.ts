@@ -102,7 +102,9 @@ export const row: Row = {
       for (const [what, status, share] of leastShares)
         if (count(status) < sent * share) violations.push(`only ${count(status)} of ${sent} were ${what}`);
       // Nothing that the API needs is away.
-      if (count(/^503$/) > 0) violations.push(`${count(/^503$/)} of ${sent} were answered 503`);
+      const away = done.flatMap(({ tally }) => tally.away);
+      if (away.length > 0)
+        violations.push(`${away.length} of ${sent} were answered 503: ${away.slice(0, 10).join(", ")}`);
       if (named < sent * 0.05) violations.push(`only ${named} of ${sent} bodies had all their defects named`);
     }
     const p99 = percentile(

@@ -10,6 +10,9 @@ export class FuzzTally {
   /** Bodies with planted defects whose refusal named every one. */
   allDefectsNamed = 0;
 
+  /** Operations that were answered 503, each with the answer's code. */
+  readonly away: string[] = [];
+
   /** Request ids, with what was sent, of mutations that a known caller was refused: each must be in the audit trail. */
   readonly refusedMutations = new Map<string, string>();
 
@@ -19,6 +22,8 @@ export class FuzzTally {
     const requestId = answer.headers.get("X-Request-Id");
     if (isKnown && isRefusal && isPlain && fuzz.operation.audit !== null && requestId !== null)
       this.refusedMutations.set(requestId, `${fuzz.operation.id} ${answer.status} ${sent}`);
+    if (answer.status === 503)
+      this.away.push(`${fuzz.operation.id} ${/"code":"(\w+)"/.exec(answer.text)?.[1]}`);
     const status = String(answer.status);
     this.#statuses.set(status, (this.#statuses.get(status) ?? 0) + 1);
     if (fuzz.operation.statuses.includes(answer.status)) this.#pairs.add(`${fuzz.operation.id} ${status}`);

@@ -105,6 +105,10 @@ const again: { readonly [id in OperationId]?: Make } = {
     },
     body: touched(count),
   }),
+  updateAgentUpdates: async (_side, { world }) => {
+    made(await world.operator.patch("/agent-updates", { wait_minutes: 60 }));
+    return { path: {}, body: { wait_minutes: 30 } };
+  },
   updateIpPool: async ({ standing }, { world }, count) => {
     const path = { ip_pool_id: standing.ip_pool };
     made(await world.operator.patch(`/ip-pools/${standing.ip_pool}`, { description: `Before ${count}` }));
