@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { openDatabase } from "../platform/database.ts";
 import { newId } from "../platform/ids.ts";
 import { jobHandlers } from "../products/job-handlers.ts";
-import { registerRegionMetrics } from "../products/regions/metrics.ts";
+import { registerRegionMetrics } from "../products/regions/index.ts";
 import type { Answer } from "../testing/api-caller.ts";
 import { ServerWorld } from "../testing/server-world.ts";
 import { TestAgent } from "../testing/test-agent.ts";
