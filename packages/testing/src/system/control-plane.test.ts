@@ -19,6 +19,7 @@ import { findFreePort } from "@kule/postgres/free-port";
 import { type RunningPostgres, removePostgresData, startPostgres } from "@kule/postgres/launcher";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { requirePart } from "../parts.ts";
+import { blocksOf } from "../rig/page-blocks.ts";
 import { probeProxy, type ReverseProxy, startReverseProxy } from "../rig/reverse-proxy.ts";
 
 // The commands of docs/runbooks/control-plane.md, "Install", typed in their order below a folder of our own: a release, a real
@@ -42,17 +43,6 @@ let postgres: RunningPostgres;
 let proxy: ReverseProxy;
 let ports = { api: 0, console: 0 };
 const services = new Map<string, { readonly child: ChildProcess; output: string }>();
-
-/** The blocks of a section. */
-function blocksOf(heading: string): string[] {
-  const [, section = ""] = new RegExp(`^## ${heading}\\n([\\s\\S]*?)(?=^## )`, "m").exec(page) ?? [];
-  return [...section.matchAll(/^( *)```\n([\s\S]*?)^ *```/gm)].map(([, indent = "", block = ""]) =>
-    block
-      .split("\n")
-      .map((line) => (line.startsWith(indent) ? line.slice(indent.length) : line))
-      .join("\n"),
-  );
-}
 
 /** As typed on a machine whose root is our folder. */
 function type(block: string): { readonly status: number | null; readonly output: string } {
@@ -163,7 +153,7 @@ const outputs = () =>
 
 describe.skipIf(part.missing)("the installation's page, typed from the top", { timeout: 300_000 }, () => {
   test("ends with a control plane that is ready", async () => {
-    const blocks = blocksOf("Install");
+    const blocks = blocksOf(page, "Install");
     expect(blocks).toHaveLength(9);
     const [release = "", unpack = "", secrets = "", database = "", configuration = "", ...others] = blocks;
     const [first = "", start = "", nginx = "", doctor = ""] = others;
