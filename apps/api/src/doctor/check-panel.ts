@@ -33,7 +33,10 @@ function agreement(panel: URL, settings: Settings, environment: Environment): Fi
         `add ${panel.origin}`,
       ),
     );
-  const sockets = URL.parse(environment.KULE_CONSOLE_SOCKETS || environment.KULE_API_URL || "");
+  // In the order in which the panel takes them.
+  const sockets = URL.parse(
+    environment.KULE_CONSOLE_SOCKETS || environment.KULE_PUBLIC_URL || environment.KULE_API_URL || "",
+  );
   if (sockets !== null && isLoopback(sockets) && !isLoopback(panel))
     findings.push(
       wrong(
