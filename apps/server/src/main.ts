@@ -29,6 +29,8 @@ async function main(args: readonly string[]): Promise<void> {
     process.exitCode = EXIT_CONFIG;
     return;
   }
+  // A user that exists while its service runs, or in a container, may be in no list of accounts: asking for its home fails without this.
+  process.env.HOME ||= "/";
   const { file, args: own } = startOf(call.program, call.options);
   // The program sees the arguments that it would have as a process of its own.
   process.argv.splice(1, process.argv.length, file, ...own);
