@@ -1,3 +1,4 @@
+import { spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
@@ -106,6 +107,15 @@ KULE_CONSOLE_SECRET_FILE=secret
       process.signal("SIGTERM");
       expect(await process.ended).toEqual({ code: 0, signal: null });
     }
+  });
+
+  test("starts as a user without a home, who is in no list of accounts", () => {
+    const words = ["--user", "--map-user=61184", "--map-group=61184", process.execPath, main, "worker"];
+    const { status, stderr } = spawnSync("unshare", words, {
+      env: { PATH: process.env.PATH, KULE_DATABASE_URL: database.apiUrl },
+      encoding: "utf8",
+    });
+    expect([status, stderr]).toEqual([1, expect.stringContaining("KULE_WORKER_DATABASE_URL is not set")]);
   });
 
   test("a program that cannot start says so as it does by itself", async () => {
