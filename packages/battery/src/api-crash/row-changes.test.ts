@@ -87,3 +87,26 @@ describe("amounts", () => {
     expect(changesBetween(amounts(many), amounts([firewalls(1)]))).toEqual([]);
   });
 });
+
+describe("what no two runs share", () => {
+  const added = (table: string, ...rows: readonly Readonly<Record<string, unknown>>[]) =>
+    changesBetween(
+      new Map([[table, new Map()]]),
+      new Map([[table, new Map(rows.map((each, index) => [String(index), each]))]]),
+    );
+
+  test("serial numbers and drawn labels are alike, but not with none", () => {
+    const one = added("certificate", { serial: "4af2", label: "kehsd7q" });
+    expect(added("certificate", { serial: "bb01c", label: "x2zzz" })).toEqual(one);
+    expect(added("certificate", { serial: null, label: "x2zzz" })).not.toEqual(one);
+  });
+
+  test("a rollout's regions count once for each state that they are in", () => {
+    const waiting = (region: string) => ({ region, state: "waiting" });
+    const one = added("agent_rollout_region", waiting("ist1"));
+    expect(one).toHaveLength(1);
+    expect(added("agent_rollout_region", waiting("ist1"), waiting("keys-x"))).toEqual(one);
+    expect(added("agent_rollout_region", { region: "ist1", state: "offered" })).not.toEqual(one);
+    expect(added("agent_rollout_region")).toEqual([]);
+  });
+});
